@@ -9,10 +9,12 @@ power loss.
 
 import atexit
 import os
+import shutil
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -43,7 +45,8 @@ from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up
 from slowcat_memory.store.care.copy import backups_of
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
+from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
@@ -91,7 +94,7 @@ class Store:
         self._options = options
         self._now = now
         self._metrics = metrics
-        self._free_space = FreeSpace(opened.env.folder.fd, options.min_free_mb)
+        self._scarce, self._look_at_disk = False, 0.0
         self.closed = False
         take = opened.ids.take if opened.ids else lambda count: 0
         self._queue = WriteQueue(options.queue_limit, take)
@@ -155,11 +158,11 @@ class Store:
             StoreFormatError: It has the format of another version.
             StoreError: There is none to read.
         """
-        folder = Path(path).absolute()
+        path = Path(path).absolute()
         if readonly:
-            opened = opening.to_read(folder, options)
+            opened = opening.to_read(path, options)
         else:
-            opened = opening.to_write(folder, options, now, outbox)
+            opened = opening.to_write(path, options, now, outbox)
         return cls(opened, options, on_trouble, on_back, now, metrics or Metrics())
 
     # ------------------------------------------------------------------- write
@@ -223,7 +226,12 @@ class Store:
 
     def _check_room(self) -> None:
         self._checked_writer()
-        if self._free_space.scarce():
+        if (now := time.monotonic()) >= self._look_at_disk:
+            self._look_at_disk = now + folder.CHECK_FREE_EVERY_S
+            with suppress(OSError):  # its disk is gone
+                free = shutil.disk_usage(self._env.folder.fd).free
+                self._scarce = free < self._options.min_free_mb * folder.MB
+        if self._scarce:
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
 
     def _write(self, change: Change) -> Ack:

@@ -90,31 +90,18 @@ class Write:
     """Changes to be saved, possibly together with others in one transaction.
 
     Attributes:
+        change: Takes the transaction; nothing, where it is a call between two transactions.
         weight: How many events it counts for.
         derived: It can be made again.
+        is_call: ``future`` receives the result of ``change``.
         future: Receives the outcome.
     """
 
-    change: Change
+    change: Callable[..., Any]
     weight: int = 1
     derived: bool = True
-    future: "Future[None]" = field(default_factory=new_future)
-
-
-@dataclass(slots=True)
-class WriterCall:
-    """A function that the writer thread calls between two transactions.
-
-    ``future`` receives its result or its error.
-    """
-
-    run: Callable[[], Any]
-    weight: int = 0
-    derived: bool = False
+    is_call: bool = False
     future: "Future[Any]" = field(default_factory=new_future)
-
-
-Item = Write | WriterCall
 
 
 class WriteQueue:
@@ -123,7 +110,7 @@ class WriteQueue:
     def __init__(self, limit: int, take_ids: Callable[[int], int]) -> None:
         """Start empty; ``take_ids`` returns the first of some ids that follow each other."""
         self._changed = threading.Condition()
-        self._queue: deque[Item] = deque()
+        self._queue: deque[Write] = deque()
         self._limit = limit
         self._take_ids = take_ids
         self.last_id = 0  # of the last event that was accepted
@@ -159,7 +146,7 @@ class WriteQueue:
             self._push(write, quiet=quiet)
         return [Ack(write.future, event) for event in numbered]
 
-    def add(self, item: Item) -> Ack:
+    def add(self, item: Write) -> Ack:
         """Queue a write other than events, or a call.
 
         Raises:
@@ -187,7 +174,7 @@ class WriteQueue:
             self.shed += 1
             self._drop(next(item for item in self._queue if item.derived))
         if live and self.unsaved >= self._limit:
-            said = (one for one in self._queue if isinstance(one, Write) and not one.derived)
+            said = (one for one in self._queue if not (one.is_call or one.derived))
             if oldest := next((one for one in said if one.weight == 1), None):
                 self.dropped += 1
                 self._drop(oldest)
@@ -198,14 +185,14 @@ class WriteQueue:
         if self._closed:
             raise StoreClosedError("the store is closed")
 
-    def _drop(self, item: Item) -> None:
+    def _drop(self, item: Write) -> None:
         """Drop a queued item. Its future's callbacks run with the lock held."""
         self._queue.remove(item)
         self.unsaved -= item.weight
         self._derived -= item.derived
         item.future.set_exception(_full(self.unsaved))
 
-    def _push(self, item: Item, *, quiet: bool = False) -> None:
+    def _push(self, item: Write, *, quiet: bool = False) -> None:
         self._queue.append(item)
         self.unsaved += item.weight
         self._derived += item.derived
@@ -226,7 +213,7 @@ class WriteQueue:
 
     # ------------------------------------------------------------------- writer's side
 
-    def take_batch(self, limit: int, timeout: float | None) -> list[Item] | None:
+    def take_batch(self, limit: int, timeout: float | None) -> list[Write] | None:
         """Return the next items: one call alone, or writes up to a transaction's worth.
 
         Returns an empty list after ``timeout`` seconds without any; None when the queue is closed
@@ -239,28 +226,28 @@ class WriteQueue:
                 return None if self._closed else []
             return self._next_batch(limit)
 
-    def _next_batch(self, limit: int) -> list[Item]:
+    def _next_batch(self, limit: int) -> list[Write]:
         batch = [self._pop()]
         weight = batch[0].weight
-        if isinstance(batch[0], WriterCall):
+        if batch[0].is_call:
             return batch
-        while self._queue and isinstance(self._queue[0], Write) and weight < limit:
+        while self._queue and not self._queue[0].is_call and weight < limit:
             batch.append(self._pop())
             weight += batch[-1].weight
         return batch
 
-    def _pop(self) -> Item:
+    def _pop(self) -> Write:
         item = self._queue.popleft()
         self._derived -= item.derived
         return item
 
-    def put_back(self, items: Sequence[Item]) -> None:
+    def put_back(self, items: Sequence[Write]) -> None:
         """Return unsaved items to the front of the queue, in their order."""
         with self._changed:
             self._queue.extendleft(reversed(items))
             self._derived += sum(item.derived for item in items)
 
-    def mark_settled(self, item: Item) -> None:
+    def mark_settled(self, item: Write) -> None:
         """Mark a taken item as saved or failed, so that it no longer counts as unsaved."""
         with self._changed:
             self.unsaved -= item.weight
@@ -272,19 +259,17 @@ class WriteQueue:
         """
         deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._closed and not any(
-                isinstance(item, WriterCall) for item in self._queue
-            ):
+            while not self._closed and not any(item.is_call for item in self._queue):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
             return self._closed
 
-    def remove_calls(self) -> list[WriterCall]:
+    def remove_calls(self) -> list[Write]:
         with self._changed:
-            calls = [item for item in self._queue if isinstance(item, WriterCall)]
-            self._queue = deque(item for item in self._queue if isinstance(item, Write))
+            calls = [item for item in self._queue if item.is_call]
+            self._queue = deque(item for item in self._queue if not item.is_call)
             return calls
 
     def close(self) -> None:
@@ -379,17 +364,17 @@ class Writer:
         """
         if threading.current_thread() is self._thread:
             raise StoreError("this waits for the writer thread, so it cannot be called on it")
-        call = WriterCall(run)
+        call = Write(run, weight=0, derived=False, is_call=True)
         self._queue.add(call)
         return cast(T, call.future.result())
 
     def _run(self) -> None:
         while (batch := self._queue.take_batch(self._options.batch_limit, LOOK_S)) is not None:
             try:
-                if batch and isinstance(batch[0], WriterCall):
+                if batch and batch[0].is_call:
                     self._perform(batch[0])
                 elif batch:
-                    self._save([item for item in batch if isinstance(item, Write)])
+                    self._save(batch)
             except Exception as error:  # a bug: log it, and continue saving
                 why = describe_error(error)
                 logger.error("the store's writer failed: {}", why)
@@ -400,9 +385,9 @@ class Writer:
                     self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
                     self._env.env.reader_check()
 
-    def _perform(self, call: WriterCall) -> None:
+    def _perform(self, call: Write) -> None:
         try:
-            outcome = call.run()
+            outcome = call.change()
         except Exception as error:
             call.future.set_exception(as_store_error(error))
         else:
@@ -449,7 +434,7 @@ class Writer:
         trim("runs", self._options.runs_keep, tx)
         trim("calls", self._options.ledger_keep, tx)
 
-    def _settle(self, batch: Sequence[Item], error: BaseException | None = None) -> None:
+    def _settle(self, batch: Sequence[Write], error: BaseException | None = None) -> None:
         for item in batch:
             if item.future.done():
                 continue
@@ -470,7 +455,7 @@ class Writer:
         if self._queue.pause(self._pause):  # it is being closed: save everything now, or fail it
             rest = self._queue.take_batch(self._options.queue_limit, 0) or []
             try:
-                self._commit([item for item in rest if isinstance(item, Write)])
+                self._commit([item for item in rest if not item.is_call])
             except (lmdb.Error, StoreError):
                 self._settle(rest, error)
         elif isinstance(error, BROKEN):

@@ -240,7 +240,7 @@ class Environment:
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
         lock = held.place.with_name(folder.LOCK)
-        return self.folder.inode_of(str(held.place)), self.folder.inode_of(str(lock))
+        return self.folder.stamp_of(str(held.place))[0], self.folder.stamp_of(str(lock))[0]
 
     def is_current(self) -> bool:
         """Return whether no other process replaced the open generation; 1.4 us."""

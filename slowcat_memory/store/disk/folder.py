@@ -314,26 +314,6 @@ def require(path: Path) -> None:
         )
 
 
-class FreeSpace:
-    """Free space of a folder's disk, read at most every few seconds."""
-
-    def __init__(self, fd: int, min_free_mb: int) -> None:
-        """Watch an open folder; less than ``min_free_mb`` megabytes is scarce."""
-        self._fd = fd
-        self._min_free = min_free_mb * MB
-        self._check_at = 0.0
-        self._scarce = False
-
-    def scarce(self) -> bool:
-        """Return whether there is too little space to write more than turns."""
-        now = time.monotonic()
-        if now >= self._check_at:
-            self._check_at = now + CHECK_FREE_EVERY_S
-            with suppress(OSError):  # closed, or its disk is gone
-                self._scarce = shutil.disk_usage(self._fd).free < self._min_free
-        return self._scarce
-
-
 def damaged_folders(path: Path) -> list[Path]:
     """Return where a folder's damaged stores are; they may hold what was forgotten since."""
     return [found for found in path.glob(f"{CORRUPT}*") if found.is_dir()]
@@ -381,10 +361,6 @@ class KnownFolder:
         with suppress(OSError):
             return _id(os.stat(path)) == self.id
         return False
-
-    def inode_of(self, name: str) -> int:
-        """Return the inode of a file in this folder, 0 when there is none."""
-        return self.stamp_of(name)[0]
 
     def stamp_of(self, name: str) -> tuple[int, int]:
         """Return the inode of a file, and when it last changed, in ns; zeros when there is none."""
