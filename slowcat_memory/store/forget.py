@@ -322,67 +322,53 @@ def _select_turns(gone: Deletion, tx: Transaction) -> None:
 
     One pass over the log, and a second one for the copies of selected replies in other namespaces.
     """
-    rest = _fold_rest(gone, tx)
-    copies = rest.copies() - gone.turns.keys()
+    kept, edges, copies = _fold_rest(gone, tx)
     if copies:
         gone.copies = frozenset(copies)
-        rest = _fold_rest(gone, tx)
+        kept, edges, _ = _fold_rest(gone, tx)
     touched = {session for _, session in gone.turns.values()}
     touched |= {  # whole ones, even if they have no turn
         session
-        for session, row in rest.kept.items()
+        for session, row in kept.items()
         if any(selector.has_whole_session(session, row.scope) for selector in gone.selectors)
     }
     for session in touched:
-        row = rest.kept.get(session)
+        row = kept.get(session)
         if row is not None and row.turns:
             gone.sessions[session] = row
         else:
             gone.sessions[session] = None
-            gone.edges |= rest.edges[session]
+            gone.edges |= edges[session]
 
 
-@dataclass(slots=True)
-class _Rest:
-    """The log without the selected turns, by session.
+Edges = defaultdict[str, dict[int, Subject]]
+"""(scope, session) of edges, by session and log id."""
 
-    Attributes:
-        kept: The remaining rows.
-        edges: (scope, session) of the edges, by log id.
-        parts: Log ids of the copies of replies, by that of the first one.
-        wholes: Those of the selected replies whose copies are selected too.
+
+def _fold_rest(gone: Deletion, tx: Transaction) -> tuple[dict[str, Session], Edges, set[int]]:
+    """Select turns; return the rows and edges of the sessions without them.
+
+    Also the log ids of copies of selected replies that are to be selected too.
     """
-
-    kept: dict[str, Session] = field(default_factory=dict)
-    edges: defaultdict[str, dict[int, Subject]] = field(default_factory=lambda: defaultdict(dict))
-    parts: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-    wholes: set[int] = field(default_factory=set)
-
-    def copies(self) -> set[int]:
-        """Return the log ids of the selected replies and of their copies."""
-        return {id for whole in self.wholes for id in (whole, *self.parts[whole])}
-
-    def add(self, event: Event) -> None:
-        self.kept[event.session] = fold_session(self.kept.get(event.session), event)
-        if isinstance(event, SessionEdge):
-            self.edges[event.session][event.id] = event.scope, event.session
-
-
-def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
     gone.turns.clear()
-    rest = _Rest()
+    kept, edges = dict[str, Session](), Edges(dict)
+    parts = defaultdict[int, set[int]](set)  # copies of replies, by the first one
+    wholes = set[int]()  # selected replies whose copies are selected too
     pairs: dict[Subject, Subject] = {}  # so that the turns of a session share one
     for event in gone.read_events(tx):
         if isinstance(event, Turn) and event.part_of and event.role == "assistant":
-            rest.parts[event.part_of].add(event.id)
+            parts[event.part_of].add(event.id)
         if isinstance(event, Turn) and gone.takes(event):
             pair = event.scope, event.session
             gone.turns[event.id] = pairs.setdefault(pair, pair)
             if event.role == "assistant" and gone.takes_copies(event):
-                rest.wholes.add(event.part_of or event.id)
-        else:
-            rest.add(event)
-    return rest
+                wholes.add(event.part_of or event.id)
+            continue
+        kept[event.session] = fold_session(kept.get(event.session), event)
+        if isinstance(event, SessionEdge):
+            edges[event.session][event.id] = event.scope, event.session
+    copies = {id for whole in wholes for id in (whole, *parts[whole])}
+    return kept, edges, copies - gone.turns.keys()
 
 
 def _select_memories(gone: Deletion, tx: Transaction) -> None:
