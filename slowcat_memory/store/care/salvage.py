@@ -153,10 +153,11 @@ class _Salvage:
 
     def _rows(self, state: int) -> Iterator[tuple[page_reader.Row, Known]]:
         """Yield the rows of the leaves in a state, with the table that each belongs to."""
-        for rows in self._pages.leaves(state):
-            for row in rows:
-                if known := identify(*row):
-                    yield row, known
+        for _, page in self._pages.leaves(state):
+            nodes, _ = self._reader.leaf(page)
+            for node in nodes:
+                if node.value is not None and (known := identify(node.key, node.value)):
+                    yield (node.key, node.value), known
 
     def _copy_unreached(self) -> None:
         """Copy the rows of leaves that no tree reaches."""
@@ -255,10 +256,12 @@ class _Salvage:
 
     def _meta_leaves(self, state: int) -> list[dict[bytes, bytes]]:
         found = []
-        for rows in self._pages.leaves(state):
-            known = [identify(*row) for row in rows]
+        for _, page in self._pages.leaves(state):
+            nodes, _ = self._reader.leaf(page)
+            rows = {node.key: node.value for node in nodes if node.value is not None}
+            known = [identify(key, value) for key, value in rows.items()]
             if any(known) and all(one is None or one.table == "meta" for one in known):
-                found.append(dict(row for row in rows if intact(*row)))
+                found.append({k: v for k, v in rows.items() if intact(k, v)})
         return found
 
     def _choose_meta(self) -> None:

@@ -231,8 +231,8 @@ class PageMap:
         if walk.whole and beyond:
             self._states[beyond.start : beyond.stop] = bytes([FREE]) * len(beyond)
 
-    def leaves(self, state: int) -> Iterator[list[Row]]:
-        """Yield the rows of each leaf in a state, from the last page back.
+    def leaves(self, state: int) -> Iterator[tuple[int, bytes]]:
+        """Yield number and content of the leaves in a state, from the last page back.
 
         New pages come from the end of a file that grows: of two versions of a row the later one is
         more often the newer.
@@ -241,8 +241,7 @@ class PageMap:
             if self._states[number] == state:
                 page = self._reader.page(number)
                 if self._reader.flags(page, number) == LEAF:
-                    nodes, _ = self._reader.leaf(page)
-                    yield [(one.key, one.value) for one in nodes if one.value is not None]
+                    yield number, page
 
     def large_values(self) -> Iterator[tuple[bytes, int]]:
         """Yield the content of overflow pages that are not reached, and its least length in bytes.
