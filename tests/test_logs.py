@@ -15,7 +15,7 @@ import slowcat_memory
 from slowcat_memory import errors
 from slowcat_memory.engine import availability
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.fleet.shipper import Shipper
+from slowcat_memory.fleet.holding import Shipper
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import StepResult, batch_of
 from slowcat_memory.mcp import answers, memory_server
@@ -114,7 +114,7 @@ def writer_listeners(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 
 def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
-    availability._call(fail, SAID)
+    availability._tell([(fail, fail)], SAID)
 
 
 def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -55,7 +55,7 @@ class Availability:
             if self._trouble:
                 reports.append(self._trouble)
         for error in reports:
-            _call(on_trouble, error)
+            _tell((listener,), error)
 
         def end() -> None:
             with self._lock, suppress(ValueError):
@@ -70,8 +70,7 @@ class Availability:
             if self._trouble:
                 return
             self._trouble, listeners = error, tuple(self._listeners)
-        for on_trouble, _ in listeners:
-            _call(on_trouble, error)
+        _tell(listeners, error)
 
     def recover(self) -> None:
         """Report that the trouble is over, if there was one."""
@@ -84,8 +83,7 @@ class Availability:
         """Report that a memory has joined a conversation that began without it."""
         with self._lock:
             listeners = () if self._trouble else tuple(self._listeners)
-        for _, on_back in listeners:
-            _call(on_back)
+        _tell(listeners)
 
     def report(self, error: SlowcatError) -> None:
         """Report something that the application must know and that is over already."""
@@ -93,15 +91,17 @@ class Availability:
             listeners = tuple(self._listeners)
             if not listeners:
                 self._notices.append(error)
-        for on_trouble, _ in listeners:
-            _call(on_trouble, error)
+        _tell(listeners, error)
 
 
-def _call(callback: Callable[..., object], *arguments: object) -> None:
-    try:
-        callback(*arguments)
-    except Exception as error:  # the application's code
-        logger.error(f"memory: a listener failed: {describe_error(error)}")
+def _tell(
+    listeners: Iterable[tuple[OnTrouble, OnBack]], trouble: SlowcatError | None = None
+) -> None:
+    for on_trouble, on_back in listeners:
+        try:
+            on_trouble(trouble) if trouble else on_back()
+        except Exception as error:  # the application's code
+            logger.error(f"memory: a listener failed: {describe_error(error)}")
 
 
 T = TypeVar("T")

@@ -344,13 +344,8 @@ class BackgroundEngine(MemoryEngine):
 
     def _referring(self, event: Event) -> Event:
         """Return an event that refers to others by their ids in the log, or to none of those lost."""
-        if not isinstance(event, Turn) or min(event.reply_to, event.part_of) > FIRST_ID // 2:
-            return event
-        reply_to, part_of = (
-            id_ if id_ > FIRST_ID // 2 else self._ids.get(id_, 0)
-            for id_ in (event.reply_to, event.part_of)
-        )
-        return replace(event, reply_to=reply_to, part_of=part_of)
+        waits = FIRST_ID // 2
+        return referring(event, lambda id_: id_ if id_ > waits else self._ids.get(id_, 0))
 
     # ---------------------------------------------------------------- turns
 
@@ -463,6 +458,13 @@ class BackgroundEngine(MemoryEngine):
             return not self.waiting
         rest = None if until is None else max(0.0, until - time.monotonic())
         return engine.flush(rest, indexed=indexed)
+
+
+def referring(event: Event, id_of: Callable[[int], int]) -> Event:
+    """Return an event that refers to others by the ids that ``id_of`` returns for its own."""
+    if not isinstance(event, Turn):
+        return event
+    return replace(event, reply_to=id_of(event.reply_to), part_of=id_of(event.part_of))
 
 
 def _count(entries: Iterable[Entry]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -21,8 +21,7 @@ from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.availability import Availability, OnTrouble, Shared
-from slowcat_memory.engine.events import listen
+from slowcat_memory.engine.availability import Availability, Shared
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
@@ -59,6 +58,7 @@ from slowcat_memory.runtime.recall.service import (
     rehearsed,
 )
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
+from slowcat_memory.store.disk.folder import or_undo
 
 T = TypeVar("T")
 INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
@@ -100,7 +100,6 @@ class MemoryEngine:
         config: Config,
         *,
         readonly: bool = False,
-        on_trouble: OnTrouble | None = None,
         clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
@@ -113,8 +112,6 @@ class MemoryEngine:
 
         Args:
             readonly: Only read, beside a process that writes.
-            on_trouble: Called once with the reason when the store cannot save; see also
-                ``availability``.
             clock: Returns the current time, timezone-aware; see ``slowcat_memory.clock``.
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
@@ -129,22 +126,11 @@ class MemoryEngine:
         check_ranges(config)
         self.closed = False
         self.availability = Availability()
-        if on_trouble is not None:
-            self.availability.subscribe(on_trouble, lambda: None)
         wiring = self.wiring = EngineWiring(
-            config,
-            readonly=readonly,
-            availability=self.availability,
-            clock=clock,
-            embedder=embedder,
-            metrics=metrics,
-            open_store=open_store,
+            config, self.availability, readonly, clock, embedder, metrics, open_store
         )
-        try:
+        with or_undo(wiring.close):  # or this process would keep the store from every later try
             self._wire(wiring, llm)
-        except BaseException:
-            wiring.close()  # or this process would keep the store from every later try
-            raise
 
     def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
         config = self.config = wiring.config
@@ -318,7 +304,9 @@ class MemoryEngine:
         def record() -> None:
             entry = ledger_entry(turn, found, packed)
             wiring.store.write_ledger(entry)
-            wiring.events.recalled(entry)
+            more = {"session": entry.session, "turn": entry.turn, "at": entry.at}
+            offered = [offer.memory for offer in entry.offers]
+            wiring.events.tell("recalled", entry.scope, offered, **more)
 
         try:
             loop = asyncio.get_running_loop()
@@ -557,15 +545,20 @@ class MemoryEngine:
             Ends the subscription.
         """
         idle, events = self.idle, self.events
-        ends = [listen(idle.on_memory, one) for one in (on_memory, on_event) if one is not None]
-        if on_pause is not None:
-            ends.append(listen(idle.on_pause, on_pause))
-        if on_event is not None:
-            ends.append(listen(events.listeners, on_event))
+        wanted: tuple[tuple[list[Any], Any], ...] = (
+            (idle.on_memory, on_memory),
+            (idle.on_memory, on_event),
+            (idle.on_pause, on_pause),
+            (events.listeners, on_event),
+        )
+        added = [(listeners, one) for listeners, one in wanted if one is not None]
+        for listeners, one in added:
+            listeners.append(one)
 
         def end() -> None:
-            for one in ends:
-                one()
+            for listeners, one in added:
+                with suppress(ValueError):
+                    listeners.remove(one)
 
         return end
 
@@ -584,14 +577,11 @@ class MemoryEngine:
 _shared: Shared[MemoryEngine] = Shared()
 
 
-def acquire(
-    config: Config, on_trouble: OnTrouble | None = None, *, metrics: Metrics | None = None
-) -> MemoryEngine:
+def acquire(config: Config, *, metrics: Metrics | None = None) -> MemoryEngine:
     """Return the engine of a store, shared by its users in this process; ``close`` it when done.
 
     Args:
         config: Only that of the first caller counts.
-        on_trouble: As in the constructor; only that of the first caller counts.
         metrics: As in the constructor; only those of the first caller count.
 
     Raises:
@@ -600,6 +590,6 @@ def acquire(
     """
     return _shared.acquire(
         config.folder,
-        lambda: MemoryEngine(config, on_trouble=on_trouble, metrics=metrics),
+        lambda: MemoryEngine(config, metrics=metrics),
         lambda engine: engine.closed,
     )

@@ -1,8 +1,8 @@
 """Finds the turns whose retention period is over; while the clock may be wrong, none.
 
-The log is read once, in slices, and from then on only what is new. Of each shelf of turns the
-earliest date is kept; a shelf is read again when that is over. So every turn counts, in whatever
-order the dates are: an old transcript behind today's words, for example.
+The log is read once, in slices, and from then on only what is new; the date of each turn that may
+expire is kept. So every turn counts, in whatever order the dates are: an old transcript behind
+today's words, for example.
 
 The wall clock is *doubted* while it is more than a day away from the time that it should show: the
 date of the newest turn of a conversation when the store was opened, and from then on the seconds of
@@ -14,13 +14,13 @@ doubted.
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
+from math import inf
 
 from loguru import logger
-from msgspec import Struct
 
 from slowcat_memory.clock import Clock, is_synchronised, seconds_of
 from slowcat_memory.config import Config
@@ -106,29 +106,10 @@ def _newest(snapshot: Snapshot) -> datetime | None:
     return None
 
 
-SHELF = 256  # turns of a namespace
 SLICE = 512  # events read from one snapshot: some milliseconds
 AGAIN_S = 86_400.0  # between two looks at turns that a memory keeps
 
 Stop = Callable[[], bool]
-
-
-class Shelf(Struct):
-    """Turns of one namespace, by log id.
-
-    Attributes:
-        oldest: The earliest time of those that may expire, in seconds since 1970.
-        keeps: Some are kept by a memory, for as long as that lasts.
-    """
-
-    first: int
-    last: int
-    oldest: float
-    turns: int = 1
-    keeps: bool = False
-
-    def add(self, turn: Turn, at_s: float) -> None:
-        self.last, self.turns, self.oldest = turn.id, self.turns + 1, min(self.oldest, at_s)
 
 
 class Expiry:
@@ -139,9 +120,12 @@ class Expiry:
         self._clock, self._seconds = clock, seconds_of(clock)
         self._guest = guest_scope(config.people)
         self._lock = threading.Lock()
-        self._shelves: defaultdict[str, list[Shelf]] = defaultdict(list)
-        self._after: list[tuple[Shelf, float, bool]] = []  # set once the latest orders are done
-        self._reached = 0  # log id up to which turns are on shelves
+        # By namespace and log id, in seconds since 1970: of turns that may expire, and of those that
+        # have, and that a memory keeps.
+        self._dates: defaultdict[str, dict[int, float]] = defaultdict(dict)
+        self._kept: defaultdict[str, dict[int, float]] = defaultdict(dict)
+        self._ordered: list[tuple[str, int, bool]] = []  # by the latest orders; whether it is kept
+        self._reached = 0  # log id up to which turns have a date
         self._again_s = self._seconds()  # when turns that are kept were looked at
 
     def any_due(self) -> bool:
@@ -155,7 +139,10 @@ class Expiry:
             now = self._now()
             if now is None:
                 return False
-            return not self._read(SLICE) or next(self._due(now), None) is not None
+            return not self._read() or any(
+                min(dates.values(), default=inf) < self._before_s(scope, now)
+                for scope, dates in self._dates.items()
+            )
         finally:
             self._lock.release()
 
@@ -169,43 +156,34 @@ class Expiry:
             stop: Called between slices. True ends the search, which goes on with the next call.
         """
         with self._lock:
-            self._after.clear()
+            self._ordered.clear()
             now = self._now(even_doubted)
             if now is None:
                 return []
-            while not self._read(SLICE):
+            while not self._read():
                 if stop():
                     return []
-            due: defaultdict[str, list[Shelf]] = defaultdict(list)
-            for scope, shelf in self._due(now):
-                due[scope].append(shelf)
-            orders = (self._order(scope, shelves, now, stop) for scope, shelves in due.items())
+            orders = [self._order(scope, now) for scope in self._dates if not stop()]
             return [order for order in (*orders, self._guests_notes(now)) if order is not None]
 
     def erased(self) -> None:
         """Record that the latest orders were carried out."""
         with self._lock:
-            for shelf, oldest, keeps in self._after:
-                shelf.oldest, shelf.keeps = oldest, keeps
-            self._after.clear()
+            for scope, id_, is_kept in self._ordered:
+                at_s = self._dates[scope].pop(id_)
+                if is_kept:
+                    self._kept[scope][id_] = at_s
+            self._ordered.clear()
 
     def kept(self) -> tuple[int, datetime | None]:
         """Return how many turns ``raw_days`` would erase, if no memory kept them.
 
-        Also the date of the oldest of them, None without any. Reads every memory.
+        Those that the latest ``orders`` found. Also the date of the oldest, None without any.
         """
-        now, options = self._clock(), self._config.retention
-        if not options.raw_days:
-            return 0, None
-        dates: list[datetime] = []
-        with self._store.snapshot() as snapshot:
-            for scope in snapshot.scopes():
-                ids = retention.held(snapshot.memories(scope), options)
-                turns = [turn for turn in map(snapshot.turn, sorted(ids)) if turn is not None]
-                if scope != self._guest:
-                    before = self._before_s(scope, now)
-                    dates += [turn.at for turn in turns if turn.at.timestamp() < before]
-        return len(dates), min(dates, default=None)
+        with self._lock:
+            dates = [at_s for kept in self._kept.values() for at_s in kept.values()]
+            dates += [self._dates[scope][id_] for scope, id_, is_kept in self._ordered if is_kept]
+        return len(dates), datetime.fromtimestamp(min(dates), UTC) if dates else None
 
     # ------------------------------------------------------------------- reading
 
@@ -216,30 +194,25 @@ class Expiry:
             return None
         if self._seconds() - self._again_s >= AGAIN_S:
             self._again_s = self._seconds()
-            for shelves in self._shelves.values():
-                for shelf in shelves:
-                    if shelf.keeps:
-                        shelf.oldest = float("-inf")
+            for scope, dates in self._kept.items():
+                self._dates[scope] |= dates
+            self._kept.clear()
         return self._clock()
 
-    def _read(self, events: int) -> bool:
-        """Put the next events on shelves; return whether that was all."""
+    def _read(self) -> bool:
+        """Keep the dates of the next turns; return whether that was all."""
         scope = "" if self._config.retention.raw_days else self._guest
         with self._store.snapshot() as snapshot:
-            read = list(islice(snapshot.events(scope, after=self._reached), events))
+            read = list(islice(snapshot.events(scope, after=self._reached), SLICE))
             for turn in read:
                 if isinstance(turn, Turn):
                     self._put(turn)
             if read:
                 self._reached = read[-1].id
-            return len(read) < events
+            return len(read) < SLICE
 
     def _put(self, turn: Turn) -> None:
-        shelves, at_s = self._shelves[turn.scope], turn.at.timestamp()
-        if shelves and shelves[-1].turns < SHELF:
-            shelves[-1].add(turn, at_s)
-        else:
-            shelves.append(Shelf(turn.id, turn.id, at_s))
+        self._dates[turn.scope][turn.id] = turn.at.timestamp()
 
     # ------------------------------------------------------------------- choosing
 
@@ -248,31 +221,18 @@ class Expiry:
         days = self._config.retention.raw_days
         if scope == self._guest and scope:
             return (now - timedelta(hours=self._config.people.guest_hours)).timestamp()
-        return (now - timedelta(days=days)).timestamp() if days else float("-inf")
+        return (now - timedelta(days=days)).timestamp() if days else -inf
 
-    def _due(self, now: datetime) -> Iterator[tuple[str, Shelf]]:
-        for scope, shelves in self._shelves.items():
-            before = self._before_s(scope, now)
-            yield from ((scope, shelf) for shelf in shelves if shelf.oldest < before)
-
-    def _order(self, scope: str, shelves: list[Shelf], now: datetime, stop: Stop) -> Forget | None:
-        """Return an order for the expired turns of some shelves, None without any."""
-        before, found = self._before_s(scope, now), list[int]()
-        keeping = frozenset[int]()  # the turns that a memory keeps: never a guest's
-        if scope != self._guest:
-            with self._store.snapshot() as snapshot:
+    def _order(self, scope: str, now: datetime) -> Forget | None:
+        """Return an order for a namespace's expired turns, None without any."""
+        before, keeping = self._before_s(scope, now), frozenset[int]()
+        due = [id_ for id_, at_s in self._dates[scope].items() if at_s < before]
+        with self._store.snapshot() as snapshot:
+            if due and scope != self._guest:  # a memory never keeps a guest's
                 keeping = retention.held(snapshot.memories(scope), self._config.retention)
-        for shelf in shelves:
-            if stop():
-                break
-            with self._store.snapshot() as snapshot:
-                turns = list(snapshot.turns(scope, after=shelf.first - 1, upto=shelf.last))
-            said = {turn.id: turn.at.timestamp() for turn in turns}
-            kept = {id for id, at_s in said.items() if at_s < before and id in keeping}
-            found += [id for id, at_s in said.items() if at_s < before and id not in kept]
-            young = (at_s for at_s in said.values() if at_s >= before)
-            self._after.append((shelf, min(young, default=float("inf")), bool(kept)))
-        return Forget(scope=scope, turns=tuple(found), copies=False) if found else None
+            found = tuple(id_ for id_ in due if id_ not in keeping and snapshot.turn(id_))
+        self._ordered += [(scope, id_, id_ in keeping) for id_ in due]
+        return Forget(scope=scope, turns=found, copies=False) if found else None
 
     def _guests_notes(self, now: datetime) -> Forget | None:
         """Return an order for what the guests' namespace holds besides turns."""

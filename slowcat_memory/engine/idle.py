@@ -8,7 +8,6 @@ work begins, not when an agent starts or a command runs.
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
@@ -62,7 +61,6 @@ class IdleWork:
         jobs: Sequence[Job] | None = None,
         *,
         gate: IdleGate | None = None,
-        seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Wire it without starting it.
@@ -73,13 +71,13 @@ class IdleWork:
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add; None for the built-in ones.
-            gate: Closed while someone speaks or recalls; None for one with the clock ``seconds``.
+            gate: Closed while someone speaks or recalls; None for one of its own.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
-        self.gate = gate or IdleGate(options, seconds)
+        self.gate = gate or IdleGate(options)
         self.on_memory: list[OnMemory] = []
         self.on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None

@@ -16,8 +16,7 @@ from slowcat_memory.core.blocks.block import (
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.events import PERSON
-from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.engine.wiring import PERSON, EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Context, Key, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
@@ -109,18 +108,14 @@ class Notes:
             memory = snapshot.read(scope, memory_id)
         if memory is None:
             return None
-        self._check_known(scope)
-        memory = replace(memory, pinned=pinned)
-        self._wiring.store.apply(PERSON, WriteBatch(memories=(memory,))).wait(None)
-        self._wiring.indexer.put(memory)
-        return self._marked(memory)
+        batch = WriteBatch(memories=(replace(memory, pinned=pinned),))
+        return self._mark(scope, memory_id, batch)
 
     def keep_local(self, scope: str, memory_id: str, on: bool) -> Memory | None:
         """Set whether a memory, and with it what was made from it, is local-only.
 
         A memory stays local-only while anything that it was made from is.
         """
-        self._check_known(scope)
         return self._mark(scope, memory_id, WriteBatch(marks=((scope, memory_id, on),)))
 
     def mute(self, scope: str, memory_id: str, on: bool) -> Memory | None:
@@ -129,7 +124,6 @@ class Notes:
         A memory stays muted while anything that it was made from is. What jobs wrote about other
         turns with a muted one in view, contexts and keys, is deleted.
         """
-        self._check_known(scope)
         batch = WriteBatch(mutes=((scope, memory_id, on),))
         if on and (turn := turn_of(memory_id)):
             batch = self._without_texts_about(scope, turn, batch)
@@ -137,6 +131,7 @@ class Notes:
 
     def _mark(self, scope: str, memory_id: str, batch: WriteBatch) -> Memory | None:
         """Store marks, and pass on to the indexes all that changed with them."""
+        self._check_known(scope)
         store, indexer = self._wiring.store, self._wiring.indexer
         with store.snapshot() as snapshot:
             before = snapshot.last_change()
@@ -148,7 +143,12 @@ class Notes:
         indexer.take(batch)
         for name, ids in changed.items():
             indexer.refresh_marks(name, ids)
-        return self._marked(memory)
+        if memory is not None:
+            kind, now = memory.kind, self._wiring.clock()
+            self._wiring.events.tell(
+                "marked", memory.scope, (memory.id,), kind=kind, job=PERSON, at=now
+            )
+        return memory
 
     def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:
         """Return a batch that also deletes the contexts and keys of others made from a turn."""
@@ -161,11 +161,6 @@ class Notes:
             emptied = tuple(replace(one, text="") for one in contexts)
             keys = tuple((scope, one.id) for one in filter(made_from_it, snapshot.keys(scope)))
         return replace(batch, contexts=emptied, drop_keys=keys)
-
-    def _marked(self, memory: Memory | None) -> Memory | None:
-        if memory is not None:
-            self._wiring.events.marked(memory)
-        return memory
 
     def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
         """Replace a memory by the user's own wording; see ``Memory.correct``."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -81,18 +81,31 @@ Found = tuple[
 ]  # with its share of the query's words, and its turns' likelihood
 
 
-class SearchArguments(TypedDict, total=False):
-    """Options of a search.
+class QueryArguments(TypedDict, total=False):
+    """Options of a recall and of a search.
 
     Attributes:
-        also: Other namespaces to read as well; not combined with the last four.
+        also: Other namespaces to read beside the one asked.
         local: Whether the hits stay on this machine; otherwise local-only ones are excluded.
-        talk: Whether turns that say nothing, such as questions and fillers, may be hits. By default
-            unless the text is a question, whose own copies would come before its answer.
         now: The time of the question; None for now.
-        floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
         exclude: Ids of memories not to return.
         dialogue: The turns before, oldest first.
+    """
+
+    also: Sequence[str]
+    local: bool
+    now: datetime | None
+    exclude: frozenset[str]
+    dialogue: Sequence[DialogueTurn]
+
+
+class SearchArguments(QueryArguments, total=False):
+    """Options of a search; ``also`` is not combined with the last four.
+
+    Attributes:
+        talk: Whether turns that say nothing, such as questions and fillers, may be hits. By default
+            unless the text is a question, whose own copies would come before its answer.
+        floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
         speaker: Only their words, by name or part of a name.
         since: Only what was said at or after this moment.
         until: Only what was said before this moment.
@@ -102,13 +115,8 @@ class SearchArguments(TypedDict, total=False):
             arguments above, except ``local``, ``now``, ``since`` and ``until``.
     """
 
-    also: Sequence[str]
-    local: bool
     talk: bool
-    now: datetime | None
     floor: float
-    exclude: frozenset[str]
-    dialogue: Sequence[DialogueTurn]
     speaker: str
     since: datetime | None
     until: datetime | None
@@ -116,41 +124,23 @@ class SearchArguments(TypedDict, total=False):
     kinds: Sequence[str]
 
 
-class RecallArguments(TypedDict, total=False):
-    """Optional context of a recall.
+class RecallArguments(QueryArguments, total=False):
+    """Options of a recall.
 
     Attributes:
-        also: Other namespaces to read beside the turn's own.
-        local: Whether the LLM is on this machine; otherwise local-only memories are excluded.
-        now: The time of the question; None for now.
-        exclude: Ids of memories not to return.
         exclude_words: Fingerprints of texts not to return.
         vector: The text's vector, if already embedded.
-        dialogue: The turns before, oldest first.
     """
 
-    also: Sequence[str]
-    local: bool
-    now: datetime | None
-    exclude: frozenset[str]
     exclude_words: frozenset[str]
     vector: Encoded | np.ndarray | None
-    dialogue: Sequence[DialogueTurn]
 
 
 def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallArguments]) -> Query:
     """Return a turn's query, with the thresholds of the options."""
-    return Query(
-        text=text,
-        scope=scope,
-        now=known.get("now") or clock(),
-        exclude=known.get("exclude", frozenset()),
-        exclude_words=known.get("exclude_words", frozenset()),
-        vector=known.get("vector"),
-        dialogue=tuple(known.get("dialogue", ())),
-        also=tuple(known.get("also", ())),
-        local=known.get("local", False),
-    )
+    fields: dict[str, Any] = {**known, "now": known.get("now") or clock()}
+    fields |= {name: tuple(fields[name]) for name in ("dialogue", "also") if name in fields}
+    return Query(text=text, scope=scope, **fields)
 
 
 class Search:
@@ -178,17 +168,14 @@ class Search:
         since, until, at = how.get("since"), how.get("until"), how.get("at")
         is_filtered = bool(speaker or since or until or at)
         within = time_travel.within(speaker, since, until)
-        query = Query(
-            text=text,
-            scope=scope,
-            now=how.get("now") or at or wiring.clock(),
+        given: Any = how
+        known = {name: given[name] for name in QueryArguments.__annotations__ if name in given}
+        known["now"] = how.get("now") or at
+        query = replace(
+            build_query(wiring.clock, text, scope, **known),
             k=max(k, FILTERED) if is_filtered else k,
             floor=how.get("floor", 0.0),
             keep_share=0.0,
-            exclude=how.get("exclude", frozenset()),
-            dialogue=tuple(how.get("dialogue", ())),
-            also=tuple(how.get("also", ())),
-            local=how.get("local", False),
             talk=how.get("talk", not judge(text, wiring.config.memory.language).asks_at_all),
         )
         found = wiring.retrieval.search(query)

@@ -72,6 +72,7 @@ class Upkeep:
         self._wiring = wiring
         wiring.undo_log.on_hidden = self._erase_after
         self.expiry = Expiry(wiring.config, wiring.store, wiring.clock, wiring.clock_guard)
+        self.expired = self.expiry.any_due
         self.has_due, store = wiring.undo_log.has_due, wiring.store
         self.shrink, self.check, self.repair = store.shrink, store.health, store.repair
         self.backup = store.backup
@@ -89,21 +90,18 @@ class Upkeep:
         wiring = self._wiring
         wiring.indexer.release()
         gone = wiring.store.forget(orders, keep_backups=keep_backups, on_hidden=self._unindex)
-        for scope in sorted({scope for scope, _ in gone.memories}):
+        for scope, ids in sorted(_by_scope(gone).items()):
             try:
                 wiring.indexer.reload(scope)
             except StoreError as error:
                 logger.warning("an index has gaps until the next start: {}", error)
-        wiring.events.forgotten(gone)
+            wiring.events.tell("forgotten", scope, sorted(ids), at=wiring.clock())
         return gone
 
     def _unindex(self, gone: Forgotten) -> None:
         self._wiring.others.forgot()
         self._wiring.forget_queries()
-        ids: defaultdict[str, set[str]] = defaultdict(set)
-        for scope, memory in gone.memories:
-            ids[scope].add(memory)
-        for scope, memories in ids.items():
+        for scope, memories in _by_scope(gone).items():
             self._wiring.namespaces.forget(scope, memories)
 
     def preview(self, *orders: Forget) -> Forgotten:
@@ -178,10 +176,6 @@ class Upkeep:
         self.erase_expired(lambda: time.monotonic() > until)
         if self.expired():
             self._wiring.indexer.later(self._erase_expired)
-
-    def expired(self) -> bool:
-        """Return whether ``erase_expired`` has anything to read or to erase. Milliseconds."""
-        return self.expiry.any_due()
 
     def erase(self) -> tuple[int, tuple[int, ...]]:
         """Erase what is due or has expired; nothing while the clock is doubted."""
@@ -291,7 +285,7 @@ class Upkeep:
             done=all(aged.done for aged in moved),
         )
 
-    def tidy(self, scope: str, progress: Told | None = None) -> None:
+    def tidy(self, scope: str, progress: Told = lambda *_: None) -> None:
         """Embed what has no vector yet, rebuild the sealed index, move tiers. Takes minutes.
 
         Args:
@@ -302,17 +296,16 @@ class Upkeep:
         """
         if self._wiring.embedding.needs_export:
             self._wiring.indexer.back.submit(self.export_model).result()
-        report = progress or (lambda *_: None)
-        self.embed(scope, report)
-        report("index", 0, 1)
+        self.embed(scope, progress)
+        progress("index", 0, 1)
         self.seal(scope)
-        report("index", 1, 1)
-        report("tiers", 0, 1)
+        progress("index", 1, 1)
+        progress("tiers", 0, 1)
         self.age(scope)
         self._wiring.store.shrink()
-        report("tiers", 1, 1)
+        progress("tiers", 1, 1)
 
-    def embed(self, scope: str, progress: Told | None = None) -> None:
+    def embed(self, scope: str, progress: Told = lambda *_: None) -> None:
         """Make the missing vectors. Does nothing without a model, or for guests.
 
         Args:
@@ -326,8 +319,7 @@ class Upkeep:
             return
         wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
         wiring.store.flush(None)
-        embed = wiring.vectors.embed_all
-        wiring.indexer.back.submit(embed, scope, progress or (lambda *_: None)).result()
+        wiring.indexer.back.submit(wiring.vectors.embed_all, scope, progress).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.
@@ -354,6 +346,13 @@ class Upkeep:
             sealed, upto = (manifest.documents, manifest.upto) if manifest else (0, 0)
             tail = snapshot.logged_between(scope, upto + 1, snapshot.last_id())
             return self._wiring.config.index.seal_due(sealed, tail)
+
+
+def _by_scope(gone: Forgotten) -> dict[str, set[str]]:
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    for scope, memory in gone.memories:
+        ids[scope].add(memory)
+    return ids
 
 
 def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:

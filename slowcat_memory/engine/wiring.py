@@ -1,26 +1,32 @@
-"""Builds the components of an engine, in order."""
+"""Builds the components of an engine, in order; passes on what happens here and in other processes."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
+from itertools import islice
+from typing import Any
 
 from msgspec import structs
 
-from slowcat_memory.clock import Clock, SystemClock
+from slowcat_memory.clock import Clock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
+from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.engine.availability import Availability
-from slowcat_memory.engine.events import MemoryEvents, OtherProcesses
 from slowcat_memory.engine.expiry import ClockGuard
+from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import Embedding
@@ -31,10 +37,60 @@ from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
-from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.store import Ack, Snapshot, Store
+from slowcat_memory.store.disk.folder import or_undo
 
+PERSON = "person"
 RECALL = "recall"  # the activity of a recall
 CATALOGUES = 8  # scopes whose catalogues are kept, the latest used
+
+
+class MemoryEvents:
+    """Writes batches and passes on what happened. Safe to use from several threads.
+
+    ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
+    """
+
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
+        self._store, self._clock, self._metrics = store, clock, metrics
+        self.listeners: list[OnMemory] = []
+
+    def write(self, job: str, batch: WriteBatch) -> None:
+        """Write a batch, wait until it is durable, and pass on what it changed.
+
+        Raises:
+            StoreError: It could not be saved.
+        """
+        events: tuple[MemoryEvent, ...] = ()
+        if self.listeners:
+            with self._store.snapshot() as before:
+                events = events_of(job, batch, before, self._clock())
+        self._store.apply(job, batch).wait(None)
+        self.send(events)
+
+    def send(self, events: Iterable[MemoryEvent]) -> None:
+        """Pass events on; a listener that fails is counted, and disturbs nobody."""
+        if failures := notify(self.listeners, events):
+            self._metrics.count("listener_failures", failures)
+
+    def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
+        """Pass on what happened to memories, if there are any and somebody listens."""
+        if self.listeners and ids:
+            self.send((MemoryEvent(what=what, scope=scope, ids=tuple(ids), **more),))
+
+    def stored(self, ack: Ack) -> None:
+        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
+
+        Called on event loops: the event is made on the store's thread.
+        """
+        turn = ack.event
+        if self.listeners and isinstance(turn, Turn) and not turn.aside:
+            ack.future.add_done_callback(partial(self._on_stored, turn))
+
+    def _on_stored(self, turn: Turn, future: Future[None]) -> None:
+        if future.exception() is None:
+            more: dict[str, Any] = {"session": turn.session, "turn": turn.id, "at": turn.at}
+            self.tell("stored", turn.scope, (chunk_id(turn.id),), kind=CHUNK, **more)
 
 
 class EngineWiring:
@@ -47,13 +103,12 @@ class EngineWiring:
     def __init__(
         self,
         config: Config,
-        *,
-        readonly: bool = False,
         availability: Availability,
-        clock: Clock = SystemClock(),
-        embedder: QueryEmbedder | None = None,
-        metrics: Metrics | None = None,
-        open_store: Callable[..., Store] | None = None,
+        readonly: bool,
+        clock: Clock,
+        embedder: QueryEmbedder | None,
+        metrics: Metrics | None,
+        open_store: Callable[..., Store] | None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
         self._catalogues = lru_cache(CATALOGUES)(lambda scope: (threading.Lock(), WorkingSet()))
@@ -69,11 +124,8 @@ class EngineWiring:
             on_back=availability.recover,
             metrics=self.metrics,
         )
-        try:
+        with or_undo(self.store.close):  # or this process would keep it from every later try
             self._connect(embedder)
-        except BaseException:
-            self.store.close()  # or this process would keep it from every later try
-            raise
 
     def _connect(self, embedder: QueryEmbedder | None) -> None:
         config, clock = self.config, self.clock
@@ -107,15 +159,7 @@ class EngineWiring:
             config.memory.language,
         )
         self.events = MemoryEvents(self.store, clock, self.metrics)
-        self.others = OtherProcesses(
-            self.store,
-            self.namespaces,
-            self.indexer,
-            self.users,
-            self.gate,
-            lambda event: self.events.send((event,)),
-            self.forget_queries,
-        )
+        self.others = OtherProcesses(self)
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
 
@@ -182,3 +226,126 @@ class EngineWiring:
         self.page_cache.stop()
         self.indexer.close()
         self.store.close()
+
+
+# ------------------------------------------------------------------- other processes
+
+
+SLICE = 64  # turns, and changed memories, before a recall may run
+OTHER = "another process"  # the origin of its events
+ACTIVITY = "another process/append"
+
+
+class OtherProcesses:
+    """Reads the rows of other processes, in slices, on the worker of recalls.
+
+    Nothing is read while nobody else writes: that takes some microseconds.
+    """
+
+    def __init__(self, wiring: "EngineWiring") -> None:
+        """Begin with the rows that are there now."""
+        self._wiring, self._store, self._indexer = wiring, wiring.store, wiring.indexer
+        self._tell = partial(wiring.events.tell, origin=OTHER)
+        self._own_epochs = set[int]()
+        self._changed: deque[tuple[str, str]] = deque()  # (scope, id) of memories to read again
+        self._sealed: dict[str, str] = {}  # by scope, the index of another process loaded last
+        with self._store.snapshot() as snapshot:
+            self._seen = self._store.last_transaction()[0], snapshot.number
+            self._event, self._change = snapshot.last_id(), snapshot.last_change()
+            self._epoch = self._clean = snapshot.forget_epoch()
+        self._store.on_others = self._wake
+
+    def _wake(self) -> None:
+        """On the writer's thread, some times a second and after each write."""
+        self.look_soon()
+        self._store.let_go(self._clean)
+
+    def look_soon(self) -> None:
+        """Take over what others wrote before the next recall; microseconds if that is nothing."""
+        if self._changed or self._store.last_transaction() != self._seen:
+            with suppress(RuntimeError):  # it is being closed
+                self._indexer.soon(self._look)
+
+    def forgot(self) -> None:
+        """Note that this process has forgotten something: its indexes are its own matter."""
+        with self._store.snapshot() as snapshot:
+            epoch = snapshot.forget_epoch()
+        self._own_epochs.add(epoch)
+        self._clean = max(self._clean, epoch)
+
+    def _look(self) -> None:
+        """Take over what others wrote, or a part of it. On the worker of recalls."""
+        (generation, seen), now = self._seen, self._store.last_transaction()
+        own = self._store.own(seen, now[1]) if generation == now[0] and seen < now[1] else None
+        if own is not None:
+            self._seen, self._event, self._change = now, own[0] - 1, own[1]
+            self._store.pass_own(self._event)
+        elif now != self._seen:
+            with self._store.snapshot() as snapshot:
+                if self._store.last_transaction()[0] != now[0]:
+                    return  # it was replaced just now: next time
+                self._read(snapshot)
+                if snapshot.last_id() == self._event:
+                    self._seen = now[0], snapshot.number
+        self._refresh()
+        self.look_soon()
+
+    def _read(self, snapshot: Snapshot) -> None:
+        if (epoch := snapshot.forget_epoch()) != self._epoch:
+            self._epoch = epoch
+            self._forget(snapshot, epoch)
+        events = list(islice(snapshot.events(after=self._event), SLICE))
+        own = self._store.pass_own(events[-1].id if events else self._event)
+        turns = [one for one in events if isinstance(one, Turn) and one.id not in own]
+        for scope in {turn.scope for turn in turns}:
+            self._hear(scope, [turn for turn in turns if turn.scope == scope])
+        self._event = events[-1].id if len(events) == SLICE else snapshot.last_id()
+        for namespace in self._wiring.namespaces:
+            changed = snapshot.changed(namespace.scope, self._change)
+            self._changed.extend((namespace.scope, id_) for id_ in changed)
+            manifest = snapshot.manifest(namespace.scope)
+            if manifest is None or namespace.sealed == manifest.generation:
+                continue
+            if self._sealed.get(namespace.scope) != manifest.generation:  # not tried before
+                self._sealed[namespace.scope] = manifest.generation
+                self._indexer.open(namespace.scope, self._wiring.namespaces.reload)
+        self._change = snapshot.last_change()
+
+    def _hear(self, scope: str, turns: list[Turn]) -> None:
+        self._wiring.gate.busy(ACTIVITY)
+        self._wiring.gate.free(ACTIVITY)
+        for turn in turns:
+            if turn.unnamed:
+                self._wiring.users.learn(scope, turn.speaker)
+        self._indexer.hear(scope, [turn for turn in turns if not turn.aside])
+        ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
+        self._tell("stored", scope, ids, kind=CHUNK)
+
+    def _refresh(self) -> None:
+        """Read changed memories again."""
+        some: dict[str, list[str]] = {}
+        for _ in range(min(SLICE, len(self._changed))):
+            scope, id_ = self._changed.popleft()
+            some.setdefault(scope, []).append(id_)
+        for scope, ids in some.items():
+            self._indexer.refresh(scope, ids)
+            self._tell("updated", scope, [id_ for id_ in ids if not id_.startswith(CHUNK)])
+
+    def _forget(self, snapshot: Snapshot, epoch: int) -> None:
+        """Drop what others forgot, load the indexes anew without it, and confirm that."""
+        if epoch in self._own_epochs:
+            return
+        self._wiring.forget_queries()
+        loads = []
+        for namespace in self._wiring.namespaces:
+            ids = [id_ for id_, _ in namespace.searcher.table.items()]
+            if gone := snapshot.missing(namespace.scope, ids):
+                self._wiring.namespaces.forget(namespace.scope, gone)
+                self._tell("forgotten", namespace.scope, sorted(gone))
+            loads.append(self._indexer.open(namespace.scope, self._wiring.namespaces.reload))
+        self._indexer.later(self._confirm, epoch, partial(wait, loads))
+
+    def _confirm(self, epoch: int, loaded: Callable[[], object]) -> None:
+        loaded()
+        self._clean = max(self._clean, epoch)
+        self._store.let_go(self._clean)

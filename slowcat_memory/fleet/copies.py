@@ -24,8 +24,6 @@ from loguru import logger
 
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import replica
-from slowcat_memory.store.care.health import is_whole
-from slowcat_memory.store.care.open import is_trusted
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.sharing import alone, living
@@ -85,24 +83,13 @@ class Copies:
         return [one for one in whole if not living(one)]
 
 
-def state_of(folder: Path) -> tuple[CopyState, list[Unsent]]:
+def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
     """Return whose copy a closed folder is, and what may not have been sent.
 
-    Raises:
-        StoreError: It cannot be read.
+    A copy that cannot be read is set aside, and gives None.
     """
-    if not is_trusted(folder) and not is_whole(data_file(folder)):
-        raise StoreError("its file is damaged")
-    found = replica.state_of(folder)
-    if found is None:
-        raise StoreError("it is nobody's copy")
-    return found
-
-
-def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
-    """Return the same; a copy that cannot be read is set aside, and gives None."""
     try:
-        return state_of(folder)
+        return replica.state_of(folder)
     except StoreError as error:
         set_aside(folder, error.message)
         return None

@@ -38,6 +38,7 @@ from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.store import Ack, new_future
+from slowcat_memory.store.disk.folder import or_undo
 
 RENEWALS = 3  # in the time of a lease
 COMMITTED_S = 2.0  # how long a change waits for the database
@@ -111,7 +112,7 @@ class Fleet:
     def member(self, person: str, config: Config | None = None) -> "SharedMember":
         """Return a person's memory, shared by the conversations of this process.
 
-        Call ``start`` on it, and ``release`` when done.
+        Call ``start`` on it, and ``close`` when done.
 
         Args:
             person: A user id, as for the processor.
@@ -127,10 +128,6 @@ class Fleet:
         return self._members.acquire(
             folder, lambda: SharedMember(self, person, own), lambda _: False
         )
-
-    def release(self, member: "SharedMember") -> None:
-        """Let go of a member; the last user closes it."""
-        self._members.release(member.config.folder, member, member.shut)
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -159,11 +156,8 @@ class CopyEngine(MemoryEngine):
 
     def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
         self.holding = holding
-        try:
+        with or_undo(holding.abandon):
             super().__init__(config, open_store=holding.open_store, **how)
-        except BaseException:
-            holding.abandon()
-            raise
         holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
 
     def append_unsent(self) -> None:
@@ -205,7 +199,7 @@ class SharedMember(BackgroundEngine):
         self._latest: Holding | None = None
 
     def close(self) -> None:
-        self._fleet.release(self)
+        self._fleet._members.release(self.config.folder, self, self.shut)
 
     def shut(self) -> None:
         lost = self._latest if self.holding is None else None
@@ -244,12 +238,9 @@ class SharedMember(BackgroundEngine):
         config = of_copy(self.config, holding.folder, self.person)
         engine = CopyEngine(config, holding, metrics=self.metrics)
         self._fleet.model = engine.wiring.embedding.embedder
-        try:
+        with or_undo(engine.close):
             self._load_scopes(engine)
             engine.append_unsent()
-        except BaseException:
-            engine.close()
-            raise
         return engine
 
     def _open_reader(self) -> None:

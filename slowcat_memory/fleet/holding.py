@@ -1,23 +1,48 @@
-"""What a worker holds of one person: the lease, a copy that is up to date, and what sends it."""
+"""What a worker holds of one person: the lease, a copy that is up to date, and what sends it.
 
+The shipper sends a copy's change sets to the database, in order, as they are committed here. While
+the database is away they wait in the copy's outbox. Once something was forgotten and erased here, the
+shipper also replaces what the database has of it.
+"""
+
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
 
-from slowcat_memory.errors import FleetError, StoreError
-from slowcat_memory.fleet import leases
+from slowcat_memory.engine.availability import fresh
+from slowcat_memory.errors import (
+    DatabaseAwayError,
+    FleetError,
+    LeaseLostError,
+    StoreError,
+    describe_error,
+)
+from slowcat_memory.fleet import leases, person_log
 from slowcat_memory.fleet.copies import Copies, copy_name
+from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.hydration import hydrate
 from slowcat_memory.fleet.leases import Lease, Purpose, Worker
-from slowcat_memory.fleet.shipper import Shipper
+from slowcat_memory.fleet.person_log import Also
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store import Store
+from slowcat_memory.store.disk.folder import or_undo
 from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.replica import Replica
 
 FLUSH_S = 3.0  # how long the end of a conversation waits for the database
+BATCH_BYTES = 1 << 20  # of change sets in one statement
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away
+ERASE_POLL_S = 0.2  # between looks whether an erasure under way is done here
+YIELD_S, YIELD_STEP_S = 0.012, 0.003  # how long a recall that runs may hold up sending
+SNAPSHOT_AFTER = 2000  # change sets: a copy reads that many beside a snapshot in 50 ms
+SNAPSHOT_S = 120.0
 
 
 class Holding:
@@ -59,23 +84,17 @@ class Holding:
         worker.holdings[self] = None
         self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
-        try:
+        with or_undo(self.abandon):
             self._closed.enter_context(self.place.locked())
             self.folder, self.warm = hydrate(worker, self.place, self.lease)
-        except BaseException:
-            self.abandon()
-            raise
 
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""
-        try:
+        with or_undo(self.abandon):
             outbox = Outbox(self.lease.epoch, self.shipper.wake)
             store = Store.open(path, outbox=outbox, **how)
             if store.replica is None:
                 raise FleetError(f"{path} is open for reading: nothing of it can be sent")
-        except BaseException:
-            self.abandon()
-            raise
         self._is_open = True
         self._closed.close()
         self._replica = store.replica
@@ -118,3 +137,242 @@ class Holding:
             self.is_released = self.worker.database.run(leases.release, self.lease, seq)
         except StoreError as error:
             logger.debug("fleet: a lease runs out by itself: {}", error.message)
+
+
+class Shipper:
+    """Sends what one open copy has to send, on a thread of its own.
+
+    Attributes:
+        recalls: Returns whether a recall runs, which sending lets end first.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        lease: Lease,
+        metrics: Metrics,
+        *,
+        on_lost: Callable[[StoreError], object],
+        on_away: Callable[[StoreError | None], object],
+    ) -> None:
+        """Prepare; nothing is sent before ``start``.
+
+        Args:
+            on_lost: Called once, when another worker has taken over; nothing is sent any more.
+            on_away: Called when the database cannot be reached, and with None when it can again.
+        """
+        self.recalls: Callable[[], bool] = lambda: False
+        self._database, self._lease, self._metrics = database, lease, metrics
+        self._on_lost, self._on_away = on_lost, on_away
+        self._sent, self._snapshot_upto = lease.last_seq, lease.snapshot_upto
+        self._purged = lease.forget_epoch
+        self._generations: tuple[str, ...] | None = None
+        self.replica: Replica | None = None
+        self.is_away = self._stopping = False
+        self._ended: StoreError | None = None
+        self._changed = threading.Condition()
+        self._receipts = deque[tuple[int, Future[None]]]()  # by number of a change set, in order
+        self._sending = threading.RLock()
+        self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
+
+    def start(self, replica: Replica) -> None:
+        self.replica = replica
+        self.replica.note_sent(self._sent)
+        self._generations = self.replica.generations()
+        self._thread.start()
+
+    @property
+    def _copy(self) -> Replica:
+        if self.replica is None:
+            raise FleetError("the copy is not open: nothing of it can be sent")
+        return self.replica
+
+    def wake(self, seq: int = 0) -> None:
+        """Send what was committed. On the store's writer thread: returns at once."""
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def waiting(self) -> int:
+        """How many change sets are committed here and not known to be in the database."""
+        return self.replica.seq - self._sent if self.replica else 0
+
+    def settle_when_sent(self, future: "Future[None]") -> None:
+        """Resolve a future once everything that is committed here now is in the database."""
+        with self._changed:
+            if self.waiting and self._ended is None:
+                return self._receipts.append((self._copy.seq, future))
+        if self.waiting and self._ended is not None:
+            future.set_exception(fresh(self._ended))
+        else:
+            future.set_result(None)
+
+    def wait_sent(self, timeout_s: float) -> bool:
+        """Wait until everything that is committed here now is in the database. Blocks.
+
+        Returns:
+            False when it is not, after ``timeout_s`` seconds.
+
+        Raises:
+            StoreError: It never will be sent from here.
+        """
+        sent = Future[None]()
+        self.settle_when_sent(sent)
+        try:
+            sent.result(timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    def send_last(self, write: Callable[[], object], also: Also) -> None:
+        """Write something here, and send it in one transaction with statements of the caller's. Blocks.
+
+        Args:
+            write: Returns once it is committed here.
+            also: See ``person_log.append``.
+
+        Raises:
+            StoreError: It could not be written; or it may not have been sent, and nothing is sent
+                from here any more.
+        """
+        with self._sending:
+            write()
+            try:
+                while self._send(also):
+                    pass
+            except StoreError as error:
+                self.end(error)
+                raise
+
+    def wait_purged(self, timeout_s: float) -> bool:
+        """Wait until what was forgotten here is nowhere in the database; False if it may be."""
+
+        def done() -> bool:
+            return self._ended is not None or not self._is_to_purge()
+
+        with self._changed:
+            return self._changed.wait_for(done, timeout_s)
+
+    def stop(self) -> None:
+        """End the thread after the statement that it is at. Blocks."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(15.0)
+
+    # ---------------------------------------------------------------- the thread
+
+    def _run(self) -> None:
+        pause = FIRST_PAUSE_S
+        while not self._stopping:
+            try:
+                self._send_all()
+                self._purge()
+                self._note_away(None)
+                pause = FIRST_PAUSE_S
+                # An erasure that is under way here ends without a notice.
+                poll = ERASE_POLL_S if self._is_to_purge() else None
+                with self._changed:
+                    self._changed.wait_for(lambda: self._stopping or self.waiting, poll)
+            except DatabaseAwayError as error:
+                self._note_away(error)
+                with self._changed:
+                    self._changed.wait_for(lambda: self._stopping, pause)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            except StoreError as error:
+                return self.end(error)
+            except Exception as error:
+                why = describe_error(error)
+                logger.error("fleet: sending failed: {}", why)
+                return self.end(FleetError(f"sending failed: {why}"))
+
+    def _send_all(self) -> None:
+        while not self._stopping and self.waiting:
+            self._let_recalls_end()
+            if not self._send():
+                return
+
+    def _let_recalls_end(self) -> None:
+        """Wait a moment while a turn waits for its recall, which needs the interpreter's lock too."""
+        until = time.monotonic() + YIELD_S
+        while self.recalls() and not self._stopping and time.monotonic() < until:
+            time.sleep(YIELD_STEP_S)
+
+    def _send(self, also: Also | None = None) -> bool:
+        """Send some change sets; return whether there were any. The last ones have ``also``."""
+        with self._sending:
+            sets = self._copy.unsent(self._sent, BATCH_BYTES)
+            if not sets:
+                return False
+            last = also if sets[-1].seq == self._copy.seq else None
+            began = time.perf_counter()
+            upto = self._database.run(person_log.append, self._lease, sets, last)
+            self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
+            self._copy.note_sent(upto)
+            with self._changed:
+                self._sent = upto
+                done = list[Future[None]]()
+                while self._receipts and self._receipts[0][0] <= upto:
+                    done.append(self._receipts.popleft()[1])
+                self._changed.notify_all()
+        for future in done:
+            future.set_result(None)
+        return True
+
+    def _is_to_purge(self) -> bool:
+        """Return whether something was forgotten here that the database may have."""
+        found = self._copy.erased()
+        return found.under_way or found.epoch > self._purged
+
+    def _purge(self) -> None:
+        """Replace what the database has of something forgotten, once it is erased here."""
+        found = self._copy.erased()
+        if found.under_way or found.epoch <= self._purged or not self._copy.scrub():
+            return
+        self._write_snapshot(forgets=found.epoch)
+        with self._changed:
+            self._purged = found.epoch
+            self._changed.notify_all()
+
+    def snapshot_if_due(self) -> None:
+        """Write a snapshot if the log has become long, or an index was built. Blocks.
+
+        Raises:
+            StoreError: It could not be written; the log has everything.
+        """
+        built = self._copy.generations() != self._generations
+        if built or self._copy.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+            self._write_snapshot()
+
+    def _write_snapshot(self, forgets: int | None = None) -> None:
+        with self._sending:  # no snapshot has what `send_last` is about to send
+            whole = self._copy.whole()
+            while self._sent < whole.seq and self._send():
+                pass
+            work = person_log.write_snapshot, self._lease, whole, forgets
+            self._database.run(*work, timeout_s=SNAPSHOT_S)
+            self._snapshot_upto, self._generations = whole.seq, whole.generations
+
+    # ---------------------------------------------------------------- trouble
+
+    def _note_away(self, error: DatabaseAwayError | None) -> None:
+        if self.is_away != (error is not None):
+            self.is_away = error is not None
+            if error is not None:
+                self._metrics.count("fleet_away")
+            self._on_away(error)
+
+    def end(self, error: StoreError) -> None:
+        """Send nothing any more, and fail all receipts. Once; any thread."""
+        with self._changed:
+            if self._ended is not None:
+                return
+            self._ended, self._stopping = error, True
+            failed, self._receipts = self._receipts, deque()
+            self._changed.notify_all()
+        for _, future in failed:
+            future.set_exception(fresh(error))
+        if isinstance(error, LeaseLostError):
+            self._metrics.count("fleet_leases_lost")
+        self._on_lost(error)

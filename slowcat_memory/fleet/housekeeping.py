@@ -20,6 +20,7 @@ from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Worker
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.store import replica
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.sharing import living
 
@@ -244,7 +245,7 @@ def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
         return Copy(folder, "", "in use", None)
     try:
         with place.locked():
-            state, sets = copies.state_of(folder)
+            state, sets = replica.state_of(folder)
     except StoreError:
         return Copy(folder, "", "unreadable", None)
     waits: int | None = len(sets)

@@ -5,6 +5,7 @@ of the same, ``push`` stores such a one.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -22,7 +23,7 @@ from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.replica import Ordinary, Part, Whole
+from slowcat_memory.store.replica import Whole
 
 MOST_S = 900.0  # for one memory that is pushed or pulled; nothing is stored, or made, by halves
 FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
@@ -63,14 +64,14 @@ def _follow_up(
     waiting = not_sent(database, state, unsent)
     if state.epoch >= lease.purged_under:  # else it has what was forgotten since
         if waiting and waiting[0].seq == lease.last_seq + 1:
-            replica.sign(folder, at)  # nobody has appended since: it is sent under this lease
+            replica.write(folder, at)  # nobody has appended since: it is sent under this lease
             logger.info("fleet: {} change sets were not sent yet", len(waiting))
             return True
         if not unsent and state.seq == lease.last_seq:
             return True
         if not waiting and (bodies := database.run(person_log.read, lease, state.seq)) is not None:
             tail = map(outbox.unpack_changes, bodies)
-            replica.top_up(folder, tail, replace(at, seq=lease.last_seq))
+            replica.write(folder, replace(at, seq=lease.last_seq), tail, ())  # its own were sent
             return True
     unsent_turns.move(folder, place, state, waiting)
     return False
@@ -90,9 +91,8 @@ def _make(
     Parts are written while the next ones are read. Under an epoch it is a copy, else an ordinary
     store of somebody whom the database must know.
     """
-    database, arrived = worker.database, SimpleQueue[list[Part] | None]()
-    seed = replica.Seed(folder)
-    try:
+    database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
+    with closing(replica.Seed(folder)) as seed:
         how = worker.tenant, person, arrived.put
         reading = database.start(_read, *how, timeout_s=timeout_s)
         reading.add_done_callback(lambda _: arrived.put(None))
@@ -108,13 +108,10 @@ def _make(
         state = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
         sets = map(outbox.unpack_changes, tail)
         return seed.finish(state or None, sets, map_gib=worker.map_gib)
-    except BaseException:
-        seed.abandon()
-        raise
 
 
 async def _read(
-    connection: Connection, tenant: str, person: str, put: Callable[[list[Part]], object]
+    connection: Connection, tenant: str, person: str, put: Callable[[list[bytes]], object]
 ) -> tuple[int, list[bytes]]:
     """Read all of a person at one moment: parts for ``put``, the last number, and the log behind."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -152,10 +149,10 @@ def push(
     """
     found = replica.read(folder, options)
     worker.database.run(_store, worker, person, found, timeout_s=MOST_S)
-    return found.rows, sum(len(part.body) for part in found.parts)
+    return found.rows, sum(map(len, found.parts))
 
 
-async def _store(connection: Connection, worker: Worker, person: str, found: Ordinary) -> None:
+async def _store(connection: Connection, worker: Worker, person: str, found: Whole) -> None:
     async with connection.transaction():
         lease = await leases.take(connection, worker, person, "copy")
         if lease.last_seq:
@@ -170,7 +167,7 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Ord
             FIRST_SEQ,
             0 if found.erasing else found.forget_epoch,  # the first worker erases the rest
         )
-        await person_log.write_snapshot(connection, lease, Whole(FIRST_SEQ, (), found.parts))
+        await person_log.write_snapshot(connection, lease, replace(found, seq=FIRST_SEQ))
         await tasks.schedule(connection, *lease.key)
         await leases.release(connection, lease, FIRST_SEQ)
 

@@ -96,7 +96,11 @@ async def take(
             *key,
         )
         if row is None or not row["may_use"]:
-            await _refuse(connection, worker.tenant)
+            role = await connection.fetchval("SELECT current_user")
+            raise FleetError(
+                f"the role {role!r} of fleet.dsn may not use the tenant {worker.tenant!r}",
+                hint=f"`slowcat-memory fleet init --role {role}` lets it; or correct fleet.tenant",
+            )
         gives_way = row["purpose"] == "idle" and purpose == "conversation"
         own = row["holder"] == worker.holder and purpose != "idle"  # in a conversation here
         if row["runs"] and not own and not gives_way:
@@ -125,14 +129,6 @@ async def take(
             worker.lease_s,
         )
     return Lease(tenant=worker.tenant, person=person, lease_s=worker.lease_s, **taken)
-
-
-async def _refuse(connection: Connection, tenant: str) -> None:
-    role = await connection.fetchval("SELECT current_user")
-    raise FleetError(
-        f"the role {role!r} of fleet.dsn may not use the tenant {tenant!r}",
-        hint=f"`slowcat-memory fleet init --role {role}` lets it; or correct fleet.tenant",
-    )
 
 
 async def renew(connection: Connection, worker: Worker) -> list[Any]:

@@ -6,13 +6,14 @@ that the log before it can go.
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
 from uuid import UUID
 
 from slowcat_memory.errors import FleetError, StoreDamagedError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
-from slowcat_memory.store.replica import Part, Whole
+from slowcat_memory.store.replica import Whole
 
 CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: each is a new random number
 # Names of the files that have the rows; a table that is rewritten (VACUUM FULL) gets a new one.
@@ -104,10 +105,15 @@ async def read(connection: Connection, lease: Lease, after: int) -> list[bytes] 
     )
     if [row["seq"] for row in rows] != list(range(after + 1, lease.last_seq + 1)):
         return None
-    for row in rows:
-        if zlib.crc32(row["body"]) != row["crc"]:
-            raise StoreDamagedError(f"change set {row['seq']} does not match its checksum")
-    return [row["body"] for row in rows]
+    return list(map(_whole, rows))
+
+
+def _whole(row: Any) -> bytes:
+    """Return the body of a row; raises ``StoreDamagedError`` if it is not as it was sent."""
+    body: bytes = row["body"]
+    if zlib.crc32(body) != row["crc"]:
+        raise StoreDamagedError("a part of a memory in the database does not match its checksum")
+    return body
 
 
 # ------------------------------------------------------------------- snapshots
@@ -146,7 +152,7 @@ async def write_snapshot(
             await connection.executemany(
                 "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
                 " VALUES ($1, $2, $3, $4, $5, $6)",
-                [(*lease.key, whole.seq, n, p.body, p.crc) for n, p in enumerate(some, first)],
+                [(*lease.key, whole.seq, n, p, zlib.crc32(p)) for n, p in enumerate(some, first)],
             )
         await connection.execute(
             "DELETE FROM slowcat.log WHERE tenant = $1 AND person = $2 AND seq <= $3",
@@ -187,19 +193,14 @@ async def rewrite(connection: Connection) -> None:
 
 async def notified(connection: Connection, tenant: str, message: str) -> str | None:
     """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
-    try:
-        ref = UUID(message)
-    except ValueError:
-        return None
-    found = await connection.fetchval(
-        "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2", tenant, ref
-    )
-    return None if found is None else str(found)
+    query = "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2"
+    found: str | None = await connection.fetchval(query, tenant, UUID(message))
+    return found
 
 
-async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[list[Part]]:
+async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[list[bytes]]:
     """Yield the parts of the snapshot, ``AT_ONCE`` at a time."""
-    first, found = 0, list[Part]()
+    first, found = 0, list[bytes]()
     while first == 0 or len(found) == AT_ONCE:
         rows = await connection.fetch(
             "SELECT body, crc FROM slowcat.snapshot WHERE tenant = $1 AND person = $2 AND upto = $3"
@@ -209,6 +210,6 @@ async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[l
             first,
             first + AT_ONCE,
         )
-        found = [Part(row["body"], row["crc"]) for row in rows]
+        found = list(map(_whole, rows))
         yield found
         first += AT_ONCE

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -26,10 +26,11 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import NOTE, family
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.background import referring
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.fleet import copies
 from slowcat_memory.fleet.copies import Copies
-from slowcat_memory.records import Cursor, Event, Forget, Memory, Turn, WriteBatch
+from slowcat_memory.records import Cursor, Event, Forget, Memory, WriteBatch
 from slowcat_memory.store import Ack, Store, replica
 from slowcat_memory.store.disk import codec, keys, outbox
 from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
@@ -123,12 +124,8 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    seed = replica.Seed(folder)
-    try:
+    with closing(replica.Seed(folder)) as seed:
         seed.finish(state, unsent=sets)
-    except BaseException:
-        seed.abandon()
-        raise
 
 
 def _without_derived(body: bytes) -> Changes:
@@ -217,13 +214,7 @@ def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:
     Only ids from ``first`` on are its source's own.
     """
     event = replace(event, id=0)
-    if not isinstance(event, Turn):
-        return event
-    reply_to, part_of = (
-        ids.get(id_, 0) if id_ >= first or id_ < 0 else id_
-        for id_ in (event.reply_to, event.part_of)
-    )
-    return replace(event, reply_to=reply_to, part_of=part_of)
+    return referring(event, lambda id_: ids.get(id_, 0) if id_ >= first or id_ < 0 else id_)
 
 
 # ------------------------------------------------------------------- while there is no copy

@@ -30,6 +30,7 @@ from slowcat_memory.index.windows import Counts, Windows
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
+NONE = -1  # no neighbour
 WIDER = 4  # factor on the number of candidates, where most of them say nothing
 
 
@@ -93,7 +94,6 @@ class Searcher:
             name: KeyView(name, opened(f"{VECTORS}.{name}", counts.get(name, 0)), sealed)
             for name in KEY_VIEWS
         }
-        self._neighbours = Links(self.table, self.words, self.dense, self.keys.values())
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
         self._options = options
 
@@ -154,10 +154,10 @@ class Searcher:
             self.table.update(number, document)
             return number
         if number >= 0:
-            number = self._neighbours.promote_to_tail(number)  # its keys stay at this number
-            before, after = self._neighbours.detach(number)
+            number = self._promote_to_tail(number)  # its keys stay at this number
+            before, after = self._detach(number)
         else:
-            before, after = self._neighbours.make_room(
+            before, after = self._make_room(
                 self.table.find(document.before), self.table.find(document.after)
             )
         self.names.add(document.text, document.speaker)
@@ -168,8 +168,8 @@ class Searcher:
                 keys.renumber(number, added)
         if (neighbour := before if before >= 0 else after) >= 0:
             self.table.session[added] = self.table.session[neighbour]
-        self._neighbours.link(before, added)
-        self._neighbours.link(added, after)
+        self._link(before, added)
+        self._link(added, after)
         return added
 
     def set_columns(self, memory_id: str, **columns: float) -> None:
@@ -186,7 +186,7 @@ class Searcher:
             if number >= 0:
                 for keys in self.keys.values():
                     keys.remove(number)
-                self._neighbours.link(*self._neighbours.detach(number))
+                self._link(*self._detach(number))
             return number >= 0
 
     def _find_vector(self, id_: str) -> tuple[VectorView, int, int]:
@@ -352,77 +352,56 @@ class Searcher:
             known.add(ASKED)
         return known
 
+    # ---------------------------------------------------------------- neighbours
+    # Previous/next links between documents of a session, and the window terms that depend on them. Each
+    # document is linked to the previous and the next one, because a window joins the three. A sealed
+    # document never changes: one that must is *promoted* to the tail, under a new number.
+    #
+    # A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`` do:
+    #
+    # 1. ``_detach`` or ``_make_room`` cuts links; both ends are promoted, so earlier numbers are invalid.
+    # 2. The document is removed from, or added to, the windows, without neighbours.
+    # 3. ``_link`` joins it to its neighbours, and adds each one's terms to the other's windows.
 
-# ------------------------------------------------------------------- neighbours
-# Previous/next links between documents of a session, and the window terms that depend on them. Each
-# document is linked to the previous and the next one, because a window joins the three. A sealed
-# document never changes: one that must is *promoted* to the tail, under a new number.
-#
-# A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`` do:
-#
-# 1. ``detach`` or ``make_room`` cuts links; both ends are promoted, so earlier numbers are invalid.
-# 2. The document is removed from, or added to, the windows, without neighbours.
-# 3. ``link`` joins it to its neighbours, and adds each one's terms to the other's windows.
-
-
-NONE = -1  # no neighbour
-
-
-class Links:
-    """Links between the documents of a namespace. Numbers are document numbers, ``NONE`` for none."""
-
-    def __init__(
-        self, table: DocumentTable, words: Windows, dense: VectorView, keys: Iterable[KeyView]
-    ) -> None:
-        """Connect the parts that store a promoted document."""
-        self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
-
-    def make_room(self, before: int, after: int) -> tuple[int, int]:
+    def _make_room(self, before: int, after: int) -> tuple[int, int]:
         """Cut the link after ``before``, or else the one before ``after``.
 
         Returns the two documents, in order, between which a new one is inserted.
         """
         if before >= 0:
-            return self.unlink(before, _at(self._table.after, before))
-        return self.unlink(_at(self._table.before, after), after)
+            return self._link(before, _at(self.table.after, before), -1)
+        return self._link(_at(self.table.before, after), after, -1)
 
-    def detach(self, number: int) -> tuple[int, int]:
+    def _detach(self, number: int) -> tuple[int, int]:
         """Remove a document from every view. Its keys remain, for its replacement.
 
         Returns its neighbours, which are not linked to each other yet.
         """
-        before, number = self.unlink(_at(self._table.before, number), number)
-        number, after = self.unlink(number, _at(self._table.after, number))
-        self._words.remove(number)
-        self._dense.remove(number)
-        self._table.remove(number)
+        before, number = self._link(_at(self.table.before, number), number, -1)
+        number, after = self._link(number, _at(self.table.after, number), -1)
+        self.words.remove(number)
+        self.dense.remove(number)
+        self.table.remove(number)
         return before, after
 
-    def link(self, before: int, after: int) -> tuple[int, int]:
+    def _link(self, before: int, after: int, sign: int = 1) -> tuple[int, int]:
         """Make two documents neighbours; each one's terms are added to the other's windows.
 
-        Returns their numbers, which change when they are promoted.
+        ``sign`` -1 undoes that. Returns their numbers, which change when they are promoted.
         """
         if before >= 0 and after >= 0:
-            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
-            self._table.after[before], self._table.before[after] = after, before
-            self._words.exchange_terms(before, after, 1)
+            before, after = self._promote_to_tail(before), self._promote_to_tail(after)
+            linked = (after, before) if sign > 0 else (NONE, NONE)
+            self.table.after[before], self.table.before[after] = linked
+            self.words.exchange_terms(before, after, sign)
         return before, after
 
-    def unlink(self, before: int, after: int) -> tuple[int, int]:
-        """Undo ``link``, with the same arguments and results."""
-        if before >= 0 and after >= 0:
-            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
-            self._table.after[before] = self._table.before[after] = NONE
-            self._words.exchange_terms(before, after, -1)
-        return before, after
-
-    def promote_to_tail(self, number: int) -> int:
+    def _promote_to_tail(self, number: int) -> int:
         """Copy a sealed document to the tail, where it can change, and tombstone the original.
 
         Returns its new number; unchanged when it was in the tail.
         """
-        table, words = self._table, self._words
+        table, words = self.table, self.words
         if number >= table.sealed_count:
             return number
         before, after = int(table.before[number]), int(table.after[number])
@@ -435,8 +414,8 @@ class Links:
             table.after[before] = promoted
         if after >= 0:
             table.before[after] = promoted
-        self._dense.renumber(number, promoted)
-        for keys in self._keys:
+        self.dense.renumber(number, promoted)
+        for keys in self.keys.values():
             keys.renumber(number, promoted)
         return promoted
 

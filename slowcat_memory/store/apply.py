@@ -44,16 +44,6 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import bookkeeping
-from slowcat_memory.store.bookkeeping import (
-    any_forgotten,
-    drop_vectors,
-    exists,
-    memory_or_chunk,
-    names_forgotten,
-    text_of,
-    turn_at,
-    write_memory,
-)
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
@@ -64,10 +54,8 @@ REPLIES = 8  # log positions behind a user's turn that are searched for its repl
 _CROSSING = (f"{CHUNK}/", f"{NOTE}/")  # kinds that may be made from a memory of another namespace
 
 
-def append_events(
-    events: Sequence[Event], cursors: Sequence[Cursor | None], tx: Transaction
-) -> None:
-    """Write numbered events in log order, their sessions, and cursors.
+def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transaction) -> None:
+    """Write numbered events in log order, their sessions, and a cursor.
 
     An event is late when another process has committed a later one: whoever has read the log up to
     there is told of it.
@@ -94,8 +82,7 @@ def append_events(
         bookkeeping.log_late(late, tx)
     if events:
         tx.set_meta(NEXT_ID, max(next_id, events[-1].id + 1))
-    for cursor in cursors:
-        bookkeeping.move_cursor(cursor, tx)
+    bookkeeping.move_cursor(cursor, tx)
 
 
 def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
@@ -150,7 +137,9 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
     remarked: dict[Mark, list[Memory]] = {LOCAL_ONLY: [], MUTED: []}
     for record in batch.memories:
-        if names_forgotten(record.scope, record.id, tx) or any_forgotten(record.sources, tx):
+        if bookkeeping.names_forgotten(record.scope, record.id, tx) or bookkeeping.any_forgotten(
+            record.sources, tx
+        ):
             continue
         row = keys.scoped_key(record.scope, record.id)
         before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
@@ -166,10 +155,10 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
 
 
 def _put_memory(memory: Memory, tx: Transaction) -> None:
-    before = text_of(memory.scope, memory.id, tx) if tx.meta(EMBEDDERS, {}) else ""
-    write_memory(memory, tx)
-    if before and text_of(memory.scope, memory.id, tx) != before:
-        drop_vectors([(memory.scope, memory.id)], tx)
+    before = bookkeeping.text_of(memory.scope, memory.id, tx) if tx.meta(EMBEDDERS, {}) else ""
+    bookkeeping.write_memory(memory, tx)
+    if before and bookkeeping.text_of(memory.scope, memory.id, tx) != before:
+        bookkeeping.drop_vectors([(memory.scope, memory.id)], tx)
 
 
 def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
@@ -180,7 +169,7 @@ def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
         id = keys.split_scope(key)[1].decode()
         if keys.owner_of(id) == memory:
             _drop_key(scope, id, tx)
-    drop_vectors([(scope, memory)], tx)
+    bookkeeping.drop_vectors([(scope, memory)], tx)
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
@@ -189,7 +178,7 @@ def _put_context(context: Context, tx: Transaction) -> None:
     key = keys.scoped_key(context.scope, context.memory)
     before = tx.read(Context, "contexts", key)
     if context.text != (before.text if before else ""):
-        drop_vectors([(context.scope, context.memory)], tx)
+        bookkeeping.drop_vectors([(context.scope, context.memory)], tx)
     if context.text:
         tx.write_record("contexts", key, context)
     else:
@@ -204,21 +193,21 @@ def _put_key(key: Key, tx: Transaction) -> None:
     row = keys.scoped_key(key.scope, key.id)
     before = tx.read(Key, "keys", row)
     if before is not None and before.text != key.text:
-        drop_vectors([(key.scope, key.id)], tx)
+        bookkeeping.drop_vectors([(key.scope, key.id)], tx)
     tx.write_record("keys", row, key)
 
 
 def _drop_key(scope: str, id: str, tx: Transaction) -> None:
     tx.drop("keys", keys.scoped_key(scope, id))
-    drop_vectors([(scope, id)], tx)
+    bookkeeping.drop_vectors([(scope, id)], tx)
 
 
 def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
     """Return whether the memory exists, and no source of the record was forgotten or is muted."""
     return (
-        exists(record.scope, record.memory, tx.get)
-        and not names_forgotten(record.scope, record.memory, tx)
-        and not any_forgotten(record.sources, tx)
+        bookkeeping.exists(record.scope, record.memory, tx.get)
+        and not bookkeeping.names_forgotten(record.scope, record.memory, tx)
+        and not bookkeeping.any_forgotten(record.sources, tx)
         and not _has_muted_source(record, tx)
     )
 
@@ -242,9 +231,12 @@ def _put_vectors(
         tx.set_meta(EMBEDDERS, {**known, hashed: embedder})
     for vector in vectors:
         scope, id = vector.scope, vector.memory
-        if not exists(scope, id, tx.get) and tx.get("keys", keys.scoped_key(scope, id)) is None:
+        if (
+            not bookkeeping.exists(scope, id, tx.get)
+            and tx.get("keys", keys.scoped_key(scope, id)) is None
+        ):
             continue  # of what does not exist: text can be guessed from a vector
-        if not vector.of or digest(text_of(scope, id, tx)) == vector.of:
+        if not vector.of or digest(bookkeeping.text_of(scope, id, tx)) == vector.of:
             key = keys.vector_key(embedder, scope, id)
             tx.put("vectors", key, encode(key, vector))
 
@@ -290,7 +282,7 @@ def log_marked(turn: Turn, tx: Transaction) -> None:
         origins = (*memory.derived_from, asked) if local or muted else memory.derived_from
         own = LOCAL_ONLY.by_person(memory)
         marked = with_mark(replace(memory, derived_from=origins), turn.local_only or local, own)
-        write_memory(with_mark(marked, muted, False, MUTED), tx)
+        bookkeeping.write_memory(with_mark(marked, muted, False, MUTED), tx)
 
 
 def change_marks(
@@ -299,11 +291,11 @@ def change_marks(
     """Apply a person's marks; return every memory that changes with them."""
     changed = dict[tuple[str, str], Memory]()
     for scope, id, on in marks:
-        memory = memory_or_chunk(scope, id, tx)
+        memory = bookkeeping.memory_or_chunk(scope, id, tx)
         if memory is None:
             continue
         for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
-            write_memory(one, tx)
+            bookkeeping.write_memory(one, tx)
             changed[one.scope, one.id] = one
     for one in spread(changed.values(), tx, mark):
         changed[one.scope, one.id] = one
@@ -320,7 +312,7 @@ def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark) -> list[Memor
         reached = made | reached
     corrected = corrected_marks(reached.values(), partial(_is_marked, tx, mark), mark)
     for one in corrected:
-        write_memory(one, tx)
+        bookkeeping.write_memory(one, tx)
     return corrected
 
 
@@ -346,8 +338,12 @@ def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None
     """Return an origin of a memory. Only a note may be made from a turn of another namespace."""
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
     if found is None and memory.kind == NOTE and turn_of(id):
-        turn = turn_at(turn_of(id), tx)
-        return None if turn is None or turn.scope == scope else memory_or_chunk(turn.scope, id, tx)
+        turn = bookkeeping.turn_at(turn_of(id), tx)
+        return (
+            None
+            if turn is None or turn.scope == scope
+            else bookkeeping.memory_or_chunk(turn.scope, id, tx)
+        )
     return found
 
 
@@ -357,7 +353,7 @@ def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
     A chunk without a row has no mark.
     """
     scope, id = origin
-    turn = turn_at(turn_of(id), tx)
+    turn = bookkeeping.turn_at(turn_of(id), tx)
     scope = turn.scope if turn else scope
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
     if found is None:
@@ -369,10 +365,10 @@ def _replies(memory: Memory, tx: Transaction) -> Iterator[Memory]:
     """Yield the chunks of the replies to a user's turn, as derived from it."""
     turn = turn_of(memory.id)
     for id in range(turn + 1, turn + 1 + REPLIES) if turn and memory.role == "user" else ():
-        reply = turn_at(id, tx)
+        reply = bookkeeping.turn_at(id, tx)
         if reply is None or reply.reply_to != turn or reply.scope != memory.scope:
             continue
-        stored = memory_or_chunk(reply.scope, chunk_id(id), tx)
+        stored = bookkeeping.memory_or_chunk(reply.scope, chunk_id(id), tx)
         origin = (memory.scope, memory.id)
         if stored is not None and origin not in stored.derived_from:
             yield replace(stored, derived_from=(*stored.derived_from, origin))

@@ -4,8 +4,7 @@ One turn alone does not compress; a session's turns do, because they share names
 block's row is a short header in plain msgpack, so that statistics and policy need not unpack it,
 followed by the packed part: an index of the events, then their bytes one after the other, exactly
 as they were in rows of their own. So one event is read by unpacking one block and decoding that
-event alone. Warm blocks are packed by LZ4, cold ones by zstd, which is imported on first use: a store
-without cold blocks never needs it.
+event alone. Warm blocks are packed by LZ4, cold ones by zstd.
 
 An event is either in ``log`` or in a block; then ``places`` has the block's number: the log id of
 the first event that the block was made of. The number is not a value in ``log``, because LMDB
@@ -14,22 +13,22 @@ reuses the space of deleted rows only, not of values that became smaller.
 
 import heapq
 import struct
-import threading
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import inf
 
 import lmdb
 import lz4.block
 import msgspec
+import zstandard
 from msgspec import Struct
 
 from slowcat_memory.core.retention import importance_of_words
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Event, Turn
+from slowcat_memory.records import Event, Held, Turn
 from slowcat_memory.store.disk import codec, envelope, keys
 from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.transaction import Transaction
@@ -150,20 +149,10 @@ def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
     return make_row(key, head, LZ4, len(plain), packed)
 
 
-class ZstdPacker:
-    """Packs cold blocks; one thread at a time."""
-
-    def __init__(self, level: int) -> None:
-        import zstandard
-
-        self._zstd = zstandard.ZstdCompressor(
-            level=level,
-            write_checksum=False,  # the envelope has one
-            write_content_size=False,  # the header has it
-        )
-
-    def row(self, key: bytes, head: Head, plain: bytes) -> bytes:
-        return make_row(key, head, ZSTD, len(plain), self._zstd.compress(plain))
+def zstd_row(key: bytes, head: Head, plain: bytes, level: int) -> bytes:
+    # The envelope has a checksum, the header the size.
+    packer = zstandard.ZstdCompressor(level=level, write_checksum=False, write_content_size=False)
+    return make_row(key, head, ZSTD, len(plain), packer.compress(plain))
 
 
 def make_row(key: bytes, head: Head, codec: int, unpacked: int, packed: bytes) -> bytes:
@@ -213,8 +202,6 @@ def unpack_zstd(packed: bytes, size: int) -> bytes:
     Raises:
         StoreDamagedError: It does not unpack, or not to the size in the header.
     """
-    import zstandard
-
     try:
         plain = zstandard.ZstdDecompressor().decompress(
             packed, max_output_size=size, allow_extra_data=False
@@ -258,9 +245,7 @@ Get = Callable[[str, bytes], bytes | None]
 GetCursor = Callable[[str], "lmdb.Cursor[bytes]"]
 """Table to a cursor over it."""
 
-CACHE_BYTES = 4 << 20
-EVENT_OVERHEAD = 120  # bytes that an event's index entry in an unpacked block costs, roughly
-
+KEPT_BLOCKS = 256  # unpacked, the latest used: some 4 MB
 _NUMBER = struct.Struct(">Q")
 
 
@@ -299,52 +284,15 @@ def last_id(cursor: GetCursor) -> int:
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
 
 
-class BlockCache:
-    """Cache of unpacked blocks, least recently used first out. Safe to use from any thread."""
-
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
-        """Start empty; at most ``limit`` bytes of blocks are kept, but at least one block."""
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._blocks: OrderedDict[tuple[int, bytes], Block] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, number: int, value: bytes) -> Block | None:
-        """Return the block of a row; another row of the same number is another block."""
-        at = number, value[: HEADER.size]
-        with self._lock:
-            block = self._blocks.get(at)
-            if block is not None:
-                self._blocks.move_to_end(at)
-            return block
-
-    def put(self, number: int, value: bytes, block: Block) -> None:
-        """Keep the block of a row, and drop the least recently used ones."""
-        at = number, value[: HEADER.size]
-        with self._lock:
-            known = self._blocks.pop(at, None)
-            self._bytes -= _cost(known) if known else 0
-            self._blocks[at] = block
-            self._bytes += _cost(block)
-            while self._bytes > self._limit and len(self._blocks) > 1:
-                self._bytes -= _cost(self._blocks.popitem(last=False)[1])
-
-    def clear(self) -> None:
-        """Drop everything after a forget."""
-        with self._lock:
-            self._blocks.clear()
-            self._bytes = 0
-
-
-def _cost(block: Block) -> int:
-    return len(block.plain) + EVENT_OVERHEAD * len(block.ids)
+ReadBlock = Callable[[bytes, bytes], Block]
+"""``read_block``, or a cache of it."""
 
 
 class BlockReader:
     """Reads events through one transaction. Every method but ``events`` raises ``DamagedRow``."""
 
-    def __init__(self, get: Get, cache: BlockCache | None = None) -> None:
-        self._get, self._cache = get, cache or BlockCache()
+    def __init__(self, get: Get, read: ReadBlock | None = None) -> None:
+        self._get, self._read = get, read or lru_cache(KEPT_BLOCKS)(read_block)
 
     def events(
         self, cursor: GetCursor, first: bytes = b""
@@ -400,14 +348,10 @@ class BlockReader:
                 break
         else:
             raise DamagedRow(TABLES[0], key, "a block is missing")
-        block = self._cache.get(number, value)
-        if block is None:
-            try:
-                block = read_block(key, value)
-            except StoreDamagedError as error:
-                raise DamagedRow(table, key, str(error)) from error
-            self._cache.put(number, value, block)
-        return block
+        try:
+            return self._read(key, value)
+        except StoreDamagedError as error:
+            raise DamagedRow(table, key, str(error)) from error
 
 
 # ------------------------------------------------------------------- events that go
@@ -415,10 +359,10 @@ class BlockReader:
 # mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd.
 
 
-def block_of(key: bytes, tx: Transaction) -> int:
+def block_of(key: bytes, get: Get) -> int:
     """Return the number of an event's block; 0 for none, or an unreadable one."""
     try:
-        return BlockReader(tx.get).number(key)
+        return BlockReader(get).number(key)
     except StoreDamagedError:
         return 0
 
@@ -464,3 +408,51 @@ def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction)
         key = keys.id_key(id)
         tx.put("log", key, codec.seal(key, block.body(id)))
     _drop(number, tx)
+
+
+# ------------------------------------------------------------------- how much the tiers hold
+
+
+KEY_BYTES = 8
+LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
+
+Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
+
+
+def tier_sizes(rows: Rows) -> dict[str, Held]:
+    """Return the contents of each tier, by its name, hot first; nothing is unpacked.
+
+    ``rows`` yields the keys and envelopes of a table.
+    """
+    return {
+        "hot": _event_rows(rows),
+        WARM: _blocks(rows, WARM),
+        COLD: _blocks(rows, COLD),
+    }
+
+
+def _blocks(rows: Rows, table: str) -> Held:
+    number = turns = raw = stored = 0
+    for key, value in rows(table):
+        try:
+            head = read_head(value)
+        except StoreDamagedError:
+            continue
+        number += 1
+        turns += head.turns
+        raw += head.unpacked + head.events * (KEY_BYTES + HEADER.size)
+        stored += len(key) + len(value) + head.events * LOCATION_BYTES
+    return Held(memories=turns, blocks=number, raw_bytes=raw, stored_bytes=stored)
+
+
+def _event_rows(rows: Rows) -> Held:
+    turns = raw = stored = 0
+    for key, value in rows("log"):
+        try:
+            body = codec.unseal(key, value)
+            turns += isinstance(decode_event(body), Turn)
+        except StoreDamagedError:
+            continue
+        raw += KEY_BYTES + HEADER.size + len(body)
+        stored += len(key) + len(value)
+    return Held(memories=turns, raw_bytes=raw, stored_bytes=stored)

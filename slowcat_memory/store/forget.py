@@ -35,7 +35,6 @@ from slowcat_memory.records import (
     Forget,
     Forgotten,
     Key,
-    LedgerEntry,
     Manifest,
     Memory,
     Run,
@@ -44,47 +43,31 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store import bookkeeping
-from slowcat_memory.store.blocks import (
-    EVENTS,
-    BlockReader,
-    DamagedRow,
-    block_of,
-    remove_events,
-)
+from slowcat_memory.store import blocks, bookkeeping
 from slowcat_memory.store.bookkeeping import Subject, drop_vectors, fold_session
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES, NamedBy, Table
-from slowcat_memory.store.disk.transaction import Run as OnWriter
-from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
+from slowcat_memory.store.disk.tables import (
+    EPOCH,
+    ERASE_DUE,
+    PENDING,
+    RECORDS,
+    TABLES,
+    NamedBy,
+    Table,
+)
+from slowcat_memory.store.disk.transaction import Transaction, change_beside
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
-RECORDS: dict[str, Any] = {
-    "memories": Memory,
-    "contexts": Context,
-    "keys": Key,
-    "ledger": LedgerEntry,
-    "calls": CallEntry,
-    "commands": CommandEntry,
-    "tasks": Task,
-    "runs": Run,
-}
 
 
-def forget(
-    env: Environment,
-    requests: Sequence[Forget],
-    *,
-    run: OnWriter = run_here,
-    keep_backups: bool = False,
-) -> Forgotten:
+def forget(env: Environment, requests: Sequence[Forget], keep_backups: bool = False) -> Forgotten:
     """Delete the rows that checked requests cover; their bytes are still to be erased.
 
     Raises:
         StoreError: Nothing is deleted.
     """
-    return change_beside(env, run, partial(delete, requests, keep_backups)).result()
+    return change_beside(env, partial(delete, requests, keep_backups)).result()
 
 
 def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "Deletion":
@@ -93,7 +76,7 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(keys.id_key(id), tx.get) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:
@@ -217,7 +200,7 @@ class Deletion:
     @property
     def event_ids(self) -> set[int]:
         """Log ids of all events that go, damaged ones included."""
-        damaged = {keys.id_of(key) for name, key in self.damaged if name in EVENTS}
+        damaged = {keys.id_of(key) for name, key in self.damaged if name in blocks.EVENTS}
         return damaged.union(self.turns, self.edges)
 
     def result(self) -> Forgotten:
@@ -259,9 +242,9 @@ class Deletion:
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
-        for key, event in BlockReader(tx.get).events(tx.cursor):
-            if isinstance(event, DamagedRow):
-                damaged = (*((table, key) for table in EVENTS), (event.table, event.key))
+        for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+            if isinstance(event, blocks.DamagedRow):
+                damaged = (*((table, key) for table in blocks.EVENTS), (event.table, event.key))
                 self.damaged |= dict.fromkeys(damaged)
             else:
                 yield event
@@ -339,67 +322,53 @@ def _select_turns(gone: Deletion, tx: Transaction) -> None:
 
     One pass over the log, and a second one for the copies of selected replies in other namespaces.
     """
-    rest = _fold_rest(gone, tx)
-    copies = rest.copies() - gone.turns.keys()
+    kept, edges, copies = _fold_rest(gone, tx)
     if copies:
         gone.copies = frozenset(copies)
-        rest = _fold_rest(gone, tx)
+        kept, edges, _ = _fold_rest(gone, tx)
     touched = {session for _, session in gone.turns.values()}
     touched |= {  # whole ones, even if they have no turn
         session
-        for session, row in rest.kept.items()
+        for session, row in kept.items()
         if any(selector.has_whole_session(session, row.scope) for selector in gone.selectors)
     }
     for session in touched:
-        row = rest.kept.get(session)
+        row = kept.get(session)
         if row is not None and row.turns:
             gone.sessions[session] = row
         else:
             gone.sessions[session] = None
-            gone.edges |= rest.edges[session]
+            gone.edges |= edges[session]
 
 
-@dataclass(slots=True)
-class _Rest:
-    """The log without the selected turns, by session.
+Edges = defaultdict[str, dict[int, Subject]]
+"""(scope, session) of edges, by session and log id."""
 
-    Attributes:
-        kept: The remaining rows.
-        edges: (scope, session) of the edges, by log id.
-        parts: Log ids of the copies of replies, by that of the first one.
-        wholes: Those of the selected replies whose copies are selected too.
+
+def _fold_rest(gone: Deletion, tx: Transaction) -> tuple[dict[str, Session], Edges, set[int]]:
+    """Select turns; return the rows and edges of the sessions without them.
+
+    Also the log ids of copies of selected replies that are to be selected too.
     """
-
-    kept: dict[str, Session] = field(default_factory=dict)
-    edges: defaultdict[str, dict[int, Subject]] = field(default_factory=lambda: defaultdict(dict))
-    parts: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-    wholes: set[int] = field(default_factory=set)
-
-    def copies(self) -> set[int]:
-        """Return the log ids of the selected replies and of their copies."""
-        return {id for whole in self.wholes for id in (whole, *self.parts[whole])}
-
-    def add(self, event: Event) -> None:
-        self.kept[event.session] = fold_session(self.kept.get(event.session), event)
-        if isinstance(event, SessionEdge):
-            self.edges[event.session][event.id] = event.scope, event.session
-
-
-def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
     gone.turns.clear()
-    rest = _Rest()
+    kept, edges = dict[str, Session](), Edges(dict)
+    parts = defaultdict[int, set[int]](set)  # copies of replies, by the first one
+    wholes = set[int]()  # selected replies whose copies are selected too
     pairs: dict[Subject, Subject] = {}  # so that the turns of a session share one
     for event in gone.read_events(tx):
         if isinstance(event, Turn) and event.part_of and event.role == "assistant":
-            rest.parts[event.part_of].add(event.id)
+            parts[event.part_of].add(event.id)
         if isinstance(event, Turn) and gone.takes(event):
             pair = event.scope, event.session
             gone.turns[event.id] = pairs.setdefault(pair, pair)
             if event.role == "assistant" and gone.takes_copies(event):
-                rest.wholes.add(event.part_of or event.id)
-        else:
-            rest.add(event)
-    return rest
+                wholes.add(event.part_of or event.id)
+            continue
+        kept[event.session] = fold_session(kept.get(event.session), event)
+        if isinstance(event, SessionEdge):
+            edges[event.session][event.id] = event.scope, event.session
+    copies = {id for whole in wholes for id in (whole, *parts[whole])}
+    return kept, edges, copies - gone.turns.keys()
 
 
 def _select_memories(gone: Deletion, tx: Transaction) -> None:
@@ -549,10 +518,6 @@ def _clean_ids(table: Table, gone: Deletion, tx: Transaction) -> None:
             tx.write_record(table.name, key, cleaned)
 
 
-def _cleaned_ledger(entry: LedgerEntry, is_away: IsAway, gone: Deletion) -> LedgerEntry | None:
-    return None if entry.turn in gone.turns else bookkeeping.without(entry, is_away)
-
-
 def _cleaned_call(entry: CallEntry, is_away: IsAway, gone: Deletion) -> CallEntry | None:
     if gone.is_whole(entry.scope):
         return None
@@ -577,14 +542,16 @@ def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> Co
 
 
 CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {
-    "ledger": _cleaned_ledger,
+    "ledger": lambda entry, is_away, gone: (
+        None if entry.turn in gone.turns else bookkeeping.without(entry, is_away)
+    ),
     "calls": _cleaned_call,
     "commands": _cleaned_command,
 }
 
 RULES: dict[NamedBy, Callable[[Table, Deletion, Transaction], None]] = {
     NamedBy.EVENT: _drop_events,
-    NamedBy.PACKED_EVENTS: lambda table, gone, tx: remove_events(
+    NamedBy.PACKED_EVENTS: lambda table, gone, tx: blocks.remove_events(
         table.name, gone.event_ids, gone.blocks, tx
     ),
     NamedBy.SESSION: _fold_sessions,

@@ -8,7 +8,6 @@ copy that exists gets the change sets that it lacks in one transaction.
 
 import os
 import shutil
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -22,20 +21,11 @@ from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeErro
 from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import copy
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.disk import keys, outbox
+from slowcat_memory.store.disk import folder, keys, outbox
 from slowcat_memory.store.disk.environment import Environment, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import (
-    DATA,
-    INDEX,
-    create,
-    data_file,
-    fresh_folder,
-    index_folder,
-    sync_dir,
-)
 from slowcat_memory.store.disk.state import mark_stopped
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Run, Transaction, reading, transact, write_copy
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact, write_copy
 from slowcat_memory.store.options import StoreOptions
 
 PART_BYTES = 2 << 20  # of a part before compression
@@ -55,60 +45,45 @@ _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(FilePiece).decode
 
 
-class Part(Struct, frozen=True):
-    """A part as it is stored.
-
-    Attributes:
-        body: Compressed.
-        crc: CRC-32 of ``body``.
-    """
-
-    body: bytes
-    crc: int
+def seal(content: FilePiece) -> bytes:
+    return zstandard.compress(_pack(content), LEVEL)
 
 
-def seal(content: FilePiece) -> Part:
-    body = zstandard.compress(_pack(content), LEVEL)
-    return Part(body, zlib.crc32(body))
-
-
-def unseal(part: Part) -> FilePiece:
+def unseal(part: bytes) -> FilePiece:
     """Return the content of a part.
 
     Raises:
-        StoreDamagedError: It is not as it was sealed.
+        StoreDamagedError: It is none.
     """
-    if zlib.crc32(part.body) != part.crc:
-        raise StoreDamagedError("a part of a snapshot does not match its checksum")
     try:
-        return _unpack(zstandard.decompress(part.body))
+        return _unpack(zstandard.decompress(part))
     except (zstandard.ZstdError, msgspec.MsgspecError) as error:
         raise StoreDamagedError("a part of a snapshot does not unpack") from error
 
 
-def of_store(tx: Transaction, env: Environment) -> list[Part]:
+def of_store(tx: Transaction, env: Environment) -> list[bytes]:
     """Return a store's rows, without what is still to be sent, and the sealed indexes.
 
     An index that is being replaced is left out: it is built again.
     """
-    folder = env.path
-    made = list[Part]()
+    path = env.path
+    made = list[bytes]()
     while not made:
-        with suppress(FileNotFoundError), fresh_folder(folder) as fresh:  # an erasure removes it
-            write_copy(tx, fresh / DATA, env.map_size, (outbox.OUTBOX,))
-            made = [seal(piece) for piece in _pieces(fresh / DATA, fresh)]
+        with suppress(FileNotFoundError), folder.fresh_folder(path) as fresh:  # erasures remove it
+            write_copy(tx, fresh / folder.DATA, env.map_size, (outbox.OUTBOX,))
+            made = [seal(piece) for piece in _pieces(fresh / folder.DATA, fresh)]
     for manifest in tx.records(Manifest, "manifest"):
-        root = index_folder(folder, manifest.scope) / manifest.generation
+        root = folder.index_folder(path, manifest.scope) / manifest.generation
         try:
-            found = [_pieces(root / file.name, folder) for file in manifest.files]
+            found = [_pieces(root / file.name, path) for file in manifest.files]
             made += [seal(piece) for pieces in found for piece in pieces]
         except OSError:
             continue
     return made
 
 
-def _pieces(file: Path, folder: Path) -> Iterator[FilePiece]:
-    data, path = file.read_bytes(), str(file.relative_to(folder))
+def _pieces(file: Path, root: Path) -> Iterator[FilePiece]:
+    data, path = file.read_bytes(), str(file.relative_to(root))
     for offset in range(0, max(1, len(data)), PART_BYTES):
         yield FilePiece(path, offset, data[offset : offset + PART_BYTES])
 
@@ -120,14 +95,20 @@ class Whole(Struct, frozen=True):
     """A store at one moment.
 
     Attributes:
-        seq: Number of the last change set in it.
-        generations: Names of the sealed indexes in it.
         parts: See ``of_store``.
+        seq: Number of the last change set in a copy.
+        generations: Names of the sealed indexes in a copy.
+        rows: How many rows each table of an ordinary store has.
+        forget_epoch: How many deletions there were in it.
+        erasing: Whether bytes of the last one are still there.
     """
 
-    seq: int
-    generations: tuple[str, ...]
-    parts: list[Part]
+    parts: list[bytes]
+    seq: int = 0
+    generations: tuple[str, ...] = ()
+    rows: dict[str, int] = {}
+    forget_epoch: int = 0
+    erasing: bool = False
 
 
 class ForgettingState(Struct, frozen=True):
@@ -149,8 +130,8 @@ class Replica:
         on_closing: Called when the last write is saved, while the store can still be read.
     """
 
-    def __init__(self, env: Environment, unsent: outbox.Outbox, run: Run) -> None:
-        self._env, self._outbox, self._run = env, unsent, run
+    def __init__(self, env: Environment, unsent: outbox.Outbox) -> None:
+        self._env, self._outbox = env, unsent
         self.on_closing: Callable[[], object] = lambda: None
 
     @property
@@ -175,7 +156,7 @@ class Replica:
 
     def trim(self) -> None:
         """Delete now what was sent. Blocks."""
-        self._run(partial(transact, self._env, self._outbox.trim))
+        self._env.run(partial(transact, self._env, self._outbox.trim))
 
     def scrub(self) -> bool:
         """Erase the bytes of what was sent before the last forgetting; return whether that is done.
@@ -183,7 +164,7 @@ class Replica:
         Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
         while somebody reads.
         """
-        return self._outbox.is_scrubbed or copy.rewrite(self._env, self._run)
+        return self._outbox.is_scrubbed or copy.rewrite(self._env)
 
     def erased(self) -> ForgettingState:
         with reading(self._env) as tx:
@@ -204,7 +185,7 @@ class Replica:
             state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
             if state is None:
                 raise StoreDamagedError("this folder is not the copy of a memory in a database")
-            return Whole(state.seq, _generations(tx), of_store(tx, self._env))
+            return Whole(of_store(tx, self._env), state.seq, _generations(tx))
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
@@ -215,50 +196,35 @@ def _generations(tx: Transaction) -> tuple[str, ...]:
 # An ordinary store to parts: one that is nobody's copy, with nothing to send.
 
 
-class Ordinary(Struct, frozen=True):
-    """A store at one moment.
-
-    Attributes:
-        parts: See ``of_store``.
-        rows: How many rows each table has.
-        forget_epoch: How many deletions there were.
-        erasing: Whether bytes of the last one are still there.
-    """
-
-    parts: list[Part]
-    rows: dict[str, int]
-    forget_epoch: int
-    erasing: bool
-
-
-def read(folder: Path, options: StoreOptions) -> Ordinary:
+def read(path: Path, options: StoreOptions) -> Whole:
     """Read a store, also beside the process that writes to it; changes nothing. Blocks.
 
     Raises:
         StoreUnsafeError: It is the copy of a memory in a database.
         StoreError: It cannot be read.
     """
-    with closing(opening.to_read(folder.absolute(), options).env) as env, reading(env) as tx:
+    with closing(opening.to_read(path.absolute(), options).env) as env, reading(env) as tx:
         if tx.get("meta", keys.name_key(outbox.COPY)) is not None:
-            raise StoreUnsafeError(f"{folder} is a worker's copy of a memory in a database")
-        rows, epoch = count_rows(tx), tx.meta(EPOCH, 0)
-        return Ordinary(of_store(tx, env), rows, epoch, bool(tx.meta(ERASE_DUE, False)))
+            raise StoreUnsafeError(f"{path} is a worker's copy of a memory in a database")
+        epoch, erasing = tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False))
+        parts, rows = of_store(tx, env), count_rows(tx)
+        return Whole(parts, rows=rows, forget_epoch=epoch, erasing=erasing)
 
 
 def count_rows(tx: Transaction) -> dict[str, int]:
     return {table: tx.count(table) for table in tx.tables()}
 
 
-def check_vacant(folder: Path) -> None:
-    """Check that a new store may be made in a folder.
+def check_vacant(path: Path) -> None:
+    """Check that a new store may be made in a path.
 
     Raises:
         StoreError: Something is there.
     """
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise StoreError(f"{folder} is not a folder", hint="Choose another")
-    if folder.is_dir() and os.listdir(folder):
-        raise StoreError(f"{folder} is not empty", hint="Choose a new folder")
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise StoreError(f"{path} is not a folder", hint="Choose another")
+    if path.is_dir() and os.listdir(path):
+        raise StoreError(f"{path} is not empty", hint="Choose a new folder")
 
 
 # ------------------------------------------------------------------- a copy that is not open
@@ -267,9 +233,9 @@ def check_vacant(folder: Path) -> None:
 class Seed:
     """A new copy that is being made. One thread."""
 
-    def __init__(self, folder: Path) -> None:
-        """Begin an empty copy, which takes the place ``folder`` at the end."""
-        self._folder, self._made = folder, folder.with_name(folder.name + NEW)
+    def __init__(self, path: Path) -> None:
+        """Begin an empty copy, which takes the place ``path`` at the end."""
+        self._folder, self._made = path, path.with_name(path.name + NEW)
         shutil.rmtree(self._made, ignore_errors=True)
         self._made.mkdir(mode=0o700, parents=True)
 
@@ -280,12 +246,12 @@ class Seed:
             StoreDamagedError: It cannot be a part of a store.
         """
         below = Path(piece.path).parts
-        if piece.path != DATA and (below[:1] != (INDEX,) or ".." in below):
+        if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
             raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
         path = self._made / piece.path
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if piece.offset == 0:
-            os.close(create(path))
+            os.close(folder.create(path))
         with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
             file.seek(piece.offset)
             file.write(piece.data)
@@ -310,54 +276,43 @@ class Seed:
         Raises:
             StoreFormatError: It is a store of another format.
         """
-        rows = _write(self._made, state, sets, unsent, map_gib=map_gib)
+        rows = write(self._made, state, sets, unsent, map_gib)
         os.rename(self._made, self._folder)
-        sync_dir(self._folder.parent)
+        folder.sync_dir(self._folder.parent)
         return rows
 
-    def abandon(self) -> None:
+    def close(self) -> None:
         """Delete what was made; does nothing after ``finish``."""
         shutil.rmtree(self._made, ignore_errors=True)
 
 
-def state_of(folder: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]] | None:
+def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:
     """Return whose copy a folder is, and its change sets that may not have been sent.
 
-    None where there is none. It must not be open.
+    It must not be open.
 
     Raises:
-        StoreError: It cannot be read.
+        StoreError: It cannot be read, or is nobody's copy.
     """
-    if not data_file(folder).is_file():
-        return None
-    with closing(Environment(folder, readonly=True)) as env, reading(env) as tx:
+    how = StoreOptions(allow_unsafe_fs=True)  # it is only read
+    with closing(opening.to_read(path, how).env) as env, reading(env) as tx:
         state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
         if state is None or outbox.OUTBOX not in tx.tables():
-            return None
+            raise StoreError(f"{path} is nobody's copy")
         return state, [outbox.decode(*row) for row in tx.rows(outbox.OUTBOX)]
 
 
-def top_up(folder: Path, sets: Iterable[outbox.Changes], state: outbox.CopyState) -> None:
-    """Write the change sets that a copy lacks, and drop those of its own, which were all sent.
-
-    It must not be open.
-    """
-    _write(folder, state, sets, ())
-
-
-def sign(folder: Path, state: outbox.CopyState) -> None:
-    """Write a copy's state; it must not be open."""
-    _write(folder, state, (), None)
-
-
-def _write(
-    folder: Path,
+def write(
+    path: Path,
     state: outbox.CopyState | None,
-    sets: Iterable[outbox.Changes],
-    unsent: Iterable[outbox.Unsent] | None,
+    sets: Iterable[outbox.Changes] = (),
+    unsent: Iterable[outbox.Unsent] | None = None,
     map_gib: float = 1.0,
 ) -> dict[str, int]:
-    """Write change sets and a state; ``unsent`` replaces what is to be sent, None keeps that."""
+    """Write change sets and a state into a store that is not open; return each table's rows.
+
+    ``unsent`` replaces what a copy has to send, None keeps that.
+    """
 
     def change(tx: Transaction) -> None:
         for changes in sets:
@@ -378,10 +333,10 @@ def _write(
                 tx.put(outbox.OUTBOX, *outbox.encode(one))
 
     map_size, is_copy = map_bytes(map_gib), state is not None
-    with our_errors(folder):
-        with closing(Environment(folder, map_size=map_size, is_copy=is_copy)) as env:
+    with our_errors(path):
+        with closing(Environment(path, map_size=map_size, is_copy=is_copy)) as env:
             transact(env, change)
             with reading(env) as tx:
                 rows = count_rows(tx)
-        mark_stopped(folder)
+        mark_stopped(path)
     return rows

@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from msgspec import json as msgspec_json
 
 from slowcat_memory.errors import StoreBusyError, StoreUnsafeError
-from slowcat_memory.store.disk.folder import IDS, PROCESSES, create
+from slowcat_memory.store.disk.folder import IDS, PROCESSES, create, or_undo
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 POLL_S = 0.001
@@ -150,12 +150,9 @@ class Presence(_OpenFile):
                 ended.unlink()
         self.file = path / PROCESSES / f"{pid}-{secrets.token_hex(4)}"
         self._fd = create(self.file)
-        try:
+        with or_undo(self.leave):
             lock(self._fd, CONFIRM_S, f"another process holds {self.file}")
             self.confirm(-1, "")
-        except BaseException:
-            self.leave()
-            raise
 
     def needs(self, epoch: int, generation: str) -> bool:
         """Return whether it has not confirmed that."""
@@ -227,13 +224,10 @@ class LogIds(_OpenFile):
         ended processes took and did not commit is nobody's.
         """
         self._fd = os.open(path / IDS, FLAGS, 0o600)
-        try:
+        with or_undo(self.close):
             if is_first:
                 os.pwrite(self._fd, first.to_bytes(ID_BYTES, "big"), 0)
             self.take(0, first)
-        except BaseException:
-            self.close()
-            raise
 
     def take(self, count: int, least: int = 1) -> int:
         """Return the first of some ids that follow each other; some microseconds, no disk.

@@ -32,12 +32,11 @@ from slowcat_memory.records import (
     Vector,
 )
 from slowcat_memory.store import blocks as reader
-from slowcat_memory.store.blocks import BlockCache, BlockReader, DamagedRow
+from slowcat_memory.store.blocks import BlockReader, DamagedRow, ReadBlock
 from slowcat_memory.store.bookkeeping import exists
 from slowcat_memory.store.disk import codec, keys, tables
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn
-from slowcat_memory.store.tier_mover import tier_sizes
 
 if TYPE_CHECKING:
     import lmdb
@@ -59,24 +58,29 @@ class Snapshot:
         txn: Txn,
         handles: Handles,
         on_damaged: OnDamaged,
-        cache: BlockCache,
+        read_block: ReadBlock,
         before_read: BeforeRead = lambda: None,
     ) -> None:
         """Read through a transaction.
 
-        ``on_damaged`` gets table and key of a damaged record; ``cache`` keeps unpacked blocks from
-        one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
+        ``on_damaged`` gets table and key of a damaged record; ``read_block`` keeps unpacked blocks
+        from one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
         a reader of ten thousand rows holds the interpreter's lock most of the time.
         """
-        self._txn = txn
-        self._handles = handles
-        self._on_damaged = on_damaged
+
+        def row(table: str, key: bytes) -> bytes | None:
+            before_read()
+            return txn.get(key, db=handles[table])
+
+        def cursor_of(table: str) -> "lmdb.Cursor[bytes]":
+            before_read()
+            return txn.cursor(handles[table])
+
+        self._txn, self._handles, self._on_damaged = txn, handles, on_damaged
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._before_read = before_read
-        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles, before_read)
-        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles, before_read)
-        self._blocks = BlockReader(self._row, cache)
+        self._before_read, self._row, self._cursor_of = before_read, row, cursor_of
+        self._blocks = BlockReader(self._row, read_block)
 
     @property
     def number(self) -> int:
@@ -322,7 +326,7 @@ class Snapshot:
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
-        return tier_sizes(lambda table: self._rows(table, b""))
+        return reader.tier_sizes(lambda table: self._rows(table, b""))
 
     def trusted_time(self) -> TrustedTime | None:
         """Return what is known of the clock; None if it was never doubted."""
@@ -378,17 +382,3 @@ class Snapshot:
             if holding in value or LZ4 in value[1:2]:  # only these are unpacked
                 if record := self._decode(kind, table, key, value):
                     yield record
-
-
-def _row(
-    txn: Txn, handles: Handles, before_read: BeforeRead, table: str, key: bytes
-) -> bytes | None:
-    before_read()
-    return txn.get(key, db=handles[table])
-
-
-def _cursor(
-    txn: Txn, handles: Handles, before_read: BeforeRead, table: str
-) -> "lmdb.Cursor[bytes]":
-    before_read()
-    return txn.cursor(handles[table])

@@ -9,12 +9,14 @@ power loss.
 
 import atexit
 import os
+import shutil
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,13 +39,14 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import bookkeeping, forget
 from slowcat_memory.store.apply import append_events, apply_batch, coded
-from slowcat_memory.store.blocks import BlockCache
+from slowcat_memory.store.blocks import KEPT_BLOCKS, read_block
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.care.backups import back_up, back_up_into_store
+from slowcat_memory.store.care.backups import back_up
 from slowcat_memory.store.care.copy import backups_of
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
+from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
@@ -91,12 +94,12 @@ class Store:
         self._options = options
         self._now = now
         self._metrics = metrics
-        self._free_space = FreeSpace(opened.env.folder.fd, options.min_free_mb)
+        self._scarce, self._look_at_disk = False, 0.0
         self.closed = False
         take = opened.ids.take if opened.ids else lambda count: 0
         self._queue = WriteQueue(options.queue_limit, take)
-        self._cache = BlockCache()
-        self._tier_mover = TierMover(self._env, self._commit_beside, self._cache)
+        self._read_block = lru_cache(KEPT_BLOCKS)(read_block)
+        self._tier_mover = TierMover(self._env, self._commit_beside, self._read_block)
         self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
         self._seen = "", -1
@@ -106,9 +109,10 @@ class Store:
             self._writer = Writer(
                 self._env, self._queue, options, on_trouble, on_back, metrics, self._look_around
             )
+            self._env.run = self._writer.call
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
-            self.replica = Replica(self._env, self._env.outbox, self._writer.call)
+            self.replica = Replica(self._env, self._env.outbox)
         _open.add(self)
 
     @property
@@ -154,25 +158,24 @@ class Store:
             StoreFormatError: It has the format of another version.
             StoreError: There is none to read.
         """
-        folder = Path(path).absolute()
+        path = Path(path).absolute()
         if readonly:
-            opened = opening.to_read(folder, options)
+            opened = opening.to_read(path, options)
         else:
-            opened = opening.to_write(folder, options, now, outbox)
+            opened = opening.to_write(path, options, now, outbox)
         return cls(opened, options, on_trouble, on_back, now, metrics or Metrics())
 
     # ------------------------------------------------------------------- write
 
-    def append(self, event: Event, *, quiet: bool = False, cursor: Cursor | None = None) -> Ack:
+    def append(self, event: Event, *, cursor: Cursor | None = None) -> Ack:
         """Append an event to the log. Never waits: numbered now, saved by the writer thread.
 
-        With ``quiet`` the writer sleeps until ``wake_writer``: waking a thread costs more than the
-        rest. The receipt has the numbered event. ``cursor`` is written in the same transaction.
+        The receipt has the numbered event. ``cursor`` is written in the same transaction.
         """
-        return self.append_all((event,), cursor, quiet=quiet)[0]
+        return self.append_all((event,), cursor)[0]
 
     def wake_writer(self) -> None:
-        """Wake the writer to save events appended with ``quiet``."""
+        """Wake the writer to save events that were appended quietly."""
         self._queue.wake_writer()
 
     def append_all(
@@ -181,14 +184,13 @@ class Store:
         """Append events, at least one and in order, in one transaction: all of them or none.
 
         A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
-        Returns one receipt per event; they share one future. ``quiet`` as in ``append``.
+        Returns one receipt per event; they share one future. With ``quiet`` the writer sleeps until
+        ``wake_writer``: waking a thread costs more than the rest.
         """
-
-        def write(numbered: Sequence[Event]) -> Change:
-            return partial(append_events, numbered, (cursor,))
-
         self._checked_writer()
-        return self._queue.add_events(events, write, quiet=quiet)
+        return self._queue.add_events(
+            events, lambda numbered: partial(append_events, numbered, cursor), quiet=quiet
+        )
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
         """Write all results of one step in one transaction: drops, puts, the cursor.
@@ -220,11 +222,16 @@ class Store:
     def _commit_beside(self, change: Callable[[Transaction], T]) -> T:
         """Make and commit a change that can wait until the disk has room. Blocks."""
         self._check_room()
-        return change_beside(self._env, self._checked_writer().call, change)
+        return change_beside(self._env, change)
 
     def _check_room(self) -> None:
         self._checked_writer()
-        if self._free_space.scarce():
+        if (now := time.monotonic()) >= self._look_at_disk:
+            self._look_at_disk = now + folder.CHECK_FREE_EVERY_S
+            with suppress(OSError):  # its disk is gone
+                free = shutil.disk_usage(self._env.folder.fd).free
+                self._scarce = free < self._options.min_free_mb * folder.MB
+        if self._scarce:
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
 
     def _write(self, change: Change) -> Ack:
@@ -258,15 +265,14 @@ class Store:
             StoreError: It could not be deleted; nothing is deleted.
         """
         requests = forget.checked(what)
-        writer = self._checked_writer()
-        writer.call(lambda: None)  # everything appended before is saved
+        self._checked_writer().call(lambda: None)  # everything appended before is saved
         with self._erasing():
-            gone = forget.forget(self._env, requests, run=writer.call, keep_backups=keep_backups)
-            self._cache.clear()  # a reader may have unpacked a block until now
+            gone = forget.forget(self._env, requests, keep_backups)
+            self._read_block.cache_clear()  # a reader may have unpacked a block until now
             if gone.turns or gone.memories:
                 on_hidden(gone)
             if erase:
-                done = erasure.erase(self._env, writer.call)
+                done = erasure.erase(self._env)
                 return replace(done, turns=gone.turns, memories=gone.memories)
             return replace(gone, erased=not erasure.is_due(self._env))
 
@@ -287,10 +293,9 @@ class Store:
         files of damaged stores stay. Does nothing when nothing is due. Returns False when something
         prevented it; it is then tried at the next forget and at the next open.
         """
-        writer = self._checked_writer()
-        writer.call(lambda: None)  # not from the writer's thread
+        self._checked_writer().call(lambda: None)  # not from the writer's thread
         with self._erasing():
-            return not erasure.erase(self._env, writer.call).problems
+            return not erasure.erase(self._env).problems
 
     @contextmanager
     def _erasing(self) -> Iterator[None]:
@@ -328,7 +333,7 @@ class Store:
         """Confirm that this process holds nothing of what was forgotten, up to an epoch."""
         presence, generation = self._resources.presence, self._env.holding.name
         if presence is not None and presence.needs(epoch, generation):
-            self._cache.clear()
+            self._read_block.cache_clear()
             self._env.wait_for_readers(0.0)
             presence.confirm(epoch, generation)
 
@@ -373,7 +378,7 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            yield Snapshot(txn, handles, self._quarantine, self._cache, before_read)
+            yield Snapshot(txn, handles, self._quarantine, self._read_block, before_read)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
@@ -434,9 +439,9 @@ class Store:
         LMDB's file never shrinks by itself. It is rewritten, as by ``erase``, when that frees more
         than a fifth of it. Returns False when too little would be freed, or a reader prevented it.
         """
-        writer = self._checked_writer()
+        self._checked_writer()
         with self._erasing():
-            return copy.shrink(self._env, writer.call)
+            return copy.shrink(self._env)
 
     def backup(self, to: Path | None = None) -> Path:
         """Write a copy, 0600, and verify it in a canary process before it gets its name.
@@ -450,11 +455,8 @@ class Store:
         """
         self._check_open()
         with self._erasing():  # else it could have what is being deleted
-            if to is not None:
-                return back_up(self._env, self.snapshot, to, self._now())
-            return back_up_into_store(
-                self._env, self.snapshot, self._now(), self._options.backups_keep
-            )
+            keep = self._options.backups_keep
+            return back_up(self._env, self.snapshot, to, self._now(), keep)
 
     def copy(self, to: Path) -> None:
         """Write a copy of the saved rows to a new file, 0600, that is no backup.

@@ -90,31 +90,18 @@ class Write:
     """Changes to be saved, possibly together with others in one transaction.
 
     Attributes:
+        change: Takes the transaction; nothing, where it is a call between two transactions.
         weight: How many events it counts for.
         derived: It can be made again.
+        is_call: ``future`` receives the result of ``change``.
         future: Receives the outcome.
     """
 
-    change: Change
+    change: Callable[..., Any]
     weight: int = 1
     derived: bool = True
-    future: "Future[None]" = field(default_factory=new_future)
-
-
-@dataclass(slots=True)
-class WriterCall:
-    """A function that the writer thread calls between two transactions.
-
-    ``future`` receives its result or its error.
-    """
-
-    run: Callable[[], Any]
-    weight: int = 0
-    derived: bool = False
+    is_call: bool = False
     future: "Future[Any]" = field(default_factory=new_future)
-
-
-Item = Write | WriterCall
 
 
 class WriteQueue:
@@ -123,7 +110,7 @@ class WriteQueue:
     def __init__(self, limit: int, take_ids: Callable[[int], int]) -> None:
         """Start empty; ``take_ids`` returns the first of some ids that follow each other."""
         self._changed = threading.Condition()
-        self._queue: deque[Item] = deque()
+        self._queue: deque[Write] = deque()
         self._limit = limit
         self._take_ids = take_ids
         self.last_id = 0  # of the last event that was accepted
@@ -159,7 +146,7 @@ class WriteQueue:
             self._push(write, quiet=quiet)
         return [Ack(write.future, event) for event in numbered]
 
-    def add(self, item: Item) -> Ack:
+    def add(self, item: Write) -> Ack:
         """Queue a write other than events, or a call.
 
         Raises:
@@ -187,7 +174,8 @@ class WriteQueue:
             self.shed += 1
             self._drop(next(item for item in self._queue if item.derived))
         if live and self.unsaved >= self._limit:
-            if oldest := next(filter(_is_live, self._queue), None):
+            said = (one for one in self._queue if not (one.is_call or one.derived))
+            if oldest := next((one for one in said if one.weight == 1), None):
                 self.dropped += 1
                 self._drop(oldest)
         if self.unsaved >= self._limit:
@@ -197,14 +185,14 @@ class WriteQueue:
         if self._closed:
             raise StoreClosedError("the store is closed")
 
-    def _drop(self, item: Item) -> None:
+    def _drop(self, item: Write) -> None:
         """Drop a queued item. Its future's callbacks run with the lock held."""
         self._queue.remove(item)
         self.unsaved -= item.weight
         self._derived -= item.derived
         item.future.set_exception(_full(self.unsaved))
 
-    def _push(self, item: Item, *, quiet: bool = False) -> None:
+    def _push(self, item: Write, *, quiet: bool = False) -> None:
         self._queue.append(item)
         self.unsaved += item.weight
         self._derived += item.derived
@@ -225,7 +213,7 @@ class WriteQueue:
 
     # ------------------------------------------------------------------- writer's side
 
-    def take_batch(self, limit: int, timeout: float | None) -> list[Item] | None:
+    def take_batch(self, limit: int, timeout: float | None) -> list[Write] | None:
         """Return the next items: one call alone, or writes up to a transaction's worth.
 
         Returns an empty list after ``timeout`` seconds without any; None when the queue is closed
@@ -238,28 +226,28 @@ class WriteQueue:
                 return None if self._closed else []
             return self._next_batch(limit)
 
-    def _next_batch(self, limit: int) -> list[Item]:
+    def _next_batch(self, limit: int) -> list[Write]:
         batch = [self._pop()]
         weight = batch[0].weight
-        if isinstance(batch[0], WriterCall):
+        if batch[0].is_call:
             return batch
-        while self._queue and isinstance(self._queue[0], Write) and weight < limit:
+        while self._queue and not self._queue[0].is_call and weight < limit:
             batch.append(self._pop())
             weight += batch[-1].weight
         return batch
 
-    def _pop(self) -> Item:
+    def _pop(self) -> Write:
         item = self._queue.popleft()
         self._derived -= item.derived
         return item
 
-    def put_back(self, items: Sequence[Item]) -> None:
+    def put_back(self, items: Sequence[Write]) -> None:
         """Return unsaved items to the front of the queue, in their order."""
         with self._changed:
             self._queue.extendleft(reversed(items))
             self._derived += sum(item.derived for item in items)
 
-    def mark_settled(self, item: Item) -> None:
+    def mark_settled(self, item: Write) -> None:
         """Mark a taken item as saved or failed, so that it no longer counts as unsaved."""
         with self._changed:
             self.unsaved -= item.weight
@@ -271,19 +259,17 @@ class WriteQueue:
         """
         deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._closed and not any(
-                isinstance(item, WriterCall) for item in self._queue
-            ):
+            while not self._closed and not any(item.is_call for item in self._queue):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
             return self._closed
 
-    def remove_calls(self) -> list[WriterCall]:
+    def remove_calls(self) -> list[Write]:
         with self._changed:
-            calls = [item for item in self._queue if isinstance(item, WriterCall)]
-            self._queue = deque(item for item in self._queue if isinstance(item, Write))
+            calls = [item for item in self._queue if item.is_call]
+            self._queue = deque(item for item in self._queue if not item.is_call)
             return calls
 
     def close(self) -> None:
@@ -302,10 +288,6 @@ class WriteQueue:
                 StoreClosedError("the store was closed before this could be saved")
             )
         return self.dropped + sum(item.weight for item in items if not item.derived)
-
-
-def _is_live(item: Item) -> bool:
-    return isinstance(item, Write) and not item.derived and item.weight == 1
 
 
 def _nothing(tx: Transaction) -> None:
@@ -332,6 +314,10 @@ T = TypeVar("T")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between retries while the disk refuses
 LOOK_S = 0.25  # between two looks at other processes, while nothing is written
 READER_CHECK_EVERY_S = 60.0
+
+
+class ImpossibleError(Exception):
+    """A write can never succeed; the cause says why."""
 
 
 class Writer:
@@ -378,99 +364,85 @@ class Writer:
         """
         if threading.current_thread() is self._thread:
             raise StoreError("this waits for the writer thread, so it cannot be called on it")
-        call = WriterCall(run)
+        call = Write(run, weight=0, derived=False, is_call=True)
         self._queue.add(call)
         return cast(T, call.future.result())
 
     def _run(self) -> None:
         while (batch := self._queue.take_batch(self._options.batch_limit, LOOK_S)) is not None:
             try:
-                if batch and isinstance(batch[0], WriterCall):
+                if batch and batch[0].is_call:
                     self._perform(batch[0])
                 elif batch:
-                    self._save([item for item in batch if isinstance(item, Write)])
+                    self._save(batch)
             except Exception as error:  # a bug: log it, and continue saving
                 why = describe_error(error)
                 logger.error("the store's writer failed: {}", why)
-                self._fail(batch, StoreError(f"the writer failed: {why}"))
+                self._settle(batch, StoreError(f"the writer failed: {why}"))
             with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
                 self._look_around()
-                self._check_readers()
+                if time.monotonic() >= self._next_reader_check:
+                    self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
+                    self._env.env.reader_check()
 
-    def _perform(self, call: WriterCall) -> None:
+    def _perform(self, call: Write) -> None:
         try:
-            outcome = call.run()
+            outcome = call.change()
         except Exception as error:
             call.future.set_exception(as_store_error(error))
         else:
             call.future.set_result(outcome)
 
-    def _check_readers(self) -> None:
-        if time.monotonic() >= self._next_reader_check:
-            self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
-            self._env.env.reader_check()
-
     def _save(self, batch: list[Write]) -> None:
         try:
-            failed = self._commit(batch)
-        except POISON as error:
-            self._save_one_by_one(batch, error)
+            self._commit(batch)
         except (lmdb.Error, StoreError) as error:
-            self._retry_later(batch, error)
+            self._retry_later([write for write in batch if not write.future.done()], error)
         else:
-            self._settle(batch, failed)
             self._end_trouble()
 
-    def _commit(self, batch: list[Write]) -> dict[int, Exception]:
-        """Write a batch in one transaction; return the errors of failed writes by position."""
+    def _commit(self, batch: list[Write]) -> None:
+        """Write a batch in one transaction; each alone where one can never succeed."""
         start = time.perf_counter()
-        failed = transact(self._env, lambda tx: self._apply_all(batch, tx))
+        try:
+            transact(self._env, lambda tx: self._apply_all(batch, tx))
+        except (ImpossibleError, *POISON) as error:
+            if len(batch) == 1:
+                return self._settle(batch, error.__cause__ or error)
+            for write in batch:
+                self._commit([write])
+            return None
+        refused: StoreError | None = None
         try:
             self._env.check_in_place()
         except StoreError as error:  # it was replaced meanwhile: the batch is in the former file
-            failed = dict.fromkeys(range(len(batch)), error)
+            refused = error
         self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
         self._metrics.observe("store_batch", sum(write.weight for write in batch))
         self._metrics.observe("store_unsaved", self._queue.unsaved)
-        return failed
+        self._settle(batch, refused)
 
-    def _apply_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
-        failed: dict[int, Exception] = {}
-        for position, write in enumerate(batch):
-            nested = tx.nested()
+    def _apply_all(self, batch: list[Write], tx: Transaction) -> None:
+        for write in batch:
             try:
-                write.change(nested)
+                write.change(tx)
             except lmdb.Error:
                 raise
             except Exception as error:
-                failed[position] = error
-            else:
-                tx.merge(nested)
+                raise ImpossibleError from error
         trim("ledger", self._options.ledger_keep, tx)
         trim("runs", self._options.runs_keep, tx)
         trim("calls", self._options.ledger_keep, tx)
-        return failed
 
-    def _settle(self, batch: list[Write], failed: dict[int, Exception]) -> None:
-        for position, write in enumerate(batch):
-            self._queue.mark_settled(write)
-            if position in failed:
-                write.future.set_exception(as_store_error(failed[position]))
-            else:
-                write.future.set_result(None)
-
-    def _fail(self, batch: list[Item], error: StoreError) -> None:
+    def _settle(self, batch: Sequence[Write], error: BaseException | None = None) -> None:
         for item in batch:
-            if not item.future.done():
-                self._queue.mark_settled(item)
-                item.future.set_exception(error)
-
-    def _save_one_by_one(self, batch: list[Write], error: lmdb.Error) -> None:
-        """Save each write alone, so that only the impossible one fails."""
-        if len(batch) == 1:
-            return self._settle(batch, {0: error})
-        for write in batch:
-            self._save([write])
+            if item.future.done():
+                continue
+            self._queue.mark_settled(item)
+            if isinstance(error, Exception):
+                item.future.set_exception(as_store_error(error))
+            else:
+                item.future.set_result(None)
 
     def _retry_later(self, batch: list[Write], error: Exception) -> None:
         """Keep everything in memory and retry after a pause."""
@@ -480,19 +452,14 @@ class Writer:
         self._pause = min(LONGEST_PAUSE_S, 2 * self._pause or FIRST_PAUSE_S)
         for call in self._queue.remove_calls():
             call.future.set_exception(as_store_error(error))
-        if self._queue.pause(self._pause):
-            return self._try_last_time(error)
-        if isinstance(error, BROKEN):
+        if self._queue.pause(self._pause):  # it is being closed: save everything now, or fail it
+            rest = self._queue.take_batch(self._options.queue_limit, 0) or []
+            try:
+                self._commit([item for item in rest if not item.is_call])
+            except (lmdb.Error, StoreError):
+                self._settle(rest, error)
+        elif isinstance(error, BROKEN):
             self._env.reopen()
-
-    def _try_last_time(self, error: Exception) -> None:
-        """Save everything or fail it: the store is being closed."""
-        batch = self._queue.take_batch(self._options.queue_limit, 0) or []
-        try:
-            writes = [item for item in batch if isinstance(item, Write)]
-            self._settle(writes, self._commit(writes))
-        except (lmdb.Error, StoreError):
-            self._fail(batch, as_store_error(error))
 
     def _report(self, error: StoreError) -> None:
         logger.error("the store cannot save: {}", describe_error(error))
@@ -500,11 +467,10 @@ class Writer:
         _tell(partial(self._on_trouble, error))
 
     def _end_trouble(self) -> None:
-        if not self._pause:
-            return
-        self._pause = 0.0
-        logger.info("the store can save again")
-        _tell(self._on_back)
+        if self._pause:
+            self._pause = 0.0
+            logger.info("the store can save again")
+            _tell(self._on_back)
 
 
 def _tell(listener: Callable[[], object]) -> None:

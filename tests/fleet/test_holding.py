@@ -36,7 +36,7 @@ def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config: Mak
     with Fleet(worker_config("a")) as fleet:
         held = Holding(fleet.worker, "anna", Metrics())
         name = held.folder.parent.name
-        replica.sign(held.folder, CopyState(tenant=fleet.worker.tenant, person="anna", epoch=-1))
+        replica.write(held.folder, CopyState(tenant=fleet.worker.tenant, person="anna", epoch=-1))
         tidying = threading.Thread(target=housekeeping.tidy_person, args=(fleet.worker, name))
         tidying.start()
         tidying.join(0.5)  # it waits; without a lock it has deleted the copy by now
@@ -64,7 +64,7 @@ def test_sending_lets_a_recall_end_but_not_for_long(worker_config: Make, monkeyp
         shipper, running = member.holding.shipper, iter([True, True, False])
         assert shipper.wait_sent(10.0)
         shipper.recalls = lambda: next(running, False)
-        monkeypatch.setattr("slowcat_memory.fleet.shipper.YIELD_S", 30.0)  # a busy machine
+        monkeypatch.setattr("slowcat_memory.fleet.holding.YIELD_S", 30.0)  # a busy machine
         shipper._let_recalls_end()
         monkeypatch.undo()
         assert next(running, None) is None, "it has waited for the end"

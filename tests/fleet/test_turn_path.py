@@ -59,5 +59,5 @@ def test_a_turn_comes_to_the_database_in_few_files(worker_config: Callable[..., 
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
-    assert {"fleet/shipper.py", "fleet/database.py"} < files
+    assert {"fleet/holding.py", "fleet/database.py"} < files
     assert len(files) <= MOST, sorted(files)

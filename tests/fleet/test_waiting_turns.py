@@ -16,7 +16,7 @@ from slowcat_memory.errors import DatabaseAwayError, StoreFullError
 from slowcat_memory.fleet import copies, leases, person_log, unsent
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.shipper import Shipper
+from slowcat_memory.fleet.holding import Shipper
 from slowcat_memory.fleet.unsent import WaitingTurns
 from slowcat_memory.records import Cursor, Turn
 from slowcat_memory.store import Ack, new_future, replica

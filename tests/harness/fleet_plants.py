@@ -20,7 +20,7 @@ def plant(what: str) -> None:
     from msgspec.structs import replace
 
     from slowcat_memory.fleet import leases, person_log, unsent
-    from slowcat_memory.fleet.shipper import Shipper
+    from slowcat_memory.fleet.holding import Shipper
 
     if what == "no-fence":
 

@@ -82,7 +82,7 @@ def fault(control: str) -> Iterator[None]:
     """Plant the fault to be found."""
     stay = dict.fromkeys(forget.TESTS, lambda record, gone: False)
     planted = {
-        "erase": lambda: mock.patch.object(copy, "rewrite", lambda env, run: True),
+        "erase": lambda: mock.patch.object(copy, "rewrite", lambda env: True),
         "thoughts": lambda: mock.patch.dict(forget.TESTS, stay),
         "tiers": tiers.blocks_stay,
         "index": forgetting.index_stays,

@@ -23,6 +23,7 @@ import psutil
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.errors import BadAnswerError, EndpointError
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Turn
@@ -70,7 +71,9 @@ class Soak:
         engine.idle = IdleWork(
             job_parts(engine.wiring, engine.upkeep, llm), self.config.idle, self.config.thinking,
             engine.metrics, engine.wiring.indexer.take, sleep=self.sleep,
-            seconds=lambda: (self.clock.now - BEGAN).total_seconds(),
+            gate=IdleGate(
+                self.config.idle, lambda: (self.clock.now - BEGAN).total_seconds()
+            ),
         )  # fmt: skip
         self.said = dict[int, str]()
         self.forgotten = set[int]()

@@ -12,7 +12,7 @@ from unittest import mock
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store, blocks, forget, tier_mover
-from slowcat_memory.store.blocks import EVENTS, BlockCache, BlockReader, decode_location
+from slowcat_memory.store.blocks import EVENTS, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
 from tests.harness.command import around
 
@@ -44,7 +44,7 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
         Their unpacked bytes, and how many events are not in exactly one place.
     """
     with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
+        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]))
         tables = {
             table: {key: value for key, value in txn.cursor(handles[table])}
             for table in (*EVENTS, *blocks.TABLES)

@@ -33,7 +33,6 @@ from slowcat_memory.records import Forget
 from slowcat_memory.runtime.namespaces import embedding
 from slowcat_memory.store import replica
 from slowcat_memory.store.disk import outbox
-from slowcat_memory.store.replica import Part
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.parrot import parrot as quoting
@@ -202,7 +201,7 @@ class Bench:
         if table == "log":
             return [(row, outbox.unpack_changes(row["body"])) for row in rows]
         if table == "snapshot":
-            return [(row, replica.unseal(Part(row["body"], row["crc"]))) for row in rows]
+            return [(row, replica.unseal(row["body"])) for row in rows]
         return rows
 
     def look_at_server_log(self, path: Path) -> None:

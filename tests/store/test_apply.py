@@ -163,7 +163,7 @@ def test_apply_a_late_event_is_read_by_who_has_read_the_log_up_to_behind_it(stor
     store.append(turn(2)).wait()
     store.apply("job", WriteBatch(cursor=Cursor(name="job", position=2))).wait()
     store.apply("file", WriteBatch(cursor=Cursor(name="file", position=9, in_log=False))).wait()
-    store._write(partial(append_events, [replace(late, id=first)], ())).wait()
+    store._write(partial(append_events, [replace(late, id=first)], None)).wait()
     with store.snapshot() as snapshot:
         assert [event.id for event in snapshot.events()] == [1, 2]
         assert snapshot.changed(late.scope, 0) == ["chunk/1"]

@@ -25,7 +25,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Store, StoreOptions, blocks, forget
-from slowcat_memory.store.blocks import BlockCache, BlockReader
+from slowcat_memory.store.blocks import BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -86,7 +86,7 @@ def _victim(store: Store, table: str) -> int:
     with store._env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
         number = keys.id_of(list(tx.keys(table))[1])
-        return BlockReader(tx.get, BlockCache()).block(number).ids[2]
+        return BlockReader(tx.get).block(number).ids[2]
 
 
 def _derive(store: Store, id: int, word: str) -> None:

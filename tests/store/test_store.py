@@ -141,9 +141,9 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
 
 
 def _call(busy, held):
-    from slowcat_memory.store.writer import WriterCall
+    from slowcat_memory.store.writer import Write
 
-    return WriterCall(lambda: (busy.set(), held.wait(30)))
+    return Write(lambda: (busy.set(), held.wait(30)), 0, derived=False, is_call=True)
 
 
 def _batch():

@@ -197,7 +197,7 @@ def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path,
     age(store)
     gone = store.forget(what)
     assert gone.erased and gone.turns
-    assert not store._cache._blocks, "nothing of it stays in memory"
+    assert not store._read_block.cache_info().currsize, "nothing of it stays in memory"
     left = {event.id: event for event in events(store)}
     assert left == {n: event for n, event in before.items() if n not in gone.turns}
     assert traces(store, path, *gone.turns) == []

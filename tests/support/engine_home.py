@@ -70,13 +70,11 @@ class Home:
 
     def open(self, embedder: QueryEmbedder | None = None, **how: Any) -> MemoryEngine:
         readonly = how.pop("readonly", False)
-        trouble = how.pop("on_trouble", None)
         engine = MemoryEngine(
             memory_config(self.path, **how),
             clock=self.clock,
             embedder=embedder,
             readonly=readonly,
-            on_trouble=trouble,
         )
         self.engines.append(engine)
         engine.prepare("anna")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.store import StoreOptions, blocks
-from slowcat_memory.store.blocks import BlockCache, BlockReader, decode_location
+from slowcat_memory.store.blocks import BlockReader, decode_location
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import token, turn
@@ -38,7 +38,7 @@ def rows(store, table):
 def every_block(store):
     """Each block's ids, and its texts, by number."""
     with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
+        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]))
         return {
             number: reader.block(number)
             for table in blocks.TABLES
@@ -70,7 +70,7 @@ def spoil(store, table, number):
     value = bytearray(rows(store, table)[number])
     value[len(value) // 2] ^= 1
     store._writer.call(lambda: transact(store._env, lambda e: e.put(table, key, bytes(value))))
-    store._cache.clear()
+    store._read_block.cache_clear()
 
 
 def block_of(store, id):

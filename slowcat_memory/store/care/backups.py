@@ -23,22 +23,12 @@ from msgspec import Meta, Struct
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
-from slowcat_memory.store.care import health, open
-from slowcat_memory.store.care.copy import (
-    Snapshots,
-    backup_name,
-    backups_of,
-    copy_file,
-    copy_out,
-    drafting,
-    put_aside,
-    rewrite,
-)
+from slowcat_memory.store.care import copy, health, open
 from slowcat_memory.store.care.erasure import created, delete_forgotten, erase
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
-from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
 from slowcat_memory.store.forget import end, forget
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.sharing import MOST_ID, alone
@@ -53,44 +43,42 @@ def next_backup(path: Path, now: datetime) -> Path:
     if not backups.is_dir():
         backups.mkdir(mode=0o700, exist_ok=True)
         folder.sync_dir(path)
-    last = max((backup.number for backup in backups_of(path)), default=0)
-    return backups / f"{last + 1:06}-{backup_name(now)}.mdb"
+    last = max((backup.number for backup in copy.backups_of(path)), default=0)
+    return backups / f"{last + 1:06}-{copy.backup_name(now)}.mdb"
 
 
-def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> Path:
+def back_up(
+    env: Environment, snapshots: copy.Snapshots, to: Path | None, now: datetime, keep: int
+) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
-    ``to`` must not exist. ``now`` is kept with the name of the latest backup.
+    ``to`` must not exist; None makes one in the store's own folder, and deletes the oldest ones
+    beyond ``keep``. ``now`` is kept with the name of the latest backup.
 
     Raises:
         StoreError: It exists, its folder does not, or something was forgotten meanwhile.
         StoreDamagedError: The copy does not read back.
         OSError: The disk refuses.
     """
+    others = [] if to else [backup.file for backup in copy.backups_of(env.path)]
+    to = to or next_backup(env.path, now)
     if to.exists():
         raise StoreError(f"{to} exists", hint="Choose another name.")
     if not to.parent.is_dir():
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
     draft.unlink(missing_ok=True)
-    with drafting(env.path, snapshots, draft, to):
-        copy_out(env, draft)
+    with copy.drafting(env.path, snapshots, draft, to):
+        copy.copy_out(env, draft)
         if not health.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
     folder.sync_dir(to.parent)
     folder.write_whole(
         env.path / folder.LAST_BACKUP, f"{now.astimezone(UTC).isoformat()} {to.absolute()}"
     )
-    return to
-
-
-def back_up_into_store(env: Environment, snapshots: Snapshots, now: datetime, keep: int) -> Path:
-    """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
-    made = back_up(env, snapshots, next_backup(env.path, now), now)
-    others = [backup.file for backup in backups_of(env.path) if backup.file != made]
     for old in others[: max(0, len(others) + 1 - keep)]:
         old.unlink()
-    return made
+    return to
 
 
 # ------------------------------------------------------------------- restoring
@@ -103,7 +91,7 @@ class Restored(Struct, frozen=True, kw_only=True):
         events: How many turns and session edges the store has now.
         forgotten: How many turns and memories of the backup were skipped, because they were
             forgotten since.
-        aside: Path of the store's former file, None if it was empty or is deleted.
+        aside: Path of the store's former file, None if it was empty.
     """
 
     events: int
@@ -115,13 +103,14 @@ def restore(
     path: Path,
     file: Path,
     *,
-    keep: bool = True,
     foreign: bool = False,
     options: StoreOptions = StoreOptions(),
-    now: Callable[[], datetime] = utc_now,
     on_step: OnStep = lambda step: None,
 ) -> Restored:
     """Replace a store by a backup. Other processes go on with the restored one.
+
+    The store's former file moves to ``replaced-<utc>`` in its folder, without forgotten data; it is
+    deleted with the next forget, like every older copy.
 
     Memories hidden by a voice command are first deleted for good, even those that could still be
     restored by voice.
@@ -129,8 +118,6 @@ def restore(
     Args:
         path: The store's folder; made when there is none.
         file: The backup, or a copy of a store's folder. It stays as it is.
-        keep: Move the store's former file to ``replaced-<utc>`` in its folder, without forgotten
-            data; it is deleted with the next forget, like every older copy.
         foreign: Accept the backup of another memory, too. Data forgotten here cannot be found in
             that one.
         on_step: Called with the name of each step.
@@ -144,10 +131,10 @@ def restore(
     path, backup = path.absolute(), folder.data_file(file) if file.is_dir() else file
     on_step("reading the backup")
     _check(backup, path)
-    opened = open.to_write(path, options, now)
+    opened = open.to_write(path, options, utc_now)
     try:
         with errors_of(str(backup)), alone(path / folder.ERASING, ALONE_S):
-            return _restore(opened.env, backup, keep, foreign, now(), on_step)
+            return _restore(opened.env, backup, foreign, on_step)
     finally:
         shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
         opened.leave()
@@ -162,14 +149,12 @@ def _check(backup: Path, path: Path) -> None:
         raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
 
 
-def _restore(
-    env: Environment, backup: Path, keep: bool, foreign: bool, now: datetime, on_step: OnStep
-) -> Restored:
+def _restore(env: Environment, backup: Path, foreign: bool, on_step: OnStep) -> Restored:
     on_step("copying it")
     workshop = env.path / folder.RESTORING
     shutil.rmtree(workshop, ignore_errors=True)
     workshop.mkdir(mode=0o700)
-    copy_file(backup, workshop / folder.DATA)
+    copy.copy_file(backup, workshop / folder.DATA)
     with closing(Environment(workshop)) as made:
         check_rows(made, str(backup))
         related = created(made) == created(env)
@@ -184,7 +169,7 @@ def _restore(
         with reading(env) as tx:
             next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
         transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
-        if not rewrite(made, run_here):
+        if not copy.rewrite(made):
             raise StoreError("what was forgotten could not be erased from the backup's copy")
         with reading(made) as tx:
             events = sum(map(tx.count, EVENTS))
@@ -194,8 +179,8 @@ def _restore(
         raise StoreDamagedError("the copy of the backup does not read back")
     aside = None
     with writing(env):
-        if keep and not _is_empty(env):
-            aside = put_aside(env.path, folder.REPLACED, now)
+        if not _is_empty(env):
+            aside = copy.put_aside(env.path, folder.REPLACED, utc_now())
         env.swap(fresh)
     return Restored(events=events, forgotten=forgotten, aside=aside)
 

@@ -25,7 +25,6 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.environment import Environment, pages_of
 from slowcat_memory.store.disk.transaction import (
-    Run,
     copy_and_swap,
     copy_out,
     open_alone,
@@ -79,7 +78,7 @@ def put_aside(path: Path, name: str, now: datetime) -> Path:
     return aside
 
 
-def rewrite(env: Environment, run: Run) -> bool:
+def rewrite(env: Environment) -> bool:
     """Swap in a fresh file that has the rows and nothing else.
 
     The rows are copied on this thread, beside the writers. A copy in which something is missing
@@ -93,15 +92,15 @@ def rewrite(env: Environment, run: Run) -> bool:
     without = 0
     if env.outbox is not None:
         without = env.outbox.sent  # before: the shipper goes on
-        run(partial(transact, env, env.outbox.trim))
+        env.run(partial(transact, env, env.outbox.trim))
     for _ in range(COPIES):
         copied = env.env
         with folder.fresh_folder(env.path) as fresh:
             last = copy_out(env, fresh / folder.DATA)
-            if run(partial(_swap, env, fresh, copied, last)):
+            if env.run(partial(_swap, env, fresh, copied, last)):
                 break
     else:
-        run(partial(copy_and_swap, env))
+        env.run(partial(copy_and_swap, env))
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
     return env.wait_for_readers(READER_TIMEOUT_S)
@@ -116,7 +115,7 @@ def _swap(env: Environment, fresh: Path, copied: lmdb.Environment, last: int) ->
     return True
 
 
-def shrink(env: Environment, run: Run) -> bool:
+def shrink(env: Environment) -> bool:
     """Swap in a copy when it would be much smaller: without free pages, and with full ones.
 
     Returns False when it would not, or a reader kept the file open.
@@ -124,7 +123,7 @@ def shrink(env: Environment, run: Run) -> bool:
     Raises:
         StoreError: The copy could not be made; the file is as before.
     """
-    return _saved_share(env) > WORTH_SHRINKING and rewrite(env, run)
+    return _saved_share(env) > WORTH_SHRINKING and rewrite(env)
 
 
 def _saved_share(env: Environment) -> float:
@@ -227,16 +226,13 @@ def drafting(path: Path, snapshots: Snapshots, draft: Path, to: Path) -> Iterato
     """
     with noted(path, draft):
         epoch, named = _epoch(snapshots), draft
-        try:
+        with folder.or_undo(lambda: named.unlink(missing_ok=True)):
             yield
             if _epoch(snapshots) == epoch:
                 with suppress(FileNotFoundError):  # a forget has deleted it
                     named = draft.replace(to)
             if _epoch(snapshots) != epoch or named is draft:  # also between the two
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
-        except BaseException:
-            named.unlink(missing_ok=True)
-            raise
 
 
 def _epoch(snapshots: Snapshots) -> int:

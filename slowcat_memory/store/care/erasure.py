@@ -24,28 +24,12 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care.copy import backups_of, copy_file, last_backup, remove_drafts
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import (
-    BACKUPS,
-    DATA,
-    DOOMED,
-    FRESH,
-    INDEX,
-    LAST_BACKUP,
-    REPLACED,
-    REPLAYING,
-    RESTORING,
-    SALVAGING,
-    damaged_folders,
-    data_file,
-    index_folder,
-    remove,
-    sync_dir,
-)
+from slowcat_memory.store.disk.folder import remove, sync_dir
 from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Run, Transaction, reading, run_here, transact
+from slowcat_memory.store.disk.transaction import Transaction, read_meta, reading, transact
 from slowcat_memory.store.forget import Pending, end, forget, read_pending
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
@@ -55,26 +39,24 @@ REWRITING = "rewriting"  # where a backup is rewritten, beside it
 
 def is_due(env: Environment) -> bool:
     """Return whether deleted text may still be somewhere: from a forget until it is erased."""
-    with reading(env) as tx:
-        return bool(tx.meta(ERASE_DUE, False))
+    return bool(read_meta(env, ERASE_DUE, False))
 
 
-def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Forgotten:
+def erase(env: Environment, sparing: str = "") -> Forgotten:
     """Erase every copy of the bytes that are due; return what became of the copies.
 
     ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot be
     erased now stays due.
     """
-    remains = tuple(map(str, sorted(damaged_folders(env.path))))
+    remains = tuple(map(str, sorted(folder.damaged_folders(env.path))))
     if not is_due(env):
         return Forgotten(erased=not remains, remains=remains)
     try:
         done = _erase_copies(env, sparing)
         problems = [*done.problems]
-        if not copy.rewrite(env, run):
+        if not copy.rewrite(env):
             problems.append(READER)
-        with reading(env) as tx:
-            epoch = tx.meta(EPOCH, 0)
+        epoch = read_meta(env, EPOCH, 0)
         for one in unconfirmed(env.path, epoch, env.holding.name, CONFIRM_S):
             problems.append(f"process {one.pid} ({one.program}) may still hold it")
     except (OSError, StoreError, lmdb.Error) as error:
@@ -82,7 +64,7 @@ def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Forgotten
     if problems:
         logger.error("deleted text could not be erased yet: {}", "; ".join(problems))
     else:
-        run(partial(transact, env, end))
+        env.run(partial(transact, env, end))
     is_gone = not (problems or remains)
     return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 
@@ -95,9 +77,21 @@ def _erase_copies(env: Environment, sparing: str) -> Forgotten:
     path = env.path
     with reading(env) as tx:
         found = read_pending(tx)
-    unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
-    indexes = [index_folder(path, scope) for scope in found.scopes] if found else [path / INDEX]
-    former = (entry for name in (REPLACED, DOOMED, FRESH) for entry in path.glob(f"{name}*"))
+    unfinished = (
+        path / name
+        for name in (folder.REPLAYING, folder.RESTORING, folder.SALVAGING)
+        if name != sparing
+    )
+    indexes = (
+        [folder.index_folder(path, scope) for scope in found.scopes]
+        if found
+        else [path / folder.INDEX]
+    )
+    former = (
+        entry
+        for name in (folder.REPLACED, folder.DOOMED, folder.FRESH)
+        for entry in path.glob(f"{name}*")
+    )
     left = [entry for entry in (*indexes, *unfinished, *former) if not remove(entry)]
     left += remove_drafts(path, running=True)
     done = erase_backups(env, found)
@@ -113,7 +107,7 @@ def sweep(env: Environment) -> None:
     after a forget may have the old text.
     """
     remove_drafts(env.path, running=False)
-    for doomed in env.path.glob(f"{DOOMED}*"):
+    for doomed in env.path.glob(f"{folder.DOOMED}*"):
         remove(doomed)
     with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
@@ -121,11 +115,11 @@ def sweep(env: Environment) -> None:
     if not due:
         clear_unerased(env.folder)  # of a forget that was never committed
     kept = {
-        index_folder(env.path, manifest.scope) / manifest.generation
+        folder.index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests
         if manifest.forget_epoch == epoch
     }
-    for entry in (env.path / INDEX).glob("*/*"):
+    for entry in (env.path / folder.INDEX).glob("*/*"):
         if entry not in kept:
             remove(entry)
 
@@ -136,14 +130,14 @@ def sweep(env: Environment) -> None:
 def erase_backups(env: Environment, found: Pending | None) -> Forgotten:
     """Delete the backups in a store's folder, or rewrite them where that was asked for.
 
-    Where the folder is a link, the files that it leads to are meant. A backup that cannot be
+    Where their folder is a link, the files that it leads to are meant. A backup that cannot be
     rewritten, because it is damaged or of another format, is deleted.
     """
-    folder, keep = env.path / BACKUPS, found if found and found.keep_backups else None
-    if not folder.is_dir():
-        lost = f"{folder} leads to {folder.resolve()}, which is not there"
-        return Forgotten(problems=(lost,) if folder.is_symlink() else ())
-    remove(folder / REWRITING)
+    backups, keep = env.path / folder.BACKUPS, found if found and found.keep_backups else None
+    if not backups.is_dir():
+        lost = f"{backups} leads to {backups.resolve()}, which is not there"
+        return Forgotten(problems=(lost,) if backups.is_symlink() else ())
+    remove(backups / REWRITING)
     rewritten, doomed = 0, []
     for backup in backups_of(env.path):
         if keep and _rewrite(env, backup.file.resolve(), keep):
@@ -152,21 +146,21 @@ def erase_backups(env: Environment, found: Pending | None) -> Forgotten:
             doomed.append(backup.file)
     gone = [file for file in doomed if remove(file)]
     problems = [f"{file} cannot be deleted" for file in doomed if file not in gone]
-    problems += _remove_others(folder)
+    problems += _remove_others(backups)
     if last_backup(env.path) is None:
-        (env.path / LAST_BACKUP).unlink(missing_ok=True)
+        (env.path / folder.LAST_BACKUP).unlink(missing_ok=True)
     return Forgotten(
         problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten
     )
 
 
-def _remove_others(folder: Path) -> list[str]:
+def _remove_others(backups: Path) -> list[str]:
     """Delete unfinished backups and, in a folder of our own, whatever else is in it."""
-    others = folder.glob("*.tmp") if folder.is_symlink() else folder.iterdir()
+    others = backups.glob("*.tmp") if backups.is_symlink() else backups.iterdir()
     left = [file for file in others if file.suffix != ".mdb" and not remove(file)]
-    sync_dir(folder)
-    if not folder.is_symlink() and not any(folder.iterdir()):
-        folder.rmdir()
+    sync_dir(backups)
+    if not backups.is_symlink() and not any(backups.iterdir()):
+        backups.rmdir()
     return [f"{file} cannot be deleted" for file in left]
 
 
@@ -181,13 +175,13 @@ def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
     remove(workshop)
     workshop.mkdir(mode=0o700)
     try:
-        copy_file(file, workshop / DATA)
+        copy_file(file, workshop / folder.DATA)
         with closing(Environment(workshop)) as made:
             if not _forget_in(made, env, pending):
                 return False
-        if not health.is_whole(data_file(workshop)):
+        if not health.is_whole(folder.data_file(workshop)):
             return False
-        os.replace(data_file(workshop), file)
+        os.replace(folder.data_file(workshop), file)
         sync_dir(file.parent)
         return True
     finally:
@@ -199,15 +193,14 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
     if created(made) != created(env):
         return False
     delete_forgotten(env, made, pending.requests)
-    with reading(env) as tx:
-        epoch = tx.meta(EPOCH, 0)
+    epoch = read_meta(env, EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
         end(tx)
         tx.set_meta(EPOCH, epoch)
 
     transact(made, mark)
-    return copy.rewrite(made, run_here)
+    return copy.rewrite(made)
 
 
 # ------------------------------------------------------------------- what a copy must not bring back
@@ -232,13 +225,13 @@ def forget_again(made: Environment, unerased: Sequence[tuple[bytes, bytes]]) -> 
     """
     tombstones = _tombstones(made) | dict(unerased)
     requests = _requests(made, tombstones)
-    transact(made, _mark_due)
+
+    def mark_due(tx: Transaction) -> None:
+        tx.set_meta(ERASE_DUE, True)
+        tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+
+    transact(made, mark_due)
     _delete(made, requests, tombstones)
-
-
-def _mark_due(tx: Transaction) -> None:
-    tx.set_meta(ERASE_DUE, True)
-    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
 
 
 def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
@@ -249,8 +242,7 @@ def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, b
 
 def created(env: Environment) -> str:
     """Return when a store was created. It identifies the memory: all copies keep it."""
-    with reading(env) as tx:
-        return str(tx.meta(CREATED, ""))
+    return str(read_meta(env, CREATED, ""))
 
 
 def _tombstones(env: Environment) -> dict[bytes, bytes]:

@@ -28,14 +28,6 @@ from slowcat_memory.store.bookkeeping import Subject, embedders, exists
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.care.copy import last_backup
 from slowcat_memory.store.disk import envelope, folder, keys
-from slowcat_memory.store.disk.envelope import (
-    DAMAGED,
-    FORMAT_KEY,
-    OTHER_FORMAT,
-    WHOLE,
-    intact,
-    is_of_another_format,
-)
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
 from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, tables
 from slowcat_memory.store.disk.state import distrust, is_unclean
@@ -81,12 +73,12 @@ def reads_whole(path: Path) -> bool:
 
 def _judge(command: str, target: Path, file: Path) -> bool:
     code = _run(envelope.__file__, command, str(target), seconds=_patience(file))
-    if code not in (WHOLE, DAMAGED, OTHER_FORMAT, *FATAL_SIGNALS):
+    if code not in (envelope.WHOLE, envelope.DAMAGED, envelope.OTHER_FORMAT, *FATAL_SIGNALS):
         logger.warning("no other process could check {}; its pages are read instead", file)
         code = check_pages(file)
-    if code == OTHER_FORMAT:
+    if code == envelope.OTHER_FORMAT:
         raise StoreFormatError(f"{file} has the format of another version of slowcat-memory")
-    return code == WHOLE
+    return code == envelope.WHOLE
 
 
 def copy_whole_rows(file: Path, into: Path, map_size: int) -> None:
@@ -150,20 +142,20 @@ def check_pages(file: Path) -> int:
     """
     with closing(PageReader(file)) as reader:
         if len(reader.metas) < 2:
-            return DAMAGED  # LMDB would refuse it
+            return envelope.DAMAGED  # LMDB would refuse it
         meta, pages = reader.metas[0], PageMap(reader)
         pages.read_free_tree(meta)
         found, whole = tables(reader, pages, meta)
         if not (pages.free_known and whole):
-            return DAMAGED
+            return envelope.DAMAGED
         meta_rows: list[Row] = []
         if "meta" in found:
             walk = pages.walk(found.pop("meta"))
             meta_rows = list(walk)
             if not walk.whole:
-                return DAMAGED
-        if is_of_another_format(dict(meta_rows).get(FORMAT_KEY)):
-            return OTHER_FORMAT
+                return envelope.DAMAGED
+        if envelope.is_of_another_format(dict(meta_rows).get(envelope.FORMAT_KEY)):
+            return envelope.OTHER_FORMAT
         counts = {"meta": envelope.count_rows(meta_rows)}
         for name, tree in found.items():
             walk = pages.walk(tree)
@@ -296,7 +288,7 @@ def repair(tx: Transaction) -> dict[str, int]:
 def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:
     for table in tx.tables():
         for key, value in tx.rows(table):
-            if not intact(key, value):
+            if not envelope.intact(key, value):
                 yield table, bytes(key)
 
 

@@ -128,23 +128,20 @@ def _open(
     map_size = map_bytes(options.map_size_gib)
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
-    try:
-        with reading(env) as tx:
-            is_new = tx.meta(tables.FORMAT_ROW, None) is None
-            copy = read_state(tx.get("meta", keys.name_key(COPY)))
-        if copy is not None and outbox is None:  # what is written past it would never be sent
-            raise StoreUnsafeError(
-                f"{env.path} is a worker's copy of the memory of {copy.person!r}",
-                hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
-            )
-        if is_new:
-            transact(env, partial(_create, now()))
-    except lmdb.Error as error:
-        env.close()
-        raise as_store_error(error) from error
-    except BaseException:
-        env.close()
-        raise
+    with folder.or_undo(env.close):
+        try:
+            with reading(env) as tx:
+                is_new = tx.meta(tables.FORMAT_ROW, None) is None
+                copy = read_state(tx.get("meta", keys.name_key(COPY)))
+            if copy is not None and outbox is None:  # what is written past it would never be sent
+                raise StoreUnsafeError(
+                    f"{env.path} is a worker's copy of the memory of {copy.person!r}",
+                    hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
+                )
+            if is_new:
+                transact(env, partial(_create, now()))
+        except lmdb.Error as error:
+            raise as_store_error(error) from error
     return env
 
 
@@ -240,7 +237,10 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     logger.error("the store at {} is damaged; salvaging", path)
     workshop = path / folder.SALVAGING
     workshop.mkdir(mode=0o700)
-    salvaged = _salvage(folder.data_file(path), workshop, map_size, now)
+    health.copy_whole_rows(folder.data_file(path), workshop, map_size)
+    with closing(Environment(workshop)) as env:
+        transact(env, repair_blocks)
+        salvaged = transact(env, lambda tx: _rebuild(tx, now))
     backups = (made.file for made in reversed(backups_of(path)))
     backup = next(filter(health.is_usable, backups), None)
     if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
@@ -259,14 +259,6 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
-
-
-def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
-    """Make a store of the readable rows; return its number of events."""
-    health.copy_whole_rows(data, workshop, map_size)
-    with closing(Environment(workshop)) as env:
-        transact(env, repair_blocks)
-        return transact(env, lambda tx: _rebuild(tx, now))
 
 
 def repair_blocks(tx: Transaction) -> None:

@@ -30,18 +30,7 @@ import lmdb
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import (
-    CallEntry,
-    CommandEntry,
-    Context,
-    Cursor,
-    Event,
-    Key,
-    LedgerEntry,
-    Memory,
-    Run,
-    Task,
-)
+from slowcat_memory.records import Event
 from slowcat_memory.store import blocks
 from slowcat_memory.store.blocks import decode_location
 from slowcat_memory.store.disk import codec, keys, page_reader, state, tables
@@ -338,7 +327,9 @@ def identify(key: bytes, value: bytes) -> Known | None:
     return None
 
 
-def _record(table: str, kind: Any, key_of: Callable[[Any], bytes]) -> Test:
+def _record(table: str, key_of: Callable[[Any], bytes]) -> Test:
+    kind: Any = tables.RECORDS[table] or Event
+
     def test(key: bytes, value: bytes) -> Known | None:
         record = codec.decode(kind, key, value)
         return Known(table, record) if key_of(record) == key else None
@@ -388,23 +379,23 @@ def _vector(key: bytes, value: bytes) -> Known | None:
 
 
 _NUMBERED: tuple[Test, ...] = (
-    _record("log", Event, lambda event: keys.id_key(event.id)),
+    _record("log", lambda event: keys.id_key(event.id)),
     _place,
-    _record("ledger", LedgerEntry, lambda entry: keys.id_key(entry.turn)),
-    _record("calls", CallEntry, lambda call: keys.id_key(call.id)),
-    _record("runs", Run, lambda run: keys.id_key(run.id)),
-    _record("commands", CommandEntry, lambda command: keys.id_key(command.id)),
+    _record("ledger", lambda entry: keys.id_key(entry.turn)),
+    _record("calls", lambda call: keys.id_key(call.id)),
+    _record("runs", lambda run: keys.id_key(run.id)),
+    _record("commands", lambda command: keys.id_key(command.id)),
     _block,
     _meta,  # a name of eight letters
 )
 _NAMED: tuple[Test, ...] = (
     _empty,
     _epoch_mark,
-    _record("memories", Memory, lambda memory: keys.scoped_key(memory.scope, memory.id)),
-    _record("keys", Key, lambda key: keys.scoped_key(key.scope, key.id)),
-    _record("contexts", Context, lambda one: keys.scoped_key(one.scope, one.memory)),
-    _record("tasks", Task, lambda task: keys.name_key(task.id)),
-    _record("cursors", Cursor, lambda cursor: keys.name_key(cursor.name)),
+    _record("memories", lambda memory: keys.scoped_key(memory.scope, memory.id)),
+    _record("keys", lambda key: keys.scoped_key(key.scope, key.id)),
+    _record("contexts", lambda one: keys.scoped_key(one.scope, one.memory)),
+    _record("tasks", lambda task: keys.name_key(task.id)),
+    _record("cursors", lambda cursor: keys.name_key(cursor.name)),
     _meta,
     _vector,
 )

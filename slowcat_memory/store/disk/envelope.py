@@ -117,7 +117,10 @@ def check(file: str) -> int:
     handles = _handles(env)
     code = _read(env, handles)
     if code == WHOLE and handles:
-        _try_write(env, handles["meta"])
+        # Takes pages from the free list as a real write does.
+        txn = env.begin(write=True)
+        txn.put(b"probe", bytes(8192), db=handles["meta"])
+        txn.abort()
     return code
 
 
@@ -161,13 +164,6 @@ def count_rows(found: "Iterable[tuple[bytes, bytes]]") -> int | None:
             return None
         rows += 1
     return rows
-
-
-def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
-    """Take pages from the free list as a real write does, then abort."""
-    txn = env.begin(write=True)
-    txn.put(b"probe", bytes(8192), db=meta)
-    txn.abort()
 
 
 def main(args: list[str]) -> int:

@@ -13,10 +13,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import lmdb
 from loguru import logger
@@ -138,6 +138,8 @@ class Environment:
         self._map_size = map_size
         self._metasync = metasync
         self.outbox, self._is_copy = outbox, is_copy or outbox is not None
+        # Runs a function on the thread that owns this process's writes, between two transactions.
+        self.run: Callable[[Callable[[], Any]], Any] = lambda change: change()
         self._changed = threading.Condition()
         self._shut = False
         self._holding: Generation | None = None
@@ -145,15 +147,12 @@ class Environment:
         # By number of each transaction of this process, up to where the log and ``changes`` went.
         self._written: dict[int, tuple[int, int]] = {}
         self._renew_at = 0.0  # the time of STATE
-        try:
+        with folder.or_undo(self.folder.close):
             if self.folder.id in _open_here:
                 raise StoreBusyError(
                     f"{path} is already open in this process", hint="Share the open store."
                 )
             self._holding = self._open()
-        except BaseException:
-            self.folder.close()
-            raise
         _open_here.add(self.folder.id)
 
     @property
@@ -241,7 +240,7 @@ class Environment:
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
         lock = held.place.with_name(folder.LOCK)
-        return self.folder.inode_of(str(held.place)), self.folder.inode_of(str(lock))
+        return self.folder.stamp_of(str(held.place))[0], self.folder.stamp_of(str(lock))[0]
 
     def is_current(self) -> bool:
         """Return whether no other process replaced the open generation; 1.4 us."""
@@ -296,7 +295,13 @@ class Environment:
             held = self.holding
             held.readers += 1
         try:
-            txn, began = self._begin_read(held), time.monotonic()
+            held.check_size()
+            try:
+                txn = held.env.begin()
+            except lmdb.Error:
+                held.env.reader_check()
+                txn = held.env.begin()
+            began = time.monotonic()
             try:
                 yield txn, held.handles
             finally:
@@ -304,19 +309,15 @@ class Environment:
                 if (took := time.monotonic() - began) > LONGEST_READ_S:
                     logger.warning("a snapshot was held for {:.0f} s: the file grows faster", took)
         except lmdb.Error as error:
-            raise read_error(self.folder.last_path, error) from error
+            message = f"cannot read {self.folder.last_path}: {error}"
+            if isinstance(error, BROKEN):
+                hint = "`slowcat-memory doctor --repair` recovers it."
+                raise StoreDamagedError(message, hint=hint) from error
+            raise StoreError(message) from error
         finally:
             with self._changed:
                 held.readers -= 1
                 self._close_former()
-
-    def _begin_read(self, held: Generation) -> Txn:
-        held.check_size()
-        try:
-            return held.env.begin()
-        except lmdb.Error:
-            held.env.reader_check()
-        return held.env.begin()
 
     def begin_write(self) -> Txn:
         """Begin the one write transaction of all processes; from the writer thread only."""
@@ -454,19 +455,15 @@ def our_errors(path: Path) -> Iterator[None]:
     """Raise every error of LMDB and of the disk as the matching ``StoreError``."""
     try:
         yield
-    except (lmdb.Error, OSError) as error:
-        raise _open_error(path, error) from error
-
-
-def _open_error(path: Path, error: lmdb.Error | OSError) -> StoreError:
-    if isinstance(error, OSError):
-        return disk_error(path, error)
-    message = f"cannot open {path}: {error}"
-    if "already open" in str(error):
-        return StoreBusyError(message, hint="Share the open store.")
-    if error.code in FULL:
-        return disk_error(path, OSError(error.code, os.strerror(error.code)))
-    return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)
+    except OSError as error:
+        raise disk_error(path, error) from error
+    except lmdb.Error as error:
+        message = f"cannot open {path}: {error}"
+        if "already open" in str(error):
+            raise StoreBusyError(message, hint="Share the open store.") from error
+        if error.code in FULL:
+            raise disk_error(path, OSError(error.code, os.strerror(error.code))) from error
+        raise (StoreDamagedError if is_file_damage(error) else StoreError)(message) from error
 
 
 def disk_error(path: Path, error: OSError) -> StoreError:
@@ -480,14 +477,6 @@ def disk_error(path: Path, error: OSError) -> StoreError:
     if error.errno == errno.EIO:
         return StoreError(f"the disk fails at {message}", hint="Replace it; restore a backup.")
     return StoreError(f"the disk refuses {message}", hint="See the system's log for its reason.")
-
-
-def read_error(path: Path, error: lmdb.Error) -> StoreError:
-    """Return the ``StoreError`` for what LMDB could not read."""
-    message = f"cannot read {path}: {error}"
-    if isinstance(error, BROKEN):
-        return StoreDamagedError(message, hint="`slowcat-memory doctor --repair` recovers it.")
-    return StoreError(message)
 
 
 def as_store_error(error: Exception) -> StoreError:

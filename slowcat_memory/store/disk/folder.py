@@ -13,7 +13,7 @@ import shutil
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,13 +57,32 @@ MB = 1_000_000
 CHECK_FREE_EVERY_S = 5.0
 
 
+@contextmanager
+def or_undo(undo: Callable[[], object]) -> Iterator[None]:
+    """Undo something if the block fails."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
+
+
 def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     """Make the folder and its parents, or check that an existing one can contain a store.
 
     Raises:
         StoreUnsafeError: It is another user's, not writable, or on a network file system.
     """
-    _make(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_dir():
+            path.mkdir(mode=0o700)
+            sync_dir(path.parent)
+    except OSError as error:
+        raise StoreUnsafeError(
+            f"cannot make {path.resolve()}: {error.strerror}",
+            hint="Mount its disk, or choose another folder.",
+        ) from error
     inspect(path, allow_unsafe_fs=allow_unsafe_fs)
     if not os.access(path, os.W_OK | os.X_OK):
         raise StoreUnsafeError(f"{path} is not writable", hint="Make it writable.")
@@ -82,26 +101,19 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     _check_owner(path, path.stat())
     holding = generation(path)
     for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / STATE):
-        _check_file(file)
-    kind = _mount_kind(path.resolve())
+        with suppress(FileNotFoundError):
+            status = file.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreUnsafeError(f"{file} is not a plain file", hint="Remove it.")
+            _check_owner(file, status)
+    kind = ""
+    with suppress(OSError):  # no Linux, or no /proc
+        kind = filesystem(str(path.resolve()), MOUNTS.read_text())
     if kind in NETWORK and not allow_unsafe_fs:
         raise StoreUnsafeError(
             f"{path} is on a network file system ({kind})",
             hint="Keep the store on a local disk, or set allow_unsafe_fs.",
         )
-
-
-def _make(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.is_dir():
-            path.mkdir(mode=0o700)
-            sync_dir(path.parent)
-    except OSError as error:
-        raise StoreUnsafeError(
-            f"cannot make {path.resolve()}: {error.strerror}",
-            hint="Mount its disk, or choose another folder.",
-        ) from error
 
 
 def _check_owner(path: Path, found: os.stat_result) -> None:
@@ -110,22 +122,6 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
             f"{path} belongs to user {found.st_uid}, this is user {os.geteuid()}",
             hint="Run as its owner, or choose another folder.",
         )
-
-
-def _check_file(path: Path) -> None:
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(found.st_mode):
-        raise StoreUnsafeError(f"{path} is not a plain file", hint="Remove it.")
-    _check_owner(path, found)
-
-
-def _mount_kind(path: Path) -> str:
-    with suppress(OSError):  # no Linux, or no /proc
-        return filesystem(str(path), MOUNTS.read_text())
-    return ""
 
 
 def filesystem(path: str, mountinfo: str) -> str:
@@ -318,26 +314,6 @@ def require(path: Path) -> None:
         )
 
 
-class FreeSpace:
-    """Free space of a folder's disk, read at most every few seconds."""
-
-    def __init__(self, fd: int, min_free_mb: int) -> None:
-        """Watch an open folder; less than ``min_free_mb`` megabytes is scarce."""
-        self._fd = fd
-        self._min_free = min_free_mb * MB
-        self._check_at = 0.0
-        self._scarce = False
-
-    def scarce(self) -> bool:
-        """Return whether there is too little space to write more than turns."""
-        now = time.monotonic()
-        if now >= self._check_at:
-            self._check_at = now + CHECK_FREE_EVERY_S
-            with suppress(OSError):  # closed, or its disk is gone
-                self._scarce = shutil.disk_usage(self._fd).free < self._min_free
-        return self._scarce
-
-
 def damaged_folders(path: Path) -> list[Path]:
     """Return where a folder's damaged stores are; they may hold what was forgotten since."""
     return [found for found in path.glob(f"{CORRUPT}*") if found.is_dir()]
@@ -385,10 +361,6 @@ class KnownFolder:
         with suppress(OSError):
             return _id(os.stat(path)) == self.id
         return False
-
-    def inode_of(self, name: str) -> int:
-        """Return the inode of a file in this folder, 0 when there is none."""
-        return self.stamp_of(name)[0]
 
     def stamp_of(self, name: str) -> tuple[int, int]:
         """Return the inode of a file, and when it last changed, in ns; zeros when there is none."""

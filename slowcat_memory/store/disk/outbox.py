@@ -10,7 +10,7 @@ rows that it changes. So whatever ends this process, what was saved here and wha
 the same. A change set is deleted by a later transaction, once it is known to have been sent.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -74,11 +74,6 @@ def unpack_changes(body: bytes) -> Changes:
 def forgets(changes: Changes) -> bool:
     """Return whether something was forgotten: what was built from earlier rows must go."""
     return keys.name_key(EPOCH) in changes.get("meta", {})
-
-
-def _last_event(changes: Changes) -> int:
-    rows: Iterable[bytes] = (key for key, value in changes.get("log", {}).items() if value)
-    return max(map(keys.id_of, rows), default=0)
 
 
 class CopyState(Struct, frozen=True, kw_only=True):
@@ -195,7 +190,8 @@ class Outbox:
         state = replace(state, seq=state.seq + 1, epoch=self._epoch)
         if forgets(changes):
             self._forgot = state.seq
-        unsent = Unsent(state.seq, self._epoch, _last_event(changes), pack_changes(changes))
+        events = (keys.id_of(key) for key, value in changes.get("log", {}).items() if value)
+        unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack_changes(changes))
         tx.put(OUTBOX, *encode(unsent))
         tx.set_meta(COPY, state)
         return state

@@ -220,7 +220,10 @@ class PageMap:
         """Mark the pages that a meta page's free tree lists; ``free_known`` if it is whole."""
         walk = self.walk(meta.free)
         for _, value in walk:
-            for number in _page_numbers(value):
+            # A count, then the numbers.
+            words = len(value) // WORD.size
+            listed = struct.unpack_from(f"={words}{WORD.format}", value)
+            for number in listed[1 : 1 + listed[0]] if listed else ():
                 if number < len(self._states) and self._states[number] == UNSEEN:
                     self._states[number] = FREE
         self.free_known = walk.whole
@@ -254,13 +257,6 @@ class PageMap:
                     run = self._reader.run_length(page)
                     yield self._reader.run(number, run)
             number += run
-
-
-def _page_numbers(value: bytes) -> list[int]:
-    """Return the pages that a row of the free tree lists: a count, then the numbers."""
-    words = len(value) // WORD.size
-    found = struct.unpack_from(f"={words}{WORD.format}", value)
-    return list(found[1 : 1 + found[0]]) if found else []
 
 
 class Walk:

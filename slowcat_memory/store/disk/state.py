@@ -21,16 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from slowcat_memory.clock import boot_id
+from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.envelope import intact
-from slowcat_memory.store.disk.folder import (
-    FORGOTTEN,
-    STATE,
-    KnownFolder,
-    append_whole,
-    create,
-    data_file,
-    sync_dir,
-)
+from slowcat_memory.store.disk.folder import KnownFolder
 
 RENEW_S = 1.0  # between two renewals of the time of STATE while transactions are written
 LATE_S = 3.0  # a write later than this after the last renewal is not of those who vouched
@@ -39,14 +32,14 @@ LATE_S = 3.0  # a write later than this after the last renewal is not of those w
 def distrust(path: Path) -> None:
     """Have the next open check the data file."""
     with suppress(OSError):
-        (path / STATE).unlink(missing_ok=True)
+        (path / folder.STATE).unlink(missing_ok=True)
 
 
 def mark_running(path: Path) -> None:
     """Say durably that the store may be written; the file proves nothing before ``vouch``."""
     distrust(path)
-    os.close(create(path / STATE))
-    sync_dir(path)
+    os.close(folder.create(path / folder.STATE))
+    folder.sync_dir(path)
 
 
 def vouch(path: Path) -> None:
@@ -55,9 +48,9 @@ def vouch(path: Path) -> None:
     A state that cannot be written proves nothing, and so does one of which a power cut left a part.
     """
     with suppress(OSError):
-        fd = os.open(path / STATE, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(path / folder.STATE, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(fd, "w") as state:
-            state.write(_running(data_file(path).stat()))
+            state.write(_running(folder.data_file(path).stat()))
 
 
 def mark_stopped(path: Path) -> None:
@@ -67,18 +60,18 @@ def mark_stopped(path: Path) -> None:
     ticks slowly.
     """
     with suppress(OSError):  # without it, the next start checks the file
-        data = data_file(path)
+        data = folder.data_file(path)
         found = data.stat()
         os.utime(data, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
         distrust(path)
-        with os.fdopen(create(path / STATE), "w") as state:
+        with os.fdopen(folder.create(path / folder.STATE), "w") as state:
             state.write(_closed(data.stat()))
 
 
 def is_unclean(path: Path) -> bool:
     """Return whether the last writer did not close the store, if none has it."""
     try:
-        return not (path / STATE).read_text("latin-1").startswith("closed")
+        return not (path / folder.STATE).read_text("latin-1").startswith("closed")
     except OSError:
         return False
 
@@ -86,8 +79,8 @@ def is_unclean(path: Path) -> bool:
 def is_as_left(path: Path) -> bool:
     """Return whether the store was closed, or its process alone died, and nobody wrote since."""
     try:
-        data, renewed = data_file(path).stat(), (path / STATE).stat().st_mtime
-        state = (path / STATE).read_text("latin-1")
+        data, renewed = folder.data_file(path).stat(), (path / folder.STATE).stat().st_mtime
+        state = (path / folder.STATE).read_text("latin-1")
     except OSError:
         return False
     # The time of the inode, too: who copies a file back may keep the time of its contents.
@@ -109,40 +102,40 @@ def _running(data: os.stat_result) -> str:
 # line, key and envelope as hex: numbers and hashes, never the text of a turn or a memory.
 
 
-def add_unerased(folder: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
+def add_unerased(home: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
     """Add tombstones before they are committed, flushed; return the size of the file before.
 
     Raises:
         OSError: The disk refuses.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(FORGOTTEN, flags, 0o600, dir_fd=folder.fd)
+    fd = os.open(folder.FORGOTTEN, flags, 0o600, dir_fd=home.fd)
     with os.fdopen(fd, "wb"):
-        before = append_whole(fd, b"".join(_line(*row) for row in rows))
+        before = folder.append_whole(fd, b"".join(_line(*row) for row in rows))
     if not before:
-        os.fsync(folder.fd)
+        os.fsync(home.fd)
     return before
 
 
-def take_back_unerased(folder: KnownFolder, size: int) -> None:
+def take_back_unerased(home: KnownFolder, size: int) -> None:
     """Cut the file to what it was before rows that were not committed."""
     with suppress(OSError):
-        fd = os.open(FORGOTTEN, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
+        fd = os.open(folder.FORGOTTEN, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=home.fd)
         with os.fdopen(fd, "wb") as file:
             file.truncate(size)
 
 
-def clear_unerased(folder: KnownFolder) -> None:
+def clear_unerased(home: KnownFolder) -> None:
     """Remove the file: everything that was deleted is erased."""
     with suppress(FileNotFoundError):
-        os.unlink(FORGOTTEN, dir_fd=folder.fd)
+        os.unlink(folder.FORGOTTEN, dir_fd=home.fd)
 
 
 def read_unerased(path: Path) -> list[tuple[bytes, bytes]]:
     """Return the tombstones in a store's folder; a line that a power loss cut is left out."""
     tombstones = list[tuple[bytes, bytes]]()
     with suppress(OSError):
-        for line in (path / FORGOTTEN).read_bytes().split(b"\n")[:-1]:
+        for line in (path / folder.FORGOTTEN).read_bytes().split(b"\n")[:-1]:
             with suppress(ValueError):
                 key, value = (bytes.fromhex(part) for part in line.decode("ascii").split())
                 if intact(key, value):

@@ -7,6 +7,9 @@ bytes, big-endian. A value is a record in an envelope; ``empty`` is an envelope 
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from slowcat_memory import records
 
 
 class NamedBy(StrEnum):
@@ -98,6 +101,7 @@ TABLES = (
 )
 
 NAMES = tuple(table.name for table in TABLES)
+RECORDS: dict[str, Any] = {one.name: getattr(records, one.value, None) for one in TABLES}
 
 # Rows of ``meta``.
 FORMAT_ROW = "schema"  # str: ``envelope.FORMAT``

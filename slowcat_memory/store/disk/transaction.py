@@ -24,29 +24,21 @@ from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
-Run = Callable[[Callable[[], Any]], Any]
-"""Runs a function on the thread that owns the writes, between two transactions."""
-
 ROWS = 5000  # in one transaction of a copy
 TRIES = 3  # of a change that is made beside the writers
 
 
 class Transaction:
-    """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
+    """Rows to put and to drop, on top of an LMDB transaction.
 
     ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
     changes too.
     """
 
-    def __init__(self, txn: Txn, handles: Handles, under: "Transaction | None" = None) -> None:
-        """Start without changes; those of ``under`` are seen too."""
+    def __init__(self, txn: Txn, handles: Handles) -> None:
         self._txn = txn
         self._handles = handles
-        self._under = under
         self._rows: Changes = {}
-
-    def nested(self) -> "Transaction":
-        return Transaction(self._txn, self._handles, self)
 
     def merge(self, other: "Transaction") -> None:
         for table, rows in other._rows.items():
@@ -79,8 +71,6 @@ class Transaction:
         rows = self._rows.get(table)
         if rows is not None and key in rows:
             return rows[key]
-        if self._under is not None:
-            return self._under.get(table, key)
         return self._txn.get(key, db=self._handles[table])
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
@@ -113,7 +103,7 @@ class Transaction:
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed = self._changed(table)
+        changed = dict(self._rows.get(table, {}))
         for key, value in keys.rows_with(self.cursor(table), prefix):
             if key not in changed:
                 yield key, value
@@ -123,10 +113,6 @@ class Transaction:
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
         return sorted(key for key, _ in self.rows_with(table, prefix))
-
-    def _changed(self, table: str) -> dict[bytes, bytes | None]:
-        under = self._under._changed(table) if self._under is not None else {}
-        return {**under, **self._rows.get(table, {})}
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
         self._rows.setdefault(table, {})[key] = value
@@ -177,11 +163,6 @@ class Transaction:
         self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
 
 
-def run_here(change: Callable[[], T]) -> T:
-    """Run on this thread: it owns the writes of an environment without a writer thread."""
-    return change()
-
-
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, in a larger map as often as necessary.
 
@@ -215,19 +196,20 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             copy_and_swap(env, larger=2)
 
 
-def change_beside(env: Environment, run: Run, change: Callable[[Transaction], T]) -> T:
+def change_beside(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Make a change beside the writers, and commit it if nobody else has committed meanwhile.
 
     So the writers wait for the writing of its rows alone. After ``TRIES`` it is made under the write
-    lock. ``run`` runs what writes on the thread that owns this process's writes.
+    lock.
     """
     for _ in range(TRIES):
         with reading(env) as tx:
             seen, number = env.env, tx.number
             result = change(tx)
-        if tx.empty() or run(partial(transact, env, partial(_merge_next, env, seen, number, tx))):
+        merge = partial(_merge_next, env, seen, number, tx)
+        if tx.empty() or env.run(partial(transact, env, merge)):
             return result
-    under_lock: T = run(partial(transact, env, change))
+    under_lock: T = env.run(partial(transact, env, change))
     return under_lock
 
 
@@ -254,6 +236,12 @@ def reading(env: Environment) -> Iterator[Transaction]:
     """Read the committed rows."""
     with env.reading() as (txn, handles):
         yield Transaction(txn, handles)
+
+
+def read_meta(env: Environment, name: str, default: Any) -> Any:
+    """Return a committed row of ``meta``."""
+    with reading(env) as tx:
+        return tx.meta(name, default)
 
 
 @contextmanager

@@ -131,13 +131,6 @@ def test_restore_the_next_forgetting_takes_the_file_that_was_put_aside(store, ba
     assert residue(path, 1, 12) == set()
 
 
-def test_restore_it_may_be_told_to_keep_nothing(store, backup, path):
-    store.append(turn(11)).wait()
-    store.close()
-    assert put_back(path, backup, keep=False).aside is None
-    assert residue(path, 11) == set()
-
-
 def test_restore_into_an_empty_folder(store, backup, tmp_path):
     done = put_back(tmp_path / "new", backup)
     assert (done.events, done.aside) == (10, None)

@@ -272,7 +272,7 @@ class Os:
 
 store = Store.open(Path(sys.argv[1]))
 folder.os = Os()
-copy.rewrite(store._env, store._writer.call)
+copy.rewrite(store._env)
 os._exit(1)
 """
 
