@@ -11,7 +11,6 @@ from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.names import is_given_name
 
-_SOMEWHERE = re.compile(r" (?:in|near|at|on|until|bei|im|am) ", re.IGNORECASE)
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
 MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
@@ -214,11 +213,6 @@ def _organisation(words: str, clause: Clause) -> list[str]:
     return [one for one in _thing(words, clause) if len(one.split()) <= 6]
 
 
-def _address(words: str, clause: Clause) -> list[str]:
-    """Return a house number with its street."""
-    return _thing(words, clause) if words[:1].isdigit() else []
-
-
 def _name(words: str, clause: Clause) -> list[str]:
     return list(filter(None, [name_of(words, clause, most=2, strong=False)]))
 
@@ -226,12 +220,6 @@ def _name(words: str, clause: Clause) -> list[str]:
 def _given(words: str, clause: Clause) -> list[str]:
     """Return a known given name."""
     return [one for one in _person(words, clause) if is_given_name(one.split()[0].lower())]
-
-
-def _title(words: str, clause: Clause) -> list[str]:
-    article = clause.signs["articles"].match(words)
-    names = _person(words[article.end() :] if article else words, clause)
-    return [one for one in names if clause.signs["titles"].match(one)]
 
 
 def _date(words: str, clause: Clause) -> list[str]:
@@ -256,15 +244,10 @@ def _bought(words: str, clause: Clause) -> list[str]:
     return [one for one in _thing(words, clause) if not clause.signs["trifles"].search(one)]
 
 
-def _somebody(words: str, clause: Clause) -> list[str]:
-    """Return a person, without where."""
-    return _thing(_SOMEWHERE.split(words, maxsplit=1)[0], clause)
-
-
 _KINDS: Mapping[Complement, Callable[[str, Clause], list[str]]] = {
     "nothing": lambda words, clause: [""],
     "value": _value, "text": _text, "thing": _thing, "things": _things, "deed": _deed,
-    "person": _person, "people": _people, "given": _given, "title": _title, "name": _name,
-    "somebody": _somebody, "place": _place, "organisation": _organisation, "address": _address,
+    "person": _person, "people": _people, "given": _given, "name": _name,
+    "place": _place, "organisation": _organisation,
     "date": _date, "due": _due, "dated": _dated, "bought": _bought,
 }  # fmt: skip

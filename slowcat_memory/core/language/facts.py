@@ -9,8 +9,8 @@ from msgspec import Struct
 from slowcat_memory.core.language.data import filled, phrase_list, word_set
 
 Complement = Literal[
-    "nothing", "value", "text", "thing", "things", "deed", "person", "people", "given", "title", "name",
-    "somebody", "place", "organisation", "address", "date", "due", "dated", "bought",
+    "nothing", "value", "text", "thing", "things", "deed", "person", "people", "given", "name",
+    "place", "organisation", "date", "due", "dated", "bought",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "other", "unnamed", "me", "request"]
 
@@ -50,6 +50,18 @@ class StatementRule(Struct, frozen=True):
     ends: tuple[str, ...] = ()
     denies: bool = False
 
+
+# Predicates that end together, for ``ends``.
+WORK = ("works_at", "works_as")
+LOVE = (
+    "has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "has_fiancé",
+    "has_fiancée", "has_fiance", "has_fiancee", "married_to", "engaged_to", "relationship_status",
+    "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
+)  # fmt: skip
+TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
+THINGS = ("owns", "bought", "has_pet")
+DATED = ("plans", "appointment", "event", "operation", "has_to")
+AHEAD = (*DATED, "goal", "decided", "")
 
 Rewrites = tuple[tuple[str, str], ...]
 """Patterns and what replaces them, in order."""

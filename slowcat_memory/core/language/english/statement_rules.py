@@ -5,6 +5,7 @@ A rule matches the words behind the subject ("live in Oslo"), or "'s" and a noun
 """
 
 from slowcat_memory.core.language.data import any_of, read_classes
+from slowcat_memory.core.language.facts import AHEAD, LOVE, TASTE, THINGS, WORK
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
 CLASSES = read_classes(__package__)
@@ -123,8 +124,8 @@ RULES = (
     Rule("person", "lives_in", "{s} moved to {o}.",
         rf"{_PAST}(?:moved|relocated|emigrated)(?: house| here| back| away| over| up| down| from [\w ]+?)* (?<!moved over )to (?:{_FLAT}{_NEAR} )?(?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} lives in {o}.", rf"home is (?:(?:{_FLAT})?{_NEAR} )?(?P<o>.+)", "place", whose="me"),
-    Rule("person", "lives_with", "{s} lives with {o}.", r"lives? with (?P<o>.+)", "somebody"),
-    Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "address"),
+    Rule("person", "lives_with", "{s} lives with {o}.", r"lives? with (?P<o>.+?)(?: (?:in|near|at|on|until) .*)?$", "thing"),
+    Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "thing"),
     Rule("person", "address", "{s}'s address is {o}.", r"'s (?:new )?address is (?P<o>\d+[^,;!?]{3,60})", "text"),
     # Work
     Rule("habit", "habit", "{s} has taken up {o}.", rf"{_PAST}(?:taken|took) up (?P<o>(?!residence\b|arms\b|a lot\b|so much\b|the (?:offer|challenge|whole)\b|space\b|half\b|all\b).+)", "thing"),
@@ -219,42 +220,33 @@ RULES = (
     Rule("open_thread", "wants_reminder", "{s} wants to be reminded of {o}.", r"(?:please )?remind me (?:about|of) (?P<o>.+)", "thing", whose="request"),
 )  # fmt: skip
 
-_WORK = ("works_at", "works_as")
-_LOVE = (
-    "has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "has_fiancé", "has_fiancée",
-    "has_fiance", "has_fiancee", "married_to", "engaged_to", "relationship_status",
-)  # fmt: skip
-_TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
-_THINGS = ("owns", "bought", "has_pet")
-_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to", "")
-
 # Words behind a subject that say that something is over.
 ENDINGS = (
     Rule("preference", "dislikes", "{s} dislikes {o}.",
-        r"(?:can't|cannot|can not) (?:stand|bear|abide|look at|face|stomach) (?P<o>.+?) any ?(?:more|longer)\b", "things", ends=_TASTE),
-    Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=_WORK),
+        r"(?:can't|cannot|can not) (?:stand|bear|abide|look at|face|stomach) (?P<o>.+?) any ?(?:more|longer)\b", "things", ends=TASTE),
+    Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=WORK),
     Rule("health", "gave_up", "{s} stopped taking {o}.", r"(?:(?:have|has) )?(?:come off|came off|am off|is off|been taken off|was taken off) (?P<o>(?:the |my )?(?!work|sick|home|school|duty|to\b).+)", "thing", over=True, ends=("*",)),
     Rule("health", "health", "{s} has recovered from {o}.", rf"{_PAST}(?:recovered from|gotten over|got over) (?P<o>.+)", "thing", over=True, ends=("*",)),
-    Rule("event", "called_off", "{o} is cancelled.", r"(?P<o>(?:the|our|my) [\w' -]+?) (?:(?:is|are|was|has been|have been|got) (?:cancelled|canceled|called off|scrapped|axed)\b|(?:is|are) off$|fell through\b)", "thing", over=True, ends=_AHEAD, whose="me"),
+    Rule("event", "called_off", "{o} is cancelled.", r"(?P<o>(?:the|our|my) [\w' -]+?) (?:(?:is|are|was|has been|have been|got) (?:cancelled|canceled|called off|scrapped|axed)\b|(?:is|are) off$|fell through\b)", "thing", over=True, ends=AHEAD, whose="me"),
     Rule("person", "lives_with", "{s} moved out.", r"(?:have |has )?moved out\b(?! of)(?P<o>)", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "works_at", "{s} left {o}.",
         rf"(?:{_PAST}(?:quit|left|resigned from|lost)(?: (?:my|his|her) (?:job|post|position) (?:at|with))|{_PAST}(?:resigned from|been laid off (?:from|by)|been fired (?:from|by)|"
         r"been sacked (?:from|by)|been made redundant (?:at|by|from))|(?:was|got) (?:laid off|fired|sacked|made redundant|let go) (?:from|by|at)|retired from) (?P<o>.+)",
-        "organisation", over=True, ends=_WORK),
+        "organisation", over=True, ends=WORK),
     Rule("person", "works_at", "{s} left the job.",
         rf"(?:{_PAST}(?:quit|left|lost|packed in|given up|gave up|jacked in) (?:my|his|her|the|our) job|{_PAST}(?:quit|resigned)|(?:was|got|been|has been|have been) (?:laid off|fired|sacked|made redundant|let go)|handed in my notice)"
-        r"(?=$|,| last\b| on\b| yesterday\b| today\b| this\b| in\b| because\b| \w+ \w+ ago\b)(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "left", "{s} left {o}.", rf"{_PAST}left (?P<o>.+)", "name", over=True, ends=("works_at", "works_as", "studies_at", "member_of", "lives_in", *_LOVE)),
+        r"(?=$|,| last\b| on\b| yesterday\b| today\b| this\b| in\b| because\b| \w+ \w+ ago\b)(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "left", "{s} left {o}.", rf"{_PAST}left (?P<o>.+)", "name", over=True, ends=("works_at", "works_as", "studies_at", "member_of", "lives_in", *LOVE)),
     Rule("person", "lives_in", "{s} moved out of {o}.", rf"{_PAST}moved (?:out of|away from) (?P<o>.+)", "organisation", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "has_partner", "{s} separated from {o}.",
-        rf"{_PAST}(?:broke up|broken up|split up|split|separated|parted|divorced|got divorced|gotten divorced|ended it),?(?: (?:with|from))? (?P<o>.+)", "person", over=True, ends=_LOVE),
+        rf"{_PAST}(?:broke up|broken up|split up|split|separated|parted|divorced|got divorced|gotten divorced|ended it),?(?: (?:with|from))? (?P<o>.+)", "person", over=True, ends=LOVE),
     Rule("person", "has_partner", "{s} and the partner separated.",
-        r"(?:(?:have|has|just) )?(?:broke up|broken up|split up|separated|got divorced|gotten divorced|parted ways)\b(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("person", "relationship_status", "{s} is getting divorced.", r"(?:am|is|are) (?:getting (?:divorced|a divorce)|going through a divorce)\b(?P<o>)", "nothing", ends=_LOVE),
+        r"(?:(?:have|has|just) )?(?:broke up|broken up|split up|separated|got divorced|gotten divorced|parted ways)\b(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("person", "relationship_status", "{s} is getting divorced.", r"(?:am|is|are) (?:getting (?:divorced|a divorce)|going through a divorce)\b(?P<o>)", "nothing", ends=LOVE),
     Rule("person", "died", "{s} died{o}.", rf"{_PAST}(?:died|passed away|passed on|been put down|was put down|had to be put down|was put to sleep|been put to sleep)\b(?P<o>.*)", "due", over=True, ends=("",), whose="other"),
-    Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+|(?-i:[A-Z]).+)", "thing", over=True, ends=_THINGS),
-    Rule("plan", "called_off", "{s} cancelled {o}.", rf"{_PAST}(?:called off|cancelled|canceled|shelved|abandoned|dropped|given up on|gave up on|pulled out of|backed out of) (?P<o>(?:my|our|the|that|his|her)\b.+)", "thing", over=True, ends=_AHEAD),
+    Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+|(?-i:[A-Z]).+)", "thing", over=True, ends=THINGS),
+    Rule("plan", "called_off", "{s} cancelled {o}.", rf"{_PAST}(?:called off|cancelled|canceled|shelved|abandoned|dropped|given up on|gave up on|pulled out of|backed out of) (?P<o>(?:my|our|the|that|his|her)\b.+)", "thing", over=True, ends=AHEAD),
     Rule("habit", "gave_up", "{s} gave up {o}.", rf"{_PAST}(?:stopped|quit|given up|gave up|packed in|kicked|jacked in|knocked off|cut out|come off|came off|dropped out of) (?P<o>(?!it\b|that\b|by\b|to\b|on\b|at\b|in\b|off\b|my job|the job|hope\b|believing|worrying|thinking|trying|listening|raining|working\b).+)", "thing", over=True, ends=("*",)),
 )  # fmt: skip
 # Words behind a subject that hold no longer ("we are not friends any more") and that no rule of

@@ -12,7 +12,7 @@ from slowcat_memory.core.language.english.statement_rules import (
     PET,
     RULES,
 )
-from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
+from slowcat_memory.core.language.facts import DATED, FactWords, StatementWords, name_words
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
 _C = read_classes(__package__)
@@ -64,7 +64,6 @@ _MOVED = (
 )
 _DONE = any_of(_C["outings"])
 _DAILY, _VAGUE, _STATES = any_of(_C["daily"]), any_of(_C["vague"]), any_of(_C["states"])
-_AHEAD = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (
     # It is had, or gone to.
@@ -72,7 +71,7 @@ EVENT_RULES = (
     # It comes to the house, or leaves.
     Rule("event", "event", "{n} {o}.", rf"(?P<n>{_SERVICE}) (?P<o>(?:{_COMES}) {_SOON}.*)", "deed", whose="me"),
     # It has moved: the old day holds no longer.
-    Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=_AHEAD),
+    Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=DATED),
     # Its own day.
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?P<n>the {EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text", whose="me"),

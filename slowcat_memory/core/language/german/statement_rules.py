@@ -5,6 +5,7 @@ A clause is read with its subject first, whatever stood there: "Seit April arbei
 """
 
 from slowcat_memory.core.language.data import any_of, read_classes
+from slowcat_memory.core.language.facts import AHEAD, DATED, LOVE, TASTE, THINGS, WORK
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
 CLASSES = read_classes(__package__)
@@ -91,7 +92,7 @@ RULES = (
     Rule("person", "relationship_status", "{s} ist {o}.", rf"{_BIN} (?:seit \S+(?: \S+)? )?(?P<o>single|geschieden|verwitwet|witwe|witwer|getrennt|verlobt|verheiratet|in rente|im ruhestand|pensioniert)\b(?! mit)", "value"),
     # People and animals
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}|{_PETS}) (?:heißt|heißen|nennt sich) (?P<o>.+)", "people"),
-    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "title"),
+    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "person"),
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der |die )?(?P<o>[\w-]+)(?=$|,)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} {_A} (?:\w+ )?(?P<kin>{KIN}|{PET})(?: namens|, (?:der|die|das) heißt|,| mit (?:dem )?namen) (?P<o>.+)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir |jetzt |endlich )*{_A} (?:\w+ )?(?P<kin>{PET}) (?:geholt|gekauft|angeschafft|adoptiert|bekommen|zugelegt|gerettet)(?:, | namens |, namens )(?P<o>.+)", "people"),
@@ -144,37 +145,29 @@ RULES = (
     Rule("open_thread", "wants_reminder", "{s} will erinnert werden: {o}.", r"erinner(?:e|n sie)? mich (?:bitte )?(?:daran,? |an )(?P<o>.+)", "text", whose="request"),
 )  # fmt: skip
 
-_WORK = ("works_at", "works_as")
-_LOVE = (
-    "has_partner", "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
-    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend",
-    "has_fiancé", "has_fiancée",
-)  # fmt: skip
-_TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
-_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to", "")
 _UP = r"(?:aufgegeben|überstanden|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
-    Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
+    Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
-    Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=_WORK),
-    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=_WORK),
-    Rule("person", "works_at", "{s} arbeitet nicht mehr.", r"(?:mir|uns) (?:wurde|ist) (?:gestern |heute |letzte woche )?gekündigt(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
-    Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} {_T}(?:meinen|den|seinen|ihren|meine|die) (?:job|stelle|arbeit|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=_LOVE),
-    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=_LOVE),
-    Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=_LOVE),
+    Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} arbeitet nicht mehr.", r"(?:mir|uns) (?:wurde|ist) (?:gestern |heute |letzte woche )?gekündigt(?P<o>)", "nothing", over=True, ends=WORK, whose="me"),
+    Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} {_T}(?:meinen|den|seinen|ihren|meine|die) (?:job|stelle|arbeit|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=LOVE),
+    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=LOVE),
+    Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=LOVE),
     Rule("person", "lives_in", "{s} ist aus {o} ausgezogen.", rf"{_BIN} {_ANY}aus (?P<o>.+?) (?:ausgezogen|weggezogen)", "thing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "lives_with", "{s} ist ausgezogen.", rf"{_BIN} (?:\w+ )?ausgezogen(?P<o>)$", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
     Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
-    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} {_T}(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=("owns", "bought", "has_pet")),
-    Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=_AHEAD),
-    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=_TASTE),
+    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} {_T}(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=THINGS),
+    Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=AHEAD),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=TASTE),
 )  # fmt: skip
 OVER = (
     Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} zusammen mit (?P<o>.+)", "person"),
@@ -216,12 +209,11 @@ _FIRST, _THEN = rf"(?=.*\b{_SOON}(?:\W|$))", rf"(?=.*\b{_AGO}(?:\W|$))"
 _AUX_END = r"(?=$|,| und\b)"
 _NO_DAILY = rf"(?!.*\b{any_of(_C['daily'])}\b)"
 _ITS = r"(?:der|die|das)"
-_DATED = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}{_NO_DAILY}(?P<o>{_GO} (?:.* )?{_GOAL}.*)", "deed", inflect=True),
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "deed", inflect=True),
-    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=_DATED),
+    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=DATED),
     Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HABEN} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
     Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
