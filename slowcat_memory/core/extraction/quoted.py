@@ -64,12 +64,14 @@ def without_tag(text: str) -> str:
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
-    in_content, in_quote = _denied(written), _denied(said)
-    own = _main(written)
-    if not _turned(written) and any(_holds(in_quote, one) for one in own):
-        return not stands_apart([one.word for one in own], quote)
-    plain = [one for n, one in enumerate(said) if n not in in_quote]
-    for one in _first_denied(written, in_content):
+    denied = {place: one for reached in _denied(said) for place, one in reached.items()}
+    own = [one.word for one in _main(written)]
+    if not _turned(written) and any(
+        same(word, one.word) for word in own for one in denied.values()
+    ):
+        return not stands_apart(own, quote)
+    plain = [one for n, one in enumerate(said) if n not in denied]
+    for one in (next(iter(reached.values())) for reached in _denied(written) if reached):
         there = any(same(one.word, other.word) for other in plain)
         if there and (not _turned(said) or _ENDED.fullmatch(one.word)):
             return True
@@ -108,35 +110,23 @@ def _turned(said: Sequence[Token]) -> bool:
     return any(_is_denial(one.word) or _ENDED.fullmatch(one.word) for one in said)
 
 
-def _denied(said: Sequence[Token]) -> dict[int, Token]:
-    """Return the words that negations reach, by place."""
-    found = dict[int, Token]()
+def _denied(said: Sequence[Token]) -> list[dict[int, Token]]:
+    """Return the words that each negation reaches, by place."""
+    found = list[dict[int, Token]]()
     for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
-        left = REACH
+        reached = dict[int, Token]()
         for at in range(place + 1, len(said)):
             word = said[at].word
-            if word in _MARKS or not left:
+            if word in _MARKS or len(reached) == REACH:
                 break
             if word in _SUBJECTS:
                 if said[at - 1].word in _OPINIONS:
                     continue
                 break
             if word not in _HELPERS:
-                found[at] = said[at]
-                left -= 1
+                reached[at] = said[at]
+        found.append(reached)
     return found
-
-
-def _first_denied(said: Sequence[Token], denied: dict[int, Token]) -> Iterator[Token]:
-    """Yield the first word that each negation reaches."""
-    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
-        first = next((at for at in sorted(denied) if at > place), None)
-        if first is not None:
-            yield denied[first]
-
-
-def _holds(denied: dict[int, Token], one: Token) -> bool:
-    return any(same(one.word, other.word) for other in denied.values())
 
 
 def _main(said: Sequence[Token]) -> list[Token]:
