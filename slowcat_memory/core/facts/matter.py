@@ -25,7 +25,7 @@ from slowcat_memory.core.facts.fact import (
     type_of,
 )
 from slowcat_memory.core.facts.holding import COMING, claim_of
-from slowcat_memory.core.language import LANGUAGES, of_any
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, written_date, written_dates
@@ -168,14 +168,13 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
 
 @cache
 def _empty() -> frozenset[str]:
-    each = (one.talk.empty | set(one.proactive.generic.split()) for one in LANGUAGES)
-    return frozenset[str]().union(*each)
+    return words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
 
 
 # "Anna has a dog called Rex" and "Anna has a three-year-old dog" may become "Anna has a
 # three-year-old dog called Rex". An LLM writes the sentence; it is used only if it adds nothing to
 # the two and loses nothing of them.
-_JOINING = frozenset[str]().union(*(one.facts.joining for one in LANGUAGES))
+_JOINING = words_of_any(lambda one: one.facts.joining)
 
 
 def join(
