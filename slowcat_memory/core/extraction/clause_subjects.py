@@ -245,10 +245,7 @@ def _pronouns(text: str, front: str, other: Subject | None, signs: Signs) -> Ite
     if (found := signs["pronoun"].match(text)) and _agrees(found[0], other, signs):
         yield Reading(other, text[found.end() :].strip(), front)
     elif (found := signs["their"].match(text)) and _agrees(found[0], other, signs):
-        if signs["theirs"].match(text[found.end() :].strip()):
-            yield from _behind(other, f"'s {text[found.end() :].strip()}", front, signs)
-        else:
-            yield Reading(other, f"'s {text[found.end() :].strip()}", front)
+        yield from _behind(other, f"'s {text[found.end() :].strip()}", front, signs)
 
 
 def _agrees(pronoun: str, other: Subject, signs: Signs) -> bool:
