@@ -125,13 +125,7 @@ def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> So
         when = f"{language.dates.months[days[0].month - 1]} {days[0].year}"
     elif spoken_day(days[0], language.dates) not in text:
         when = f"{spoken_day(days[0], language.dates)} {days[0].year}"
-    return SourcedLine(
-        text=f"- {text} ({when})" if when else f"- {text}",
-        at=memory.valid_from,
-        sources=memory.sources,
-        weight=weight,
-        of=memory.id,
-    )
+    return SourcedLine.stated(memory, f"- {text} ({when})" if when else f"- {text}", weight)
 
 
 def days_of(memory: Memory) -> tuple[date, date] | None:

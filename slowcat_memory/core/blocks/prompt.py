@@ -14,13 +14,12 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.grounding import ENGLISH, Ground, held
+from slowcat_memory.core.extraction.grounding import Ground, held, names_in
 from slowcat_memory.core.extraction.prompt_record import Aliases
-from slowcat_memory.core.language.english.vocabulary import MONTHS, STOP_WORDS
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.english.vocabulary import MONTHS
 from slowcat_memory.core.render.repeats import Said, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
-from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.text.normalize import neutralise
 
 # ------------------------------------------------------------------- what supports a line
 
@@ -35,7 +34,6 @@ SHARES = {HUMAN: 0.4, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
 TOGETHER = 0.5  # of a line's words that two statements about the same must have
 LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
 _POSSESSIVE = re.compile(r"['’]s?$")
-_NAME = re.compile(r"(?<![^\W\d_])[A-ZÄÖÜ][^\W\d_]+")
 _ABSOLUTE = re.compile(
     r"\b(?:always|never|must|anything|everything|whatever|allowed|permitted|darfst|immer|niemals|nie|musst|alles)\b",
     re.I,
@@ -156,17 +154,8 @@ _MONTHS = frozenset(word for month in MONTHS for word in said_of(month).words)
 
 
 def _names(line: str) -> frozenset[str]:
-    """Return the stems of the words written as names; none where every noun has a capital."""
-    words = fingerprint(line).split()
-    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
-        return frozenset()
-    found = (match[0] for match in _NAME.finditer(line) if not _ordinary(match[0], match.start()))
-    return frozenset(stem for name in found for stem in said_of(name).words)
-
-
-def _ordinary(word: str, place: int) -> bool:
-    lowered = word.lower()
-    return lowered in STOP_WORDS or lowered in MONTHS or (place == 0 and is_ordinary(lowered))
+    """Return the stems of the words written as names."""
+    return frozenset(stem for name in names_in(line) for stem in said_of(name).words)
 
 
 VERSION = 2  # of the prompt; raise it with any change

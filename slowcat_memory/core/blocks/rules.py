@@ -7,13 +7,14 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, words_of_any
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date, spoken_day
 from slowcat_memory.core.summaries.extractive import is_advice
@@ -26,16 +27,16 @@ LEAST = 2  # turns of a conversation that must say so
 _TONE_OF = {
     word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
 }
-_DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
-_EASED = frozenset[str]().union(*(one.summary.eased for one in LANGUAGES))
+_DENIALS = words_of_any(lambda one: one.summary.denials)
+_EASED = words_of_any(lambda one: one.summary.eased)
 _DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _CLAUSE = re.compile(r"[.!;:…]+|,|\s[-–—]\s")
 _OWN = re.compile("|".join(one.summary.feels for one in LANGUAGES))
 _UNREAL = re.compile("|".join(one.summary.unreal for one in LANGUAGES))
-_BETWEEN = frozenset[str]().union(*(one.summary.degrees for one in LANGUAGES))
-_POLITE = frozenset[str]().union(*(one.summary.polite for one in LANGUAGES))
+_BETWEEN = words_of_any(lambda one: one.summary.degrees)
+_POLITE = words_of_any(lambda one: one.summary.polite)
 _BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lower"
 
 
@@ -119,17 +120,9 @@ def rollup_lines(
         told.append(text)
         if rest:
             shown = shorten_to_chars(neutralise(rest), CHARS)
-            yield SourcedLine(
-                text=wording.format(day=_day(latest.valid_from, zone, language), text=shown),
-                at=latest.valid_from,
-                sources=latest.sources,
-                weight=WEIGHTS[kind],
-                of=latest.id,
-            )
-
-
-def _day(at: datetime, zone: tzinfo, language: Language) -> str:
-    return spoken_day(in_zone(at, zone).date(), language.dates)
+            day = spoken_day(in_zone(latest.valid_from, zone).date(), language.dates)
+            text = wording.format(day=day, text=shown)
+            yield SourcedLine.stated(latest, text, WEIGHTS[kind])
 
 
 SUMMARY = "summary/session"
@@ -179,15 +172,8 @@ def relationship(
         if said and session.summary and keepable(said):
             day = full_date(session.at, zone, language.dates)
             text = f"{day}: {shorten_to_chars(neutralise(said), LINE_CHARS)}"
-            lines.append(
-                SourcedLine(
-                    text=text,
-                    at=session.at,
-                    sources=session.summary.sources,
-                    of=session.summary.id,
-                    weight=place / len(sessions),
-                )
-            )
+            line = SourcedLine.stated(session.summary, text, place / len(sessions))
+            lines.append(replace(line, at=session.at))
     return lines
 
 
@@ -239,7 +225,6 @@ def background(
     if told:
         last, text = told[-1]
         text = language.blocks.recent.format(text=shorten_to_chars(neutralise(text), RECENT_CHARS))
-        at, sources = last.valid_from, last.sources
-        lines.append(SourcedLine(text=text, at=at, sources=sources, weight=3.0, of=last.id))
+        lines.append(SourcedLine.stated(last, text, 3.0))
     lines += rollup_lines(every, [text for _, text in told[-1:]], zone, language)
     return lines + coming_lines(every, now, zone, threads, language)

@@ -38,6 +38,12 @@ class SourcedLine(Struct, frozen=True, kw_only=True):
     of: str = ""
     also: tuple[str, ...] = ()
 
+    @classmethod
+    def stated(cls, memory: Memory, text: str, weight: float = 0.5) -> "SourcedLine":
+        """Return a memory's statement in some words."""
+        of, at = memory.id, memory.valid_from
+        return cls(text=text, at=at, sources=memory.sources, weight=weight, of=of)
+
 
 def valid_of_kind(
     memories: Iterable[Memory], kind: str, now: datetime | None = None
@@ -76,15 +82,8 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
         sure = _CONFIDENCE[memory.statement.confidence]
         derived = _DERIVED[family(memory.kind)]
         pinned = 1.0 if memory.pinned else 0.0
-        lines.append(
-            SourcedLine(
-                text=" ".join(memory.text.split()),
-                at=memory.valid_from,
-                sources=memory.sources,
-                weight=round(memory.importance + sure - derived + pinned, 3),
-                of=memory.id,
-            )
-        )
+        weight = round(memory.importance + sure - derived + pinned, 3)
+        lines.append(SourcedLine.stated(memory, " ".join(memory.text.split()), weight))
     return lines
 
 

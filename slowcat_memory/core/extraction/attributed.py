@@ -6,9 +6,11 @@ about her. In doubt a statement passes: pronouns are not resolved beyond their s
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from slowcat_memory.core.extraction.clauses import languages_of, straight
 from slowcat_memory.core.language import LANGUAGES, words_of_any
@@ -28,6 +30,12 @@ _MARKS = _ENDS | frozenset(",:—–")
 _TITLES = words_of_any(lambda one: one.persons.sets["titles"])
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
+
+
+# Sets of pronouns that are subjects, in the order in which they count.
+_PRONOUNS: Mapping[str, Kind] = {
+    "i": "i", "we": "we", "he": "third", "she": "third", "they": "many",
+}  # fmt: skip
 
 
 class Token(NamedTuple):
@@ -65,6 +73,22 @@ class Asked(NamedTuple):
     others: frozenset[str] = frozenset()
 
 
+class QuotedPassage(Struct, frozen=True):
+    """A turn's tokens, who is asked about, and the words of one of its languages."""
+
+    said: Sequence[Token]
+    asked: Asked
+    words: PersonWords
+
+    @property
+    def sets(self) -> Mapping[str, frozenset[str]]:
+        return self.words.sets
+
+    def word(self, place: int) -> str:
+        """Return the word at a place; "" behind the end."""
+        return self.said[place].word if place < len(self.said) else ""
+
+
 def about(subject: str, speaker: str, people: Iterable[str] = ()) -> Asked:
     words, own = frozenset(words_in(subject)), frozenset(words_in(speaker))
     others = frozenset(word for name in people for word in words_in(name))
@@ -93,35 +117,29 @@ def words_of_languages(text: str) -> list[PersonWords]:
     return [one.persons for one in languages_of(text)]
 
 
-def kind_at(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> Kind | None:
+def kind_at(passage: QuotedPassage, place: int) -> Kind | None:
     """Return whom a word names as the subject or owner of something; None for nobody."""
-    word, sets = said[place].word, words.sets
-    if word in sets["i"]:
-        return "i"
-    if word in sets["we"]:
-        return "we"
-    if word in sets["he"] or word in sets["she"]:
-        return "third"
-    if word in sets["they"]:
-        return "many"
-    following = said[place + 1].word if place + 1 < len(said) else ""
+    word, following, sets = passage.word(place), passage.word(place + 1), passage.sets
+    for name, kind in _PRONOUNS.items():
+        if word in sets[name]:
+            return kind
     if word in sets["my"]:
-        return None if _is_kin(following, words) or _is_name(said, place + 1, asked) else "my"
+        return None if _is_kin(following, passage) or _is_name(passage, place + 1) else "my"
     if word in sets["his"] or word in sets["her"] and following and following not in _MARKS:
         ahead = following not in sets["before_object"] and following not in sets["starts"]
         return "third" if ahead else None
-    if _is_kin(word, words) or _is_name(said, place, asked) or word in sets["anybody"]:
-        led = following in sets["before_object"] and word in sets["anybody"]
-        if not led and not _can_be_subject(said, place, words):
-            return "object"
-        if word in sets["anybody"]:
-            return "anybody"
-        return "name" if _is_name(said, place, asked) else "kin"
-    return None
+    named, anybody = _is_name(passage, place), word in sets["anybody"]
+    if not (named or anybody or _is_kin(word, passage)):
+        return None
+    led = following in sets["before_object"] and anybody
+    if not led and not _can_be_subject(passage, place):
+        return "object"
+    return "anybody" if anybody else "name" if named else "kin"
 
 
-def _is_kin(word: str, words: PersonWords) -> bool:
-    return word in words.sets["kin"] or word in words.sets["roles"] or bool(_kin().fullmatch(word))
+def _is_kin(word: str, passage: QuotedPassage) -> bool:
+    sets = passage.sets
+    return word in sets["kin"] or word in sets["roles"] or bool(_kin().fullmatch(word))
 
 
 @cache
@@ -129,10 +147,10 @@ def _kin() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one.statements.kin})" for one in LANGUAGES), re.IGNORECASE)
 
 
-def _is_name(said: Sequence[Token], place: int, asked: Asked) -> bool:
-    if not 0 <= place < len(said):
+def _is_name(passage: QuotedPassage, place: int) -> bool:
+    if place >= len(passage.said):
         return False
-    token = said[place]
+    token, asked = passage.said[place], passage.asked
     if token.word in asked.words:
         return True
     if token.word in _not_names() or len(token.word) < 2 or not token.word.isalpha():
@@ -152,55 +170,49 @@ def _not_names() -> frozenset[str]:
     )
 
 
-def _can_be_subject(said: Sequence[Token], place: int, words: PersonWords) -> bool:
+def _can_be_subject(passage: QuotedPassage, place: int) -> bool:
     """Return whether a name or role can be a subject: no preposition or verb governs it."""
-    sets, after = words.sets, said[place + 1] if place + 1 < len(said) else None
-    before = place - 1
+    sets, before = passage.sets, place - 1
+    owners = _TITLES | sets["my"] | sets["his"] | sets["her"]
     while before >= 0 and (
-        said[before].word in _TITLES or said[before].word in sets["my"]
-        or said[before].word in sets["his"] or said[before].word in sets["her"]
-        or _is_kin(said[before].word, words)
-    ):  # fmt: skip
+        passage.word(before) in owners or _is_kin(passage.word(before), passage)
+    ):
         before -= 1
-    if before >= 0 and said[before].word in sets["before_object"]:
+    led_by = passage.word(before) if before >= 0 else "."
+    if led_by in sets["before_object"]:
         return False
-    if said[place].clitic or (after and after.word in sets["verbs"]):
+    if passage.said[place].clitic or passage.word(place + 1) in sets["verbs"]:
         return True
-    if before >= 0 and said[before].word in sets["articles"]:
-        return False
-    return before < 0 or said[before].word in sets["starts"] or said[before].word in _MARKS
+    return led_by not in sets["articles"] and (led_by in sets["starts"] or led_by in _MARKS)
 
 
-def subjects_before(
-    said: Sequence[Token], place: int, asked: Asked, words: PersonWords
-) -> Iterator[Subject]:
+def subjects_before(passage: QuotedPassage, place: int) -> Iterator[Subject]:
     """Yield the subjects in front of a word, the nearest first, within its sentence."""
     for at in range(place - 1, -1, -1):
-        if said[at].word in _ENDS:
+        word = passage.word(at)
+        if word in _ENDS:
             return
-        kind = kind_at(said, at, asked, words)
-        if kind is not None and _only_reports(said, at, place, words):
-            yield Subject("reporter", at, said[at].word)
+        kind = kind_at(passage, at)
+        if kind is not None and _only_reports(passage, at, place):
+            yield Subject("reporter", at, word)
             return
         if kind is not None:
-            yield Subject(kind, at, said[at].word)
+            yield Subject(kind, at, word)
 
 
-def _only_reports(said: Sequence[Token], at: int, place: int, words: PersonWords) -> bool:
+def _only_reports(passage: QuotedPassage, at: int, place: int) -> bool:
     """Return whether a subject says what follows: "she says it's a trapped nerve"."""
-    return at + 1 < place - 1 and said[at + 1].word in words.sets["says"]
+    return at + 1 < place - 1 and passage.word(at + 1) in passage.sets["says"]
 
 
-def _subject_after(
-    said: Sequence[Token], place: int, asked: Asked, words: PersonWords
-) -> Subject | None:
+def _subject_after(passage: QuotedPassage, place: int) -> Subject | None:
     """Return the subject behind a word of its clause, as in "am Montag fängt er an"."""
-    for at in range(place + 1, min(len(said), place + 6)):
-        if said[at].word in _MARKS:
+    for at in range(place + 1, min(len(passage.said), place + 6)):
+        if passage.word(at) in _MARKS:
             return None
-        kind = kind_at(said, at, asked, words)
+        kind = kind_at(passage, at)
         if kind in ("i", "we", "third"):
-            return Subject(kind, at, said[at].word)
+            return Subject(kind, at, passage.word(at))
     return None
 
 
@@ -219,40 +231,24 @@ def wrong_subject(
     if span is None or not asked.words:
         return False
     return all(
-        _is_wrong(content, asked, said, span, words, turn.speaker)
+        _is_wrong(content, QuotedPassage(said, asked, words), span, turn.speaker)
         for words in words_of_languages(turn.text)
     )
 
 
-def _is_wrong(
-    content: str,
-    asked: Asked,
-    said: Sequence[Token],
-    span: range,
-    words: PersonWords,
-    speaker: str,
-) -> bool:
-    written = tokens(content)
-    owner, rest = _owner(written, asked)
-    if owner is not None and (place := _anchor([owner], said, span, words)) is not None:
-        if owned_by_another(said, place, asked, words):
-            return True
-    own = frozenset(words_in(speaker))
-    parts = [
-        token for token in rest
-        if token.word not in _MARKS and token.word not in asked.words and token.word not in own | asked.others
-        and token.word not in words.sets["helpers"]
-    ]  # fmt: skip
+def _is_wrong(content: str, passage: QuotedPassage, span: range, speaker: str) -> bool:
+    asked = passage.asked
+    owner, rest = _owner(tokens(content), asked)
     if owner is not None:
-        return False
+        place = _anchor(owner, passage, span)
+        return place is not None and owned_by_another(passage, place)
+    left_out = asked.words | asked.others | passage.sets["helpers"] | _MARKS
+    part = next((one for one in rest if one.word not in left_out.union(words_in(speaker))), None)
     named = not asked.speaker and any(
-        said[place].word in asked.words and _can_be_subject(said, place, words) for place in span
+        passage.word(place) in asked.words and _can_be_subject(passage, place) for place in span
     )
-    if parts and not named:
-        place = _anchor(parts[:1], said, span, words)
-        if place is not None and not fits(said, place, asked, words):
-            return True
-    return _lacks_subject(said, span, asked, words)
+    place = _anchor(part, passage, span) if part and not named else None
+    return (place is not None and not fits(passage, place)) or _lacks_subject(passage, span)
 
 
 def _owner(written: Sequence[Token], asked: Asked) -> tuple[Token | None, Sequence[Token]]:
@@ -270,15 +266,9 @@ def _owner(written: Sequence[Token], asked: Asked) -> tuple[Token | None, Sequen
     return None, rest
 
 
-def _anchor(
-    parts: Sequence[Token], said: Sequence[Token], span: range, words: PersonWords
-) -> int | None:
-    """Return where the first of some words is said; None if none is."""
-    for part in parts:
-        for place in span:
-            if same(said[place].word, part.word):
-                return place
-    return None
+def _anchor(part: Token, passage: QuotedPassage, span: range) -> int | None:
+    """Return where a word is said first; None if it is not."""
+    return next((place for place in span if same(passage.word(place), part.word)), None)
 
 
 def same(one: str, other: str) -> bool:
@@ -289,112 +279,113 @@ def same(one: str, other: str) -> bool:
     return len(one) >= STEM <= len(other) and one[:STEM] == other[:STEM]
 
 
-def fits(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> bool:
+def fits(passage: QuotedPassage, place: int) -> bool:
     """Return whether the subject nearest to a word can be the one that is asked about."""
-    ignored = ("object",) if asked.speaker else ("object", "my")
-    every = subjects_before(said, place, asked, words)
-    owners = words.sets["his"] | words.sets["her"] | words.sets["their"]
+    sets = passage.sets
+    ignored = ("object",) if passage.asked.speaker else ("object", "my")
+    every = subjects_before(passage, place)
+    owners = sets["his"] | sets["her"] | sets["their"]
     found = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
-    if _is_german(words):
-        comma = found is not None and any(t.word == "," for t in said[found.place : place])
+    if _is_german(passage.words):
+        comma = found is not None and any(t.word == "," for t in passage.said[found.place : place])
         if found is None or comma:
-            found = _subject_after(said, place, asked, words) or found
-    if found is None or _can_mean(found, said, asked, words):
+            found = _subject_after(passage, place) or found
+    if found is None or _can_mean(found, passage):
         return True
-    return _mentioned(said[found.place + 1 : place], asked, words)
+    return _mentioned(passage.said[found.place + 1 : place], passage)
 
 
 def _is_german(words: PersonWords) -> bool:
     return any(one.persons is words and one.statements.verb_second for one in LANGUAGES)
 
 
-def _can_mean(found: Subject, said: Sequence[Token], asked: Asked, words: PersonWords) -> bool:
+def _can_mean(found: Subject, passage: QuotedPassage) -> bool:
+    asked, sets = passage.asked, passage.sets
     if found.kind == "we":
         return True
     if asked.speaker:
         return found.kind in ("i", "my", "reporter")
-    if found.kind in ("i", "my"):
+    if found.kind in ("i", "my", "anybody"):
         return False
     if found.kind == "reporter":
-        return found.word not in asked.words | words.sets["he"] | words.sets["she"]
+        return found.word not in asked.words | sets["he"] | sets["she"]
     if found.kind == "name":
-        near = said[max(0, found.place - 2) : found.place + 3]
+        near = passage.said[max(0, found.place - 2) : found.place + 3]
         return any(one.word in asked.words for one in near)
-    return found.kind != "anybody" and (
-        found.kind != "third" or _may_stand_for(found, said, asked, words)
-    )
+    return found.kind != "third" or _may_stand_for(found, passage)
 
 
-def _may_stand_for(found: Subject, said: Sequence[Token], asked: Asked, words: PersonWords) -> bool:
+def _may_stand_for(found: Subject, passage: QuotedPassage) -> bool:
     """Return False for a pronoun whose sentence names another person as a subject before it."""
-    if any(one.word in asked.words for one in said):
+    sets = passage.sets
+    if any(one.word in passage.asked.words for one in passage.said):
         return True
-    objects = (n for n in range(found.place) if said[n].word in words.sets["them"])
-    if any(kind_at(said, n, asked, words) is None for n in objects):
+    objects = (n for n in range(found.place) if passage.word(n) in sets["them"])
+    if any(kind_at(passage, n) is None for n in objects):
         return True
-    before = list(subjects_before(said, found.place, asked, words))
-    pronouns = words.sets["he"] | words.sets["she"] | words.sets["they"]
+    before = list(subjects_before(passage, found.place))
+    pronouns = sets["he"] | sets["she"] | sets["they"]
     return not any(
         one.kind == "name" or one.kind == "reporter" and one.word not in pronouns
         for one in before[:2]
     )
 
 
-def _mentioned(said: Sequence[Token], asked: Asked, words: PersonWords) -> bool:
+def _mentioned(said: Sequence[Token], passage: QuotedPassage) -> bool:
     """Return whether words between a subject and its verb's object mention who is asked about."""
-    sets = words.sets
-    others = asked.words | sets["them"] | sets["he"] | sets["she"]
-    return any(one.word in (sets["me"] if asked.speaker else others) for one in said)
+    sets, asked = passage.sets, passage.asked
+    wanted = sets["me"] if asked.speaker else asked.words | sets["them"] | sets["he"] | sets["she"]
+    return any(one.word in wanted for one in said)
 
 
-def _lacks_subject(said: Sequence[Token], span: range, asked: Asked, words: PersonWords) -> bool:
+def _lacks_subject(passage: QuotedPassage, span: range) -> bool:
     """Return whether a quote has only others than the speaker in it.
 
     "They" and "it" may be a company, and what it says or pays is about the speaker.
     """
-    if not asked.speaker:
+    if not passage.asked.speaker:
         return False
-    sets, part = words.sets, [said[place].word for place in span]
+    sets, part = passage.sets, [passage.word(place) for place in span]
     if any(word in sets[name] for word in part for name in ("i", "we", "me", "my")):
         return False
-    if any(_only_reports(said, place, span.stop, words) for place in span):
+    if any(_only_reports(passage, place, span.stop) for place in span):
         return False
-    kinds = [kind_at(said, place, asked, words) for place in span]
+    kinds = [kind_at(passage, place) for place in span]
     if any(kind in ("third", "name") for kind in kinds):
         return True
     family = any(
-        kind == "kin" and said[place].word not in sets["roles"]
-        for place, kind in zip(span, kinds, strict=True)
+        kind == "kin" and word not in sets["roles"] for word, kind in zip(part, kinds, strict=True)
     )
-    before = next(subjects_before(said, span.start, asked, words), None)
+    before = next(subjects_before(passage, span.start), None)
     return family or (before is not None and before.kind in ("third", "name"))
 
 
-def owner_before(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> int | None:
+def owner_before(passage: QuotedPassage, place: int) -> int | None:
     """Return the place of the owner that is said before a thing; None for none."""
-    sets = words.sets
+    sets = passage.sets
+    owners = sets["my"] | sets["his"] | sets["her"]
     for at in range(place - 1, max(-1, place - 4), -1):
-        token = said[at]
+        token = passage.said[at]
         if token.word in _MARKS:
             return None
-        if token.word in sets["my"] or token.word in sets["his"] or token.word in sets["her"]:
+        if token.word in owners:
             return at
-        if token.clitic == "'s" and (_is_kin(token.word, words) or _is_name(said, at, asked)):
+        if token.clitic == "'s" and (_is_kin(token.word, passage) or _is_name(passage, at)):
             return at
     return None
 
 
-def owned_by_another(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> bool:
+def owned_by_another(passage: QuotedPassage, place: int) -> bool:
     """Return whether a thing is said to be somebody else's: "mam's operation", "my last day"."""
-    at = owner_before(said, place, asked, words)
+    at, asked, sets = owner_before(passage, place), passage.asked, passage.sets
     if at is None:
         return False
-    word = said[at].word
-    if word in words.sets["my"]:
+    word = passage.word(at)
+    if word in sets["my"]:
         return not asked.speaker and not word.startswith(("our", "unser"))
-    if word in words.sets["his"] or word in words.sets["her"]:
+    if word in sets["his"] or word in sets["her"]:
         return asked.speaker
-    return word not in asked.words and (asked.speaker or not _is_kin(word, words))
+    return word not in asked.words and (asked.speaker or not _is_kin(word, passage))
 
 
 def find(wanted: Sequence[str], said: Sequence[Token]) -> range | None:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
-from slowcat_memory.core.extraction.clauses import Clause, pattern_of, rewritten, signs_of
-from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
+from slowcat_memory.core.extraction.clauses import Clause, pattern_of, rewritten
+from slowcat_memory.core.extraction.complements import SPEAKER, complements, is_ordinary
 from slowcat_memory.core.extraction.slots import PARTNERS, object_type
-from slowcat_memory.core.language import Language
-from slowcat_memory.core.language.facts import StatementRule
+from slowcat_memory.core.language.facts import Rewrites, StatementRule
 from slowcat_memory.records import Ending, Statement
 
 _ACTS = frozenset(
@@ -39,29 +40,19 @@ class StatedFact(Statement, frozen=True, kw_only=True):
 
 
 def by_rules(
-    rules: Iterable[StatementRule],
-    reading: Reading,
-    clause: Clause,
-    speaker: str,
-    language: Language,
-    *,
-    request: bool = False,
-    denied: bool = False,
+    rules: Iterable[StatementRule], reading: Reading, clause: Clause, *, denied: bool = False
 ) -> list[StatedFact]:
-    made = list[StatedFact]()
-    taken = set[str]()
-    signs = signs_of(language.name)
-    negated = bool(signs["negation"].search(reading.words))
+    made, taken = list[StatedFact](), set[str]()
+    negated = bool(clause.signs["negation"].search(reading.words))
+    animal = clause.signs["pets"].fullmatch(reading.subject.kin)
     for one in rules:
         if negated and not one.denies and not one.over and not one.ends:
             continue
-        if (one.whose == "request") != request or not _is_about(one, reading.subject):
+        if (one.whose == "request") != clause.request or reading.whole != (one.whose == "me"):
             continue
-        if reading.whole != (one.whose == "me"):
+        if not _is_about(one, reading.subject):
             continue
-        if (one.type in _HUMAN or one.predicate in _HUMAN_PREDICATES) and signs["pets"].fullmatch(
-            reading.subject.kin
-        ):
+        if animal and (one.type in _HUMAN or one.predicate in _HUMAN_PREDICATES):
             continue
         if one.front and not pattern_of(one.front).search(reading.front):
             continue
@@ -70,14 +61,14 @@ def by_rules(
             continue
         if match := pattern_of(one.pattern).match(reading.words):
             known = len(made)
-            made += _made(one, match, reading, clause, speaker, language, denied)
+            made += _made(one, match, reading, clause, denied)
             if len(made) > known:
                 taken.add(group)
     return made
 
 
 def _is_about(rule: StatementRule, subject: Subject) -> bool:
-    if rule.whose in ("speaker", "first"):
+    if rule.whose == "speaker":
         return subject.speaker
     if rule.whose == "unnamed":
         return not subject.speaker and not subject.named and bool(subject.kin)
@@ -85,56 +76,50 @@ def _is_about(rule: StatementRule, subject: Subject) -> bool:
 
 
 def _made(
-    rule: StatementRule,
-    match: re.Match[str],
-    reading: Reading,
-    clause: Clause,
-    speaker: str,
-    language: Language,
-    denied: bool,
+    rule: StatementRule, match: re.Match[str], reading: Reading, clause: Clause, denied: bool
 ) -> Iterator[StatedFact]:
     groups = {name: value or "" for name, value in match.groupdict().items()}
     kin = groups.get("kin", "").lower()
-    subject = Subject(speaker, speaker=True) if rule.whose == "me" else reading.subject
+    subject = Subject.of(clause) if rule.whose == "me" else reading.subject
     raw = groups.get("o", "").strip()
     start = match.start("o") if "o" in groups else 0
-    announced = bool(signs_of(language.name)["announcing"].search(match.string[:start]))
+    if clause.signs["announcing"].search(match.string[:start]):
+        clause = replace(clause, announced=True)
     if rule.front:
         raw = f"{raw} {reading.front}"
-    if rule.present and signs_of(language.name)["past"].match(raw):
+    if rule.present and clause.signs["past"].match(raw):
         return
     if rule.predicate == "died":
-        for when in complements("due", Words(raw, clause.cased, language))[:1]:
-            yield from _dead(subject, when, clause, speaker, language)
+        for when in complements("due", raw, clause)[:1]:
+            yield from _dead(subject, when, clause)
         return
     if rule.reverse and rule.whose == "unnamed":
-        for name in complements(rule.complement, Words(raw, clause.cased, language, announced)):
-            yield called(Subject(name, kin=subject.kin), clause, speaker, language)
+        for name in complements(rule.complement, raw, clause):
+            yield called(Subject(name, kin=subject.kin), clause)
         return
     if rule.reverse:
         if subject.named and not subject.speaker:
-            yield called(Subject(subject.name, kin=kin), clause, speaker, language)
+            yield called(Subject(subject.name, kin=kin), clause)
         return
-    for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
+    for object_ in complements(rule.complement, raw, clause):
         if rule.type == "preference" and _MISPLACED.match(object_):
             continue
-        object_ = object_.replace(SPEAKER, speaker)
+        object_ = object_.replace(SPEAKER, clause.speaker)
         if object_type(rule.predicate) not in ("place", "organisation", "person", "pet"):
-            object_ = _uncapitalised(object_, clause, language)
+            object_ = _uncapitalised(object_, clause)
         if rule.inflect and (subject.speaker or denied):
-            object_ = _third_person(object_, language)
+            object_ = _rewritten_once(object_, clause.words.third)
         if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):
-            yield called(Subject(object_, kin=kin), clause, subject.name, language)
+            yield called(Subject(object_, kin=kin), clause, subject.name)
             continue
-        content = _denied(rule.content, language) if denied else rule.content
+        content = _rewritten_once(rule.content, clause.words.denied if denied else ())
+        parts = {"s": subject.name, "o": object_, "kin": kin, "n": groups.get("n", "")}
         fact = StatedFact(
             type=rule.type,
             subject=subject.name,
             predicate=rule.predicate.format(kin=kin),
             object=object_.strip(),
-            content=_sentence(
-                content, language, s=subject.name, o=object_, kin=kin, n=groups.get("n", "")
-            ),
+            content=_sentence(content, clause, **parts),
             quote=clause.quote,
             over=rule.over,
             ends=_ends(rule, subject, object_.strip()),
@@ -143,30 +128,31 @@ def _made(
             yield fact
 
 
-def _uncapitalised(text: str, clause: Clause, language: Language) -> str:
+def _uncapitalised(text: str, clause: Clause) -> str:
     """Return an object that stood first in its clause without the capital letter of a sentence."""
     first, space, rest = text.partition(" ")
     if not clause.text.startswith(text) or not is_ordinary(first.lower()):
         return text
-    noun = language.capital_nouns and first.lower() not in language.statements.function
+    noun = clause.language.capital_nouns and first.lower() not in clause.words.function
     return text if noun else f"{first.lower()}{space}{rest}"
 
 
-def _third_person(words: str, language: Language) -> str:
-    """Return words whose verb comes first with the verb in the third person."""
-    for expression, by in language.statements.third:
-        if pattern_of(expression).match(words):
-            return pattern_of(expression).sub(by, words, count=1)
-    return words
+def _rewritten_once(text: str, rewrites: Rewrites) -> str:
+    """Return a text with the first of some rewrites that changes it."""
+    for expression, by in rewrites:
+        changed, count = pattern_of(expression).subn(by, text, count=1)
+        if count:
+            return changed
+    return text
 
 
-def _sentence(content: str, language: Language, **parts: str) -> str:
+def _sentence(content: str, clause: Clause, **parts: str) -> str:
     """Return a fact's sentence with its parts, in the right articles."""
-    if language.capital_nouns and " {kin}" in f" {content}":
+    if clause.language.capital_nouns and " {kin}" in f" {content}":
         *before, noun = parts.get("kin", "").split(" ")
         parts["kin"] = " ".join((*before, noun.capitalize()))
     text = _SPACES.sub(" ", content.format(**parts).replace("..", ".")).strip()
-    return rewritten(text[:1].upper() + text[1:], language.statements.gender)
+    return rewritten(text[:1].upper() + text[1:], clause.words.gender)
 
 
 def _ends(rule: StatementRule, subject: Subject, object_: str) -> tuple[Ending, ...]:
@@ -176,22 +162,14 @@ def _ends(rule: StatementRule, subject: Subject, object_: str) -> tuple[Ending, 
     return (Ending(subject.name, predicates, object_),)
 
 
-def _denied(content: str, language: Language) -> str:
-    for expression, by in language.statements.denied:
-        text, count = pattern_of(expression).subn(by, content, count=1)
-        if count:
-            return text
-    return content
-
-
-def called(relative: Subject, clause: Clause, owner: str, language: Language) -> StatedFact:
-    """Return the fact that a relative or animal has a name."""
-    words = language.statements
+def called(relative: Subject, clause: Clause, owner: str = "") -> StatedFact:
+    """Return the fact that a relative or animal of the speaker, or of an owner, has a name."""
+    words, owner = clause.words, owner or clause.speaker
     kin = words.singular.get(relative.kin, relative.kin)
-    pet = bool(signs_of(language.name)["pets"].fullmatch(kin))
+    pet = bool(clause.signs["pets"].fullmatch(kin))
     sentence = words.has_pet if pet else words.called
     shown = words.plain_kin.get(kin, kin)
-    content = _sentence(sentence, language, s=owner, kin=shown, o=relative.name)
+    content = _sentence(sentence, clause, s=owner, kin=shown, o=relative.name)
     return StatedFact(
         type="person",
         subject=owner,
@@ -202,19 +180,17 @@ def called(relative: Subject, clause: Clause, owner: str, language: Language) ->
     )
 
 
-def _dead(
-    subject: Subject, when: str, clause: Clause, speaker: str, language: Language
-) -> Iterator[StatedFact]:
+def _dead(subject: Subject, when: str, clause: Clause) -> Iterator[StatedFact]:
     """Yield the fact that a relative or animal died: it was had, and nothing of it holds."""
     if not subject.kin and not subject.named:
         return
-    words = language.statements
+    words, speaker = clause.words, clause.speaker
     kin = words.same_kin.get(subject.kin, subject.kin)
-    pet = bool(signs_of(language.name)["pets"].fullmatch(subject.kin))
+    pet = bool(clause.signs["pets"].fullmatch(subject.kin))
     predicate = "has_pet" if pet else f"has_{kin}" if kin else "died"
     had = subject.named and bool(subject.kin)
     content = _sentence(
-        words.had if had else words.died, language, s=speaker if had else subject.name, kin=subject.kin,
+        words.had if had else words.died, clause, s=speaker if had else subject.name, kin=subject.kin,
         o=subject.name, when=when,
     )  # fmt: skip
     ends: tuple[Ending, ...] = (Ending(subject.name),)

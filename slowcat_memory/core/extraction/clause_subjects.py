@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.clauses import Clause, Signs, pattern_of, signs_of
-from slowcat_memory.core.extraction.complements import Words, is_ordinary, name_of
-from slowcat_memory.core.language import Language
+from slowcat_memory.core.extraction.clauses import Clause, Signs, pattern_of
+from slowcat_memory.core.extraction.complements import is_ordinary, name_of
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
 from slowcat_memory.core.language.names import is_given_name
 
@@ -30,6 +29,11 @@ class Subject(Struct, frozen=True):
     named: bool = True
     speaker: bool = False
 
+    @classmethod
+    def of(cls, clause: Clause) -> "Subject":
+        """Return the speaker of a clause."""
+        return cls(clause.speaker, speaker=True)
+
 
 class Reading(Struct, frozen=True):
     """A subject, the words behind it ("'s birthday is ..." for what it has), and those before.
@@ -45,11 +49,7 @@ class Reading(Struct, frozen=True):
 
 
 def readings(
-    clause: Clause,
-    speaker: str,
-    other: Subject | None,
-    language: Language,
-    before: Subject | None = None,
+    clause: Clause, other: Subject | None = None, before: Subject | None = None
 ) -> Iterator[Reading]:
     """Yield the readings of a clause.
 
@@ -57,12 +57,12 @@ def readings(
         other: Whom a pronoun of the third person stands for.
         before: The subject of the clause before, for one without a subject.
     """
-    signs, me = signs_of(language.name), Subject(speaker, speaker=True)
+    signs, me = clause.signs, Subject.of(clause)
     yield Reading(me, clause.text, whole=True)
-    for text, front in _orders(clause.text, language):
+    for text, front in _orders(clause):
         yield from _first(text, front, me, signs)
-        yield from _relatives(text, front, me, clause, language)
-        yield from _named(text, front, clause, language)
+        yield from _relatives(text, front, clause)
+        yield from _named(text, front, clause)
         yield from _pronouns(text, front, other, signs)
         if not front and before is not None and signs["finite"].match(text):
             if before.speaker and signs["third_form"].match(text):
@@ -70,40 +70,40 @@ def readings(
             yield Reading(before, text)
         elif not front and signs["elided"].match(text):
             yield Reading(me, text)
-            yield Reading(me, f"{language.statements.am} {text}")
-    yield from _together(clause, me, language)
+            yield Reading(me, f"{clause.words.am} {text}")
+    yield from _together(clause)
 
 
-def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subject]:
+def mentions(clause: Clause) -> Iterator[Subject]:
     """Yield the relatives and animals of the speaker that a clause names."""
-    signs = signs_of(language.name)
+    signs = clause.signs
     for found in signs["plural"].finditer(clause.text):
         for part in signs["joins"].split(found["o"]):
-            if name := name_of(Words(part, clause.cased, language)):
+            if name := name_of(part, clause):
                 yield Subject(name, kin=found["kin"].lower())
     for found in signs["apposed"].finditer(clause.text):
-        if name := name_of(Words(found["n"], clause.cased, language), strong=False):
+        if name := name_of(found["n"], clause, strong=False):
             yield Subject(name, kin=found["kin"].lower())
     for found in (
         *signs["mention"].finditer(clause.text),
         *signs["titled_name"].finditer(clause.text),
     ):
         rest = clause.text[found.end() :]
-        name = name_of(Words(rest.lstrip(" ,"), clause.cased, language))
+        name = name_of(rest.lstrip(" ,"), clause)
         plain = clause.cased and not signs["oblique"].match(found[0])
-        if name and (plain or _is_certain(name, rest.lstrip(" ,"), language)):
+        if name and (plain or _is_certain(name, rest.lstrip(" ,"), clause)):
             if not rest.startswith(",") or not signs["finite"].match(rest.lstrip(" ,")):
                 yield Subject(name, kin=found["kin"].lower())
 
 
-def _is_certain(name: str, rest: str, language: Language) -> bool:
+def _is_certain(name: str, rest: str, clause: Clause) -> bool:
     """Return whether a word without a capital is a name: a known one, or one that a verb follows."""
-    signs, behind = signs_of(language.name), rest[len(name) :].strip(" ,")
+    signs, behind = clause.signs, rest[len(name) :].strip(" ,")
     first = name.partition(" ")[0].lower()
     if is_given_name(first) and first not in COMMON_NAMES:
         return True
     follows = (
-        (not behind and not language.statements.no_name)
+        (not behind and not clause.words.no_name)
         or rest[len(name) :].startswith(",")
         or signs["finite"].match(behind)
     )
@@ -111,40 +111,41 @@ def _is_certain(name: str, rest: str, language: Language) -> bool:
     return bool(follows) and (is_given_name(first) or not (unlike or is_ordinary(first)))
 
 
-def new_relative(clause: Clause, speaker: str, language: Language) -> Subject | None:
+def new_relative(clause: Clause) -> Subject | None:
     """Return the relative or animal without a name that a clause mentions ("we had a son")."""
-    found = signs_of(language.name)["one_of"].search(clause.text)
+    found = clause.signs["one_of"].search(clause.text)
     if found is None:
         return None
     kin = found["kin"].lower()
-    return Subject(language.statements.relative.format(s=speaker, kin=kin), kin=kin, named=False)
+    return Subject(clause.words.relative.format(s=clause.speaker, kin=kin), kin=kin, named=False)
 
 
-def spoken_of(clause: Clause, language: Language) -> Subject | None:
+def spoken_of(clause: Clause) -> Subject | None:
     """Return the only person whom a clause names after a preposition ("no nuts for Tom")."""
     found = [
         name
-        for one in signs_of(language.name)["for_whom"].finditer(clause.text)
-        if (name := name_of(Words(one["n"], clause.cased, language), strong=False))
+        for one in clause.signs["for_whom"].finditer(clause.text)
+        if (name := name_of(one["n"], clause, strong=False))
     ]
     return Subject(found[0]) if len(found) == 1 else None
 
 
-def _orders(text: str, language: Language) -> Iterator[tuple[str, str]]:
+def _orders(clause: Clause) -> Iterator[tuple[str, str]]:
     """Yield a clause with its subject first, and the adverbial that stood before it."""
+    text = clause.text
     yield text, ""
-    if found := signs_of(language.name)["fronted"].match(text):
-        yield text[found.end() :], _inside(found["front"].strip(" ,"), language)
-    yield from _turned(text, language)
+    if found := clause.signs["fronted"].match(text):
+        yield text[found.end() :], _inside(found["front"].strip(" ,"), clause)
+    yield from _turned(clause)
 
 
-def _turned(text: str, language: Language) -> Iterator[tuple[str, str]]:
+def _turned(clause: Clause) -> Iterator[tuple[str, str]]:
     """Yield a clause whose verb stands before its subject, in the usual order.
 
     "Seit April arbeite ich bei Bosch" becomes "ich arbeite seit April bei Bosch", and "ich arbeite
     bei Bosch seit April".
     """
-    signs = signs_of(language.name)
+    text, signs = clause.text, clause.signs
     for found in signs["verb"].finditer(text):
         front, rest = text[: found.start()].strip(" ,"), text[found.end() :].strip()
         subject = (
@@ -157,18 +158,16 @@ def _turned(text: str, language: Language) -> Iterator[tuple[str, str]]:
         if not front:
             yield f"{who} {said} {tail}", ""
             return
-        front = _inside(front, language)
+        front = _inside(front, clause)
         yield f"{who} {said} {front} {tail}", front
         yield f"{who} {said} {tail} {front}", front
         return
 
 
-def _inside(front: str, language: Language) -> str:
+def _inside(front: str, clause: Clause) -> str:
     """Return words from the beginning of a sentence as they are written inside of it."""
     first, space, others = front.partition(" ")
-    function = first.lower() in language.statements.function or signs_of(language.name)[
-        "time_word"
-    ].fullmatch(first)
+    function = first.lower() in clause.words.function or clause.signs["time_word"].fullmatch(first)
     return f"{first.lower()}{space}{others}" if function else front
 
 
@@ -181,29 +180,27 @@ def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[Reading
         yield Reading(me, f"'s {text[found.end() :].strip()}", front)
 
 
-def _relatives(
-    text: str, front: str, me: Subject, clause: Clause, language: Language
-) -> Iterator[Reading]:
-    signs, words = signs_of(language.name), language.statements
+def _relatives(text: str, front: str, clause: Clause) -> Iterator[Reading]:
+    signs, words = clause.signs, clause.words
     found = signs["own_kin"].match(text) or signs["alone"].match(text)
     if found is None:
-        if (title := signs["titled"].match(text)) and (
-            name := name_of(Words(text[title.end() :].strip(), clause.cased, language))
-        ):
-            subject = Subject(name, kin=title["kin"].lower())
-            yield from _behind(subject, text[title.end() :].strip()[len(name) :], front, signs)
+        if title := signs["titled"].match(text):
+            behind = text[title.end() :].strip()
+            if name := name_of(behind, clause):
+                subject = Subject(name, kin=title["kin"].lower())
+                yield from _behind(subject, behind[len(name) :], front, signs)
         return
     said, rest = found["kin"].lower(), text[found.end() :]
     kin = words.plain_kin.get(said, said)
     near = rest.removeprefix(",").strip()
-    name = name_of(Words(near, clause.cased, language)) if not rest.startswith("'s") else ""
-    if name and (clause.cased or _is_certain(name, near, language)):
+    name = name_of(near, clause) if not rest.startswith("'s") else ""
+    if name and (clause.cased or _is_certain(name, near, clause)):
         behind = near[len(name) :]
         if near.lower().startswith(name.lower()):
             yield from _behind(Subject(name, kin=kin), behind, front, signs)
             return
-    shown = kin.capitalize() if language.capital_nouns else kin
-    unnamed = words.relative.format(s=me.name, kin=shown)
+    shown = kin.capitalize() if clause.language.capital_nouns else kin
+    unnamed = words.relative.format(s=clause.speaker, kin=shown)
     yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front, signs)
 
 
@@ -219,17 +216,17 @@ def _behind(subject: Subject, rest: str, front: str, signs: Signs) -> Iterator[R
         yield Reading(subject, rest.strip(" ,"), front)
 
 
-def _named(text: str, front: str, clause: Clause, language: Language) -> Iterator[Reading]:
-    signs = signs_of(language.name)
+def _named(text: str, front: str, clause: Clause) -> Iterator[Reading]:
+    signs = clause.signs
     first, _, rest = text.partition(" ")
     if first.endswith("'s"):
-        name = name_of(Words(first[:-2], clause.cased, language), strong=False)
+        name = name_of(first[:-2], clause, strong=False)
         if name and not is_ordinary(name.lower()):
             yield from _behind(Subject(name), f"'s {rest}", front, signs)
         return
     if signs["alone"].fullmatch(first):
         return  # "Nan" is read as a relative
-    name = name_of(Words(text, clause.cased, language), strong=False)
+    name = name_of(text, clause, strong=False)
     behind = text[len(name) :].strip(" ,") if name else ""
     first = name.partition(" ")[0].lower()
     ordinary = (
@@ -248,10 +245,7 @@ def _pronouns(text: str, front: str, other: Subject | None, signs: Signs) -> Ite
     if (found := signs["pronoun"].match(text)) and _agrees(found[0], other, signs):
         yield Reading(other, text[found.end() :].strip(), front)
     elif (found := signs["their"].match(text)) and _agrees(found[0], other, signs):
-        if signs["theirs"].match(text[found.end() :].strip()):
-            yield from _behind(other, f"'s {text[found.end() :].strip()}", front, signs)
-        else:
-            yield Reading(other, f"'s {text[found.end() :].strip()}", front)
+        yield from _behind(other, f"'s {text[found.end() :].strip()}", front, signs)
 
 
 def _agrees(pronoun: str, other: Subject, signs: Signs) -> bool:
@@ -261,11 +255,10 @@ def _agrees(pronoun: str, other: Subject, signs: Signs) -> bool:
     return wrong is None or not wrong.fullmatch(other.kin)
 
 
-def _together(clause: Clause, me: Subject, language: Language) -> Iterator[Reading]:
+def _together(clause: Clause) -> Iterator[Reading]:
     """Yield "Leon and I broke up" as "I broke up with Leon"."""
-    for expression in language.statements.and_me:
+    for expression in clause.words.and_me:
         if found := pattern_of(expression).match(clause.text):
-            named = Words(found["n"], clause.cased, language)
-            if name := name_of(named, strong=False):
+            if name := name_of(found["n"], clause, strong=False):
                 rest = clause.text[found.end() :].strip()
-                yield Reading(me, f"{rest} {language.statements.with_} {name}")
+                yield Reading(Subject.of(clause), f"{rest} {clause.words.with_} {name}")

@@ -29,24 +29,6 @@ _SHARE = 0.5  # of the function words of the language that has most, for a secon
 NEVER = r"(?!)"  # matches nothing
 
 
-class Clause(Struct, frozen=True):
-    """A clause as it was said, with its contractions written out.
-
-    Attributes:
-        quote: As it was said.
-        text: With contractions written out, without fillers.
-        cased: Whether its sentence has capitals.
-        after: The rest of the sentence.
-        request: Whether it is a request.
-    """
-
-    quote: str
-    text: str
-    cased: bool
-    after: str = ""
-    request: bool = False
-
-
 class Signs(dict[str, re.Pattern[str]]):
     """The signs of a language's statements, compiled when they are first used.
 
@@ -107,6 +89,37 @@ def _composed(words: StatementWords) -> dict[str, str]:
     }
 
 
+class Clause(Struct, frozen=True):
+    """A clause as it was said, with its contractions written out.
+
+    Attributes:
+        quote: As it was said.
+        text: With contractions written out, without fillers.
+        cased: Whether its sentence has capitals.
+        speaker: Who says it.
+        after: The rest of the sentence.
+        request: Whether it is a request.
+        announced: Whether a name follows the words that are read ("called").
+    """
+
+    quote: str
+    text: str
+    cased: bool
+    language: Language
+    speaker: str
+    after: str = ""
+    request: bool = False
+    announced: bool = False
+
+    @property
+    def signs(self) -> Signs:
+        return signs_of(self.language.name)
+
+    @property
+    def words(self) -> StatementWords:
+        return self.language.statements
+
+
 @cache
 def pattern_of(expression: str) -> re.Pattern[str]:
     """Return an expression of a language's table, compiled."""
@@ -165,19 +178,13 @@ def is_serious(text: str, language: Language) -> bool:
     return not signs_of(language.name)["false_turn"].search(straight(text))
 
 
-def clauses(sentence: str, language: Language) -> list[Clause]:
+def clauses(sentence: str, speaker: str, language: Language) -> list[Clause]:
     """Return the clauses of a sentence that can be statements or requests, in order."""
     signs, said = signs_of(language.name), straight(sentence)
-    cased = said != said.lower()
+    expand, cased = language.statements.expand, said != said.lower()
     if request := signs["request"].search(said):
-        return [
-            Clause(
-                sentence.strip(),
-                rewritten(request["o"], language.statements.expand),
-                cased,
-                request=True,
-            )
-        ]
+        text = rewritten(request["o"], expand)
+        return [Clause(sentence.strip(), text, cased, language, speaker, request=True)]
     if _QUOTED.search(said) or signs["false_sentence"].search(said):
         return []
     parts = list(_parts(said, signs))
@@ -193,9 +200,10 @@ def clauses(sentence: str, language: Language) -> list[Clause]:
         too_long = len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
         if too_long or signs["asks"].match(text):
             continue
-        text = _without_fillers(rewritten(text, language.statements.expand), signs)
+        text = _without_fillers(rewritten(text, expand), signs)
         if text and not signs["false_clause"].search(text):
-            found.append(Clause(sentence[start:end].strip(_EDGE), text, cased, said[end:]))
+            quote = sentence[start:end].strip(_EDGE)
+            found.append(Clause(quote, text, cased, language, speaker, said[end:]))
     return found
 
 

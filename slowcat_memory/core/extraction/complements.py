@@ -4,16 +4,13 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from msgspec import Struct
-
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.clauses import Signs, rewritten, signs_of
-from slowcat_memory.core.language import LANGUAGES, Language, ordinary
+from slowcat_memory.core.extraction.clauses import Clause, rewritten
+from slowcat_memory.core.language import LANGUAGES, ordinary
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.names import is_given_name
 
-_SOMEWHERE = re.compile(r" (?:in|near|at|on|until|bei|im|am) ", re.IGNORECASE)
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
 MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
@@ -25,21 +22,9 @@ _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
 _FULL_STOP = re.compile(r"[,;!?]$|(?<!\b[Dd]r)(?<!\b[Mm]r)(?<!\b[Mm]rs)(?<!\b[A-Z])\.$")
 
 
-class Words(Struct, frozen=True):
-    """The words behind a verb, and whether their text has capitals.
-
-    ``announced`` means that the words before say that a name follows ("called").
-    """
-
-    text: str
-    cased: bool
-    language: Language
-    announced: bool = False
-
-
-def complements(kind: Complement, words: Words) -> list[str]:
-    """Return the objects of a kind that some words begin with; none if there is none."""
-    return _KINDS[kind](words, signs_of(words.language.name))
+def complements(kind: Complement, text: str, clause: Clause) -> list[str]:
+    """Return the objects of a kind that some words of a clause begin with; none if there is none."""
+    return _KINDS[kind](text, clause)
 
 
 def is_ordinary(word: str) -> bool:
@@ -64,144 +49,142 @@ def _function_words() -> frozenset[str]:
     return frozenset(word for one in LANGUAGES for word in one.statements.function)
 
 
-def name_of(words: Words, most: int = 1, *, strong: bool = True) -> str:
+def name_of(text: str, clause: Clause, most: int = 1, *, strong: bool = True) -> str:
     """Return the name that some words begin with; "" if they begin with none.
 
     Args:
         most: Words of a name in a text without capitals, where nothing shows its end.
         strong: Whether the words before announce a name, so that it may be an ordinary one (Rose).
     """
-    tokens, found = words.text.split(), list[str]()
-    signs = signs_of(words.language.name)
-    if tokens and signs["titles"].fullmatch(tokens[0].strip(",")) and len(tokens) > 1:
-        rest = Words(" ".join(tokens[1:]), words.cased, words.language)
-        rest_name = name_of(rest, most)
-        return (
-            f"{tokens[0].title() if not words.cased else tokens[0]} {rest_name}"
-            if rest_name
-            else ""
-        )
+    tokens, found, signs = text.split(), list[str](), clause.signs
+    if len(tokens) > 1 and signs["titles"].fullmatch(tokens[0].strip(",")):
+        title = tokens[0] if clause.cased else tokens[0].title()
+        rest = name_of(" ".join(tokens[1:]), clause, most)
+        return f"{title} {rest}" if rest else ""
     for place, token in enumerate(tokens):
         bare = token.strip(_EDGE + '()"')
         if bare.endswith("'s"):
             return ""
-        if not _continues(bare, found, words, strong) or (not words.cased and len(found) >= most):
+        if not _continues(bare, found, clause, strong) or (not clause.cased and len(found) >= most):
             after = tokens[place + 1] if place + 1 < len(tokens) else ""
-            joins = (
-                signs["particles"].fullmatch(bare) and after.lower().strip(_EDGE) not in CALENDAR
-            )
-            if not (found and joins and words.cased and after[:1].isupper()):
+            day = after.lower().strip(_EDGE) in CALENDAR
+            joins = signs["particles"].fullmatch(bare) and not day
+            if not (found and joins and clause.cased and after[:1].isupper()):
                 break
-        found.append(bare if words.cased else bare.capitalize())
+        found.append(bare if clause.cased else bare.capitalize())
         if _FULL_STOP.search(token):
             break
     name = " ".join(found)
     return name if name and can_be_name(name, person=strong) else ""
 
 
-def _continues(bare: str, found: list[str], words: Words, strong: bool) -> bool:
+def _continues(bare: str, found: list[str], clause: Clause, strong: bool) -> bool:
     lower = bare.lower()
     if not bare or lower in _function_words() or not any(map(str.isalpha, bare)):
         return False
     if lower in CALENDAR and not (strong and is_given_name(lower)):
         return False
-    if words.cased:
+    if clause.cased:
         return bare[0].isupper() and not (bare.isupper() and len(bare) == 1 and not found)
-    usual = not found and ((strong and is_given_name(lower)) or words.announced)
+    usual = not found and ((strong and is_given_name(lower)) or clause.announced)
     return (usual or not is_ordinary(lower)) and len(lower) > 1
 
 
-def cut(text: str, signs: Signs) -> str:
+def cut(text: str, clause: Clause) -> str:
     """Return a text up to where an object ends, without trailing words."""
-    if found := signs["stops"].search(text):
+    if found := clause.signs["stops"].search(text):
         text = text[: found.start()]
     text = text.strip(_EDGE)
     before = ""
     while text != before:
         before = text
-        text = signs["trailing"].sub("", text).strip(_EDGE)
+        text = clause.signs["trailing"].sub("", text).strip(_EDGE)
     return text
 
 
-def fits(text: str, signs: Signs) -> bool:
+def fits(text: str, clause: Clause) -> bool:
     """Return whether a text can be an object in the third person."""
     return (
         0 < len(text.split()) <= MOST_WORDS
         and any(map(str.isalnum, text))
-        and not signs["unfit"].search(text)
-        and not signs["cut_short"].search(text)
+        and not clause.signs["unfit"].search(text)
+        and not clause.signs["cut_short"].search(text)
         and not _MARKED.search(text)
     )
 
 
-def _is_cut_off(text: str, whole: str, signs: Signs) -> bool:
+def _is_cut_off(text: str, whole: str, clause: Clause) -> bool:
     """Return whether a text ends within a noun phrase: "a red" of "a red, shiny kite"."""
     behind = whole[whole.find(text) + len(text) :]
     after = behind.lstrip(" ,").split(" ")[0].lower()
     return (
         behind.startswith(",")
-        and bool(signs["unfinished"].search(text))
+        and bool(clause.signs["unfinished"].search(text))
         and bool(after)
         and after not in _function_words()
     )
 
 
-def _value(words: Words, signs: Signs) -> list[str]:
-    text = rewritten(words.text.strip(_EDGE), words.language.statements.own)
+def _value(words: str, clause: Clause) -> list[str]:
+    text = rewritten(words.strip(_EDGE), clause.words.own)
     return [text] if text and not _MARKED.search(text) else []
 
 
-def _text(words: Words, signs: Signs) -> list[str]:
-    kept = cut(words.text, signs)
-    text = rewritten(kept, words.language.statements.own)
-    return [text] if fits(text, signs) and not _is_cut_off(kept, words.text, signs) else []
+def _text(words: str, clause: Clause) -> list[str]:
+    kept = cut(words, clause)
+    text = rewritten(kept, clause.words.own)
+    return [text] if fits(text, clause) and not _is_cut_off(kept, words, clause) else []
 
 
-def _deed(words: Words, signs: Signs) -> list[str]:
+def _deed(words: str, clause: Clause) -> list[str]:
     """Return a verb with what belongs to it; a German one may end with its prefix."""
-    text = rewritten(cut(words.text, signs), words.language.statements.own)
-    whole = text if words.language.statements.verb_second == "" else f"{text} ."
-    return [text] if fits(whole, signs) else []
+    text = rewritten(cut(words, clause), clause.words.own)
+    whole = f"{text} ." if clause.words.verb_second else text
+    return [text] if fits(whole, clause) else []
 
 
-def _thing(words: Words, signs: Signs) -> list[str]:
-    kept = cut(words.text, signs)
-    if _is_cut_off(kept, words.text, signs):
+def _thing(words: str, clause: Clause) -> list[str]:
+    kept = cut(words, clause)
+    if _is_cut_off(kept, words, clause):
         return []
-    if when := signs["times"].search(kept):
+    if when := clause.signs["times"].search(kept):
         kept = kept[: when.start()]
-    text = rewritten(cut(kept, signs), words.language.statements.own)
-    return [text] if fits(text, signs) else []
+    text = rewritten(cut(kept, clause), clause.words.own)
+    return [text] if fits(text, clause) else []
 
 
-def _things(words: Words, signs: Signs) -> list[str]:
+def _things(words: str, clause: Clause) -> list[str]:
     """Return the items of a list of short items; else what comes first."""
-    stop = re.compile(signs["stops"].pattern.removesuffix("|, "), re.IGNORECASE)
-    text = words.text[: found.start()] if (found := stop.search(words.text)) else words.text
-    parts = signs["joins"].split(text)
+    stop = re.compile(clause.signs["stops"].pattern.removesuffix("|, "), re.IGNORECASE)
+    text = words[: found.start()] if (found := stop.search(words)) else words
+    parts = clause.signs["joins"].split(text)
     if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
-        return _thing(words, signs)
+        return _thing(words, clause)
     lone = len(parts[0].split()) == 1 and not parts[0].endswith("ing")
     if len(parts) == 2 and lone and len(parts[1].split()) > 1:
-        return _thing(Words(text, words.cased, words.language), signs)  # "sci-fi and fantasy books"
+        return _thing(text, clause)  # "sci-fi and fantasy books"
     made = list[str]()
     for part in parts:
         if made and part.split(" ")[0].lower() in _function_words() - _DETERMINERS:
             break
-        item = _thing(Words(part, words.cased, words.language), signs)
+        item = _thing(part, clause)
         if not item or (made and len(item[0].split()) > MOST_ITEM_WORDS + 1):
             break
         made += item
     return made
 
 
-def _people(words: Words, signs: Signs) -> list[str]:
+def _person(words: str, clause: Clause) -> list[str]:
+    return list(filter(None, [name_of(words, clause)]))
+
+
+def _people(words: str, clause: Clause) -> list[str]:
     """Return the names of a list: Ida, Nils and Per."""
     made = list[str]()
-    for part in signs["joins"].split(words.text):
-        name = name_of(Words(part.strip(), words.cased, words.language, words.announced))
-        sure = words.cased or words.announced or (name and is_given_name(name.split()[-1].lower()))
-        if not name or not sure:
+    for part in clause.signs["joins"].split(words):
+        name = name_of(part.strip(), clause)
+        sure = clause.cased or clause.announced
+        if not name or not (sure or is_given_name(name.split()[-1].lower())):
             break
         made.append(name)
         if len(part.split()) > len(name.split()):
@@ -209,97 +192,62 @@ def _people(words: Words, signs: Signs) -> list[str]:
     return made
 
 
-def _place(words: Words, signs: Signs) -> list[str]:
-    text = words.text
-    article = re.match(r"the ", text)
-    name = name_of(
-        Words(text[article.end() :] if article else text, words.cased, words.language),
-        strong=False,
-    )
-    first = text.split(" ")[0].strip(_EDGE)
-    if not name and not words.cased and words.language.capital_nouns:
+def _place(words: str, clause: Clause) -> list[str]:
+    article = "the " if words.startswith("the ") else ""
+    name = name_of(words.removeprefix(article), clause, strong=False)
+    first = words.split(" ")[0].strip(_EDGE)
+    if not name and not clause.cased and clause.language.capital_nouns:
         # "freiburg" looks like a compound of ordinary words.
         name = first.capitalize() if first.isalpha() and not is_everyday(first) else ""
-    return [f"{article[0]}{name}" if article else name] if name else []
+    return [article + name] if name else []
 
 
-def _organisation(words: Words, signs: Signs) -> list[str]:
-    if name := name_of(words, most=2, strong=False):
+def _organisation(words: str, clause: Clause) -> list[str]:
+    if name := name_of(words, clause, most=2, strong=False):
         return [name]
-    first = words.text.split(" ")[0].strip(_EDGE)
-    if not words.cased and first.isalpha() and not is_everyday(first):
+    first = words.split(" ")[0].strip(_EDGE)
+    if not clause.cased and first.isalpha() and not is_everyday(first):
         return [first.capitalize()]
-    if not signs["articles"].match(words.text):
+    if not clause.signs["articles"].match(words):
         return []
-    return [one for one in _thing(words, signs) if len(one.split()) <= 6]
+    return [one for one in _thing(words, clause) if len(one.split()) <= 6]
 
 
-def _given(words: Words, signs: Signs) -> list[str]:
+def _name(words: str, clause: Clause) -> list[str]:
+    return list(filter(None, [name_of(words, clause, most=2, strong=False)]))
+
+
+def _given(words: str, clause: Clause) -> list[str]:
     """Return a known given name."""
-    name = name_of(words)
-    return [name] if name and is_given_name(name.split()[0].lower()) else []
+    return [one for one in _person(words, clause) if is_given_name(one.split()[0].lower())]
 
 
-def _title(words: Words, signs: Signs) -> list[str]:
-    text = (
-        signs["articles"].sub("", words.text, count=1)
-        if signs["articles"].match(words.text)
-        else words.text
-    )
-    name = name_of(Words(text, words.cased, words.language))
-    return [name] if name and signs["titles"].match(name) else []
-
-
-def _date(words: Words, signs: Signs) -> list[str]:
-    text = cut(words.text, signs)
-    days = list(signs["dates"].finditer(" ".join(text.split()[:7])))
+def _date(words: str, clause: Clause) -> list[str]:
+    text = cut(words, clause)
+    days = list(clause.signs["dates"].finditer(" ".join(text.split()[:7])))
     return [text[: days[-1].end()]] if days else []
 
 
-def _due(words: Words, signs: Signs) -> list[str]:
-    text = words.text.strip(_EDGE)
-    if not signs["due"].match(text):
+def _due(words: str, clause: Clause) -> list[str]:
+    text = words.strip(_EDGE)
+    if not clause.signs["due"].match(text):
         return [""]
-    text = rewritten(cut(text, signs), words.language.statements.own)
-    return [f" {text}" if fits(text, signs) else ""]
+    text = rewritten(cut(text, clause), clause.words.own)
+    return [f" {text}" if fits(text, clause) else ""]
 
 
-def _dated(words: Words, signs: Signs) -> list[str]:
-    return [one for one in _text(words, signs) if signs["ahead"].search(one)]
+def _dated(words: str, clause: Clause) -> list[str]:
+    return [one for one in _text(words, clause) if clause.signs["ahead"].search(one)]
 
 
-def _somebody(words: Words, signs: Signs) -> list[str]:
-    """Return a person, without where."""
-    text = _SOMEWHERE.split(words.text, maxsplit=1)[0]
-    return _thing(Words(text, words.cased, words.language), signs)
+def _bought(words: str, clause: Clause) -> list[str]:
+    return [one for one in _thing(words, clause) if not clause.signs["trifles"].search(one)]
 
 
-_KINDS: Mapping[Complement, Callable[[Words, Signs], list[str]]] = {
-    "nothing": lambda words, signs: [""],
-    "value": _value,
-    "text": _text,
-    "thing": _thing,
-    "things": _things,
-    "person": lambda words, signs: list(filter(None, [name_of(words)])),
-    "people": _people,
-    "pets": _people,
-    "place": _place,
-    "organisation": _organisation,
-    # A house number with its street.
-    "address": lambda words, signs: _thing(words, signs) if words.text[:1].isdigit() else [],
-    "name": lambda words, signs: list(filter(None, [name_of(words, most=2, strong=False)])),
-    "title": _title,
-    "date": _date,
-    "due": _due,
-    "event": _text,
-    "dated": _dated,
-    "journey": _dated,
-    "plan": _text,
-    "action": _deed,
-    "habit": _deed,
-    "bought": lambda words, signs: [
-        one for one in _thing(words, signs) if not signs["trifles"].search(one)
-    ],
-    "somebody": _somebody,
-    "given": _given,
-}
+_KINDS: Mapping[Complement, Callable[[str, Clause], list[str]]] = {
+    "nothing": lambda words, clause: [""],
+    "value": _value, "text": _text, "thing": _thing, "things": _things, "deed": _deed,
+    "person": _person, "people": _people, "given": _given, "name": _name,
+    "place": _place, "organisation": _organisation,
+    "date": _date, "due": _due, "dated": _dated, "bought": _bought,
+}  # fmt: skip

@@ -151,11 +151,11 @@ def check_reply(
 def _misplaced(entries: Sequence[DescribedTurn], seen: Sequence[Turn]) -> set[int]:
     """Return the turns whose texts are about other turns."""
     places = {turn.id: place for place, turn in enumerate(seen)}
-    texts = [
-        Placed(places[one.turn], " ".join((one.context, *one.questions, *one.notes)))
+    texts = {
+        places[one.turn]: " ".join((one.context, *one.questions, *one.notes))
         for one in entries
         if one.turn in places
-    ]
+    }
     words, speakers = [turn.text for turn in seen], [turn.speaker for turn in seen]
     return {seen[place].id for place in misplaced(words, speakers, texts)}
 
@@ -205,51 +205,43 @@ _SHIFTS = (-2, -1, 1, 2)
 # only if it has next to nothing of its own turn, and a whole reply if it fits better one turn on.
 
 
-class Placed(Struct, frozen=True):
-    """A turn's place in a conversation, and a text about it."""
-
-    place: int
-    text: str
-
-
 def stems(text: str) -> frozenset[str]:
     """Return the content words of a text, and its numbers however they are written."""
     words = {word[:STEM] for word in fingerprint(text).split() if word not in STOP_WORDS}
     return frozenset(words | {str(value) for value in values(text)})
 
 
-def misplaced(turns: Sequence[str], speakers: Sequence[str], texts: Sequence[Placed]) -> set[int]:
+def misplaced(turns: Sequence[str], speakers: Sequence[str], texts: Mapping[int, str]) -> set[int]:
     """Return the places whose text is about other turns.
 
     Args:
         turns: What was said, in order.
         speakers: Of each turn; names say nothing about the place of a text.
-        texts: At most one for each turn.
+        texts: By the place of their turn.
     """
     scores = _Scores(turns, speakers)
-    found = {one.place for one in texts if scores.is_of_another(one)}
+    found = {place for place, text in texts.items() if scores.is_of_another(text, place)}
     for shift in _SHIFTS:
-        moved = [one for one in texts if 0 <= one.place + shift < len(turns)]
-        found |= _shifted(scores, moved, {one.place: one.place + shift for one in moved})
+        to = {place: place + shift for place in texts if 0 <= place + shift < len(turns)}
+        found |= _shifted(scores, texts, to)
+    order = list(texts)
     for step in (-1, 1):  # among the turns that have a text
-        order = [one.place for one in texts]
-        found |= _shifted(
-            scores, texts, dict(zip(order, [*order[step:], *order[:step]], strict=True))
-        )
+        to = dict(zip(order, [*order[step:], *order[:step]], strict=True))
+        found |= _shifted(scores, texts, to)
     return found
 
 
-def _shifted(scores: "_Scores", texts: Sequence[Placed], to: Mapping[int, int]) -> set[int]:
+def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int]) -> set[int]:
     """Return the places of texts that fit other turns better, if most of a reply's do."""
     pairs = [
-        (one, scores.share(one.text, one.place), scores.share(one.text, to[one.place]))
-        for one in texts
+        (place, scores.share(texts[place], place), scores.share(texts[place], other))
+        for place, other in to.items()
     ]
     better = sum(there > here for _, here, there in pairs)
     worse = sum(there < here for _, here, there in pairs)
     if better < 2 or better <= 2 * worse:
         return set()
-    return {one.place for one, here, there in pairs if there >= here}
+    return {place for place, here, there in pairs if there >= here}
 
 
 class _Scores:
@@ -258,20 +250,16 @@ class _Scores:
     def __init__(self, turns: Sequence[str], speakers: Sequence[str]) -> None:
         names = frozenset[str]().union(*map(stems, speakers))
         self._turns = [stems(turn) - names for turn in turns]
-        self._names, self._speakers = names, speakers
+        self._names = names
         often = Counter(stem for turn in self._turns for stem in turn)
         self._weights = {stem: log(1 + len(turns) / n) for stem, n in often.items()}
 
     def share(self, text: str, place: int) -> float:
         """Return the weight of the words that a text and a turn share."""
-        return self._weight(stems(text) & self._turns[place])
+        return sum(self._weights[word] for word in stems(text) & self._turns[place])
 
-    def is_of_another(self, one: Placed) -> bool:
-        words = stems(one.text) - self._names
-        near = self._turns[max(0, one.place - 2) : one.place + 1]
-        if words & frozenset[str]().union(*near):
+    def is_of_another(self, text: str, place: int) -> bool:
+        words = stems(text) - self._names
+        if words & frozenset[str]().union(*self._turns[max(0, place - 2) : place + 1]):
             return False
         return any(len(words & turn) > 2 for turn in self._turns)
-
-    def _weight(self, words: frozenset[str]) -> float:
-        return sum(self._weights[word] for word in words)

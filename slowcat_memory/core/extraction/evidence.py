@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.grounding import Ground, days_of, strays
 from slowcat_memory.core.extraction.quoted import without_tag
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
@@ -108,9 +108,9 @@ def _other_year(
     nearer: said in November, "the fifth of December" is not that of the year before.
     """
     alone = statement_times(quote, turn.at, zone)
-    clear = len(alone) == 1 and said and _days(alone[0], zone) == _days(said, zone)
+    clear = len(alone) == 1 and said and days_of(alone[0], zone) == days_of(said, zone)
     meant = said if clear else much_nearer(fits, turn.at)
-    if meant is None or abs((written.first - _days(meant, zone)[0]).days) <= _WEEKS:
+    if meant is None or abs((written.first - days_of(meant, zone)[0]).days) <= _WEEKS:
         return None
     return meant
 
@@ -134,7 +134,7 @@ def _holds(written: Written, turn: Turn, zone: tzinfo) -> bool:
 
 def _can_mean(said: Interval, written: Written, zone: tzinfo) -> bool:
     """Return whether words can mean a date: its year, or the week of a weekday, is a choice."""
-    first, last = _days(said, zone)
+    first, last = days_of(said, zone)
     if first <= written.last and written.first <= last:
         return True
     if re.search(r"\d{4}", said.words):
@@ -146,12 +146,6 @@ def _can_mean(said: Interval, written: Written, zone: tzinfo) -> bool:
     return first == last and far % 7 == 0 and far <= 14 and not re.search(r"\d", said.words)
 
 
-def _days(said: Interval, zone: tzinfo) -> tuple[date, date]:
-    """Return its first and last day; of "until Friday", that Friday."""
-    first, last = (one.astimezone(zone).date() for one in (said.start, said.end - timedelta(seconds=1)))  # fmt: skip
-    return (last, last) if said.start <= BEGINNING else (first, max(first, last))
-
-
 def _of_written(written: Written, turn: Turn, zone: tzinfo) -> Dated:
     first = written.first
     begins = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(turn.at.tzinfo)
@@ -161,7 +155,7 @@ def _of_written(written: Written, turn: Turn, zone: tzinfo) -> Dated:
 
 
 def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
-    first, last = _days(said, zone)
+    first, last = days_of(said, zone)
     if said.start <= BEGINNING:  # "until Friday"
         return Dated(last.isoformat(), turn.at, turn.at)
     if said.near:  # people who count weeks mean the day, more or less

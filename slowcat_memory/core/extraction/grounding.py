@@ -134,15 +134,15 @@ def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
             found.append(near)
         elif words not in clear:
             found += either
-    return {_dates(one, zone) for one in found}
+    spans = ((one, *days_of(one, zone)) for one in found)
+    return {(first, first if one.end >= expressions.END else last) for one, first, last in spans}
 
 
-def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
-    first, end = (moment.astimezone(zone) for moment in (interval.start, interval.end))
-    last = (end - timedelta(seconds=1)).date()
-    if interval.start <= expressions.BEGINNING:  # "until Friday" is no date before that
-        return last, last
-    return first.date(), first.date() if interval.end >= expressions.END else last
+def days_of(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
+    """Return the first and last day of an interval; of "until Friday", that Friday."""
+    ends = (interval.start, interval.end - timedelta(seconds=1))
+    first, last = (moment.astimezone(zone).date() for moment in ends)
+    return (last, last) if interval.start <= expressions.BEGINNING else (first, max(first, last))
 
 
 def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
@@ -204,18 +204,13 @@ def _is_said(one: Number, text: str, ground: Ground) -> bool:
 
 def _unknown(text: str, ground: Ground) -> list[str]:
     """Return the ungrounded names; the long form of spoken initials (UK) is known."""
-    names = list(_names(text))
-    initials = {"".join(n[0] for n in pair).lower() for pair in pairwise(names)} & ground.words
-    said = {
-        n
-        for pair in pairwise(names)
-        if "".join(w[0] for w in pair).lower() in initials
-        for n in pair
-    }
+    names = list(names_in(text))
+    initials = (p for p in pairwise(names) if "".join(n[0] for n in p).lower() in ground.words)
+    said = {name for pair in initials for name in pair}
     return [name for name in names if name not in said and not _known(name, ground)]
 
 
-def _names(text: str) -> Iterator[str]:
+def names_in(text: str) -> Iterator[str]:
     """Yield the words written as names, of those of other languages than English the certain ones."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
     if text.isupper():

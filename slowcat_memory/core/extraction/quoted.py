@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from slowcat_memory.core.extraction.attributed import (
-    Asked,
+    QuotedPassage,
     Token,
     about,
     find,
@@ -30,7 +30,6 @@ from slowcat_memory.core.extraction.attributed import (
 from slowcat_memory.core.extraction.clauses import pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
-from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.records import Statement, Turn
@@ -65,12 +64,14 @@ def without_tag(text: str) -> str:
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
-    in_content, in_quote = _denied(written), _denied(said)
-    own = _main(written)
-    if not _turned(written) and any(_holds(in_quote, one) for one in own):
-        return not stands_apart([one.word for one in own], quote)
-    plain = [one for n, one in enumerate(said) if n not in in_quote]
-    for one in _first_denied(written, in_content):
+    denied = {place: one for reached in _denied(said) for place, one in reached.items()}
+    own = [one.word for one in _main(written)]
+    if not _turned(written) and any(
+        same(word, one.word) for word in own for one in denied.values()
+    ):
+        return not stands_apart(own, quote)
+    plain = [one for n, one in enumerate(said) if n not in denied]
+    for one in (next(iter(reached.values())) for reached in _denied(written) if reached):
         there = any(same(one.word, other.word) for other in plain)
         if there and (not _turned(said) or _ENDED.fullmatch(one.word)):
             return True
@@ -109,35 +110,23 @@ def _turned(said: Sequence[Token]) -> bool:
     return any(_is_denial(one.word) or _ENDED.fullmatch(one.word) for one in said)
 
 
-def _denied(said: Sequence[Token]) -> dict[int, Token]:
-    """Return the words that negations reach, by place."""
-    found = dict[int, Token]()
+def _denied(said: Sequence[Token]) -> list[dict[int, Token]]:
+    """Return the words that each negation reaches, by place."""
+    found = list[dict[int, Token]]()
     for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
-        left = REACH
+        reached = dict[int, Token]()
         for at in range(place + 1, len(said)):
             word = said[at].word
-            if word in _MARKS or not left:
+            if word in _MARKS or len(reached) == REACH:
                 break
             if word in _SUBJECTS:
                 if said[at - 1].word in _OPINIONS:
                     continue
                 break
             if word not in _HELPERS:
-                found[at] = said[at]
-                left -= 1
+                reached[at] = said[at]
+        found.append(reached)
     return found
-
-
-def _first_denied(said: Sequence[Token], denied: dict[int, Token]) -> Iterator[Token]:
-    """Yield the first word that each negation reaches."""
-    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
-        first = next((at for at in sorted(denied) if at > place), None)
-        if first is not None:
-            yield denied[first]
-
-
-def _holds(denied: dict[int, Token], one: Token) -> bool:
-    return any(same(one.word, other.word) for other in denied.values())
 
 
 def _main(said: Sequence[Token]) -> list[Token]:
@@ -244,8 +233,11 @@ def unrelated(one: Statement, written: str, turn: Turn, people: Iterable[str] = 
         return False  # where a thing is: "Corrib Vets in Galway"
     if not any(one.predicate in words.evidence for words in languages):
         return not _named_so(one, turn, said, span)
-    return all(
-        not _shows(one, asked, turn, names, said, span, words)
+    directions = [asked]
+    if one.predicate in _MUTUAL:
+        directions.append(about(one.object, turn.speaker, names))
+    return not any(
+        _shows(one, [QuotedPassage(said, who, words) for who in directions], span)
         for words in languages
         if one.predicate in words.evidence
     )
@@ -270,28 +262,17 @@ def _named_so(one: Statement, turn: Turn, said: Sequence[Token], span: range) ->
     return all(there & name or name <= own for name in both)
 
 
-def _shows(
-    one: Statement,
-    asked: Asked,
-    turn: Turn,
-    names: Sequence[str],
-    said: Sequence[Token],
-    span: range,
-    words: PersonWords,
-) -> bool:
+def _shows(one: Statement, passages: Sequence[QuotedPassage], span: range) -> bool:
     """Return whether the evidence for a relation stands in a quote, and is the subject's."""
+    said, words = passages[0].said, passages[0].words
     place = _evidence_at(one, said, span, words.evidence[one.predicate])
     if place is None:
         return False
-    directions = [asked]
-    if one.predicate in _MUTUAL:
-        directions.append(about(one.object, turn.speaker, names))
-    owned = one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns")
-    if owned:
-        return any(_owns(one, said, place, who, words) for who in directions)
+    if one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns"):
+        return any(_owns(one, passage, place) for passage in passages)
     wanted = words_in(one.object)
     at = next((n for n in span for word in wanted if same(said[n].word, word)), place)
-    return fits(said, at, asked, words)
+    return fits(passages[0], at)
 
 
 def _evidence_at(one: Statement, said: Sequence[Token], span: range, pattern: str) -> int | None:
@@ -309,20 +290,17 @@ def _evidence_at(one: Statement, said: Sequence[Token], span: range, pattern: st
     return None
 
 
-def _owns(
-    one: Statement, said: Sequence[Token], place: int, who: Asked, words: PersonWords
-) -> bool:
+def _owns(one: Statement, passage: QuotedPassage, place: int) -> bool:
     """Return whether somebody can be the owner of what stands at a place."""
-    at = place
+    at, said, sets = place, passage.said, passage.sets
     if one.predicate in ("has_pet", "owns"):
         wanted = words_in(one.object)
         near = [n for n, token in enumerate(said) if any(same(token.word, w) for w in wanted)]
         at = min(near, key=lambda n: abs(n - place), default=place)
-        owners = words.sets["my"] | words.sets["his"] | words.sets["her"]
+        owners = sets["my"] | sets["his"] | sets["her"]
         owned = any(token.word in owners for token in said[place:at])
         if at and said[at - 1].word in _KEPT_BY_THE and not owned:
             return False
-    owner = owner_before(said, at, who, words)
-    if owner is not None:
-        return not owned_by_another(said, at, who, words)
-    return fits(said, place, who, words)
+    if owner_before(passage, at) is not None:
+        return not owned_by_another(passage, at)
+    return fits(passage, place)

@@ -126,13 +126,15 @@ _HABITS = {
 _POSSESSIONS = {"owns": 1, "has_possession": 1, "sold": -1, "lost": -1, "gave_away": -1}
 _ONE = frozenset({"has_mother", "has_father"})
 _POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSIONS))
-_REGIMES = frozenset[str]().union(*(one.facts.regimes for one in LANGUAGES))
-_SINGLE = frozenset[str]().union(*(one.facts.single for one in LANGUAGES))
+# What a predicate is of, and which of two opposites.
+_POLES = {predicate: (name, pole) for name, poles in _POLAR for predicate, pole in poles.items()}
+_REGIMES = words_of_any(lambda one: one.facts.regimes)
+_SINGLE = words_of_any(lambda one: one.facts.single)
 _PLURAL = re.compile(r"(?<=\w\w[^\Ws])s$")
 _EMPTY = frozenset[str]().union(STOP_WORDS, *(one.names.articles for one in LANGUAGES))
 _RENEWED = tuple(re.compile(rf"\b{one.facts.renewed}", re.IGNORECASE) for one in LANGUAGES)
-_CONSUMING = frozenset[str]().union(*(one.facts.consuming for one in LANGUAGES))
-_MOVED = frozenset[str]().union(*(one.facts.moved for one in LANGUAGES))
+_CONSUMING = words_of_any(lambda one: one.facts.consuming)
+_MOVED = words_of_any(lambda one: one.facts.moved)
 
 
 def slot_of(one: Statement) -> Slot:
@@ -140,9 +142,8 @@ def slot_of(one: Statement) -> Slot:
     predicate = one.predicate
     if not predicate:
         return ()
-    for name, poles in _POLAR:
-        if predicate in poles:
-            return name, " ".join(sorted(content(one.object)))
+    if predicate in _POLES:
+        return _POLES[predicate][0], " ".join(sorted(content(one.object)))
     if predicate in _PARTNERS or (predicate == "relationship_status" and _is_single(one)):
         return ("partner",)
     if predicate == "diet":
@@ -164,9 +165,8 @@ def exclude(new: Statement, old: Statement) -> bool:
     """Return whether two statements in one slot of one subject cannot hold together."""
     if slot_of(new) != slot_of(old):
         return False
-    for _, poles in _POLAR:
-        if new.predicate in poles and old.predicate in poles:
-            return poles[new.predicate] != poles[old.predicate]
+    if new.predicate in _POLES and old.predicate in _POLES:
+        return opposed(new, old)
     if slot_of(new) == ("partner",):
         return _partners_differ(new, old)
     if slot_of(new) == ("diet",):
@@ -176,22 +176,15 @@ def exclude(new: Statement, old: Statement) -> bool:
 
 def opposed(new: Statement, old: Statement) -> bool:
     """Return whether two statements are of opposite kinds, whatever they are about: likes, hates."""
-    return any(
-        new.predicate in poles
-        and old.predicate in poles
-        and poles[new.predicate] != poles[old.predicate]
-        for _, poles in _POLAR
-    )
+    (name, pole), (other, opposite) = (_POLES.get(one.predicate, ("", 0)) for one in (new, old))
+    return name == other and pole != opposite
 
 
 def ending_of(one: Statement) -> Ending:
     """Return what a statement ends that says to be over: what says the same in its slot."""
-    predicate = one.predicate
-    for _, poles in _POLAR:
-        if predicate in poles:
-            alike = tuple(name for name, pole in poles.items() if pole == poles[predicate])
-            return Ending(one.subject, alike, one.object)
-    alike = PARTNERS if predicate in _PARTNERS else (predicate,)
+    pole = _POLES.get(one.predicate)
+    same = tuple(name for name, other in _POLES.items() if other == pole)
+    alike = same or (PARTNERS if one.predicate in _PARTNERS else (one.predicate,))
     return Ending(one.subject, alike, one.object)
 
 

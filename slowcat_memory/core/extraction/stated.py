@@ -12,11 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.clause_facts import (
-    StatedFact,
-    by_rules,
-    called,
-)
+from slowcat_memory.core.extraction.clause_facts import StatedFact, by_rules, called
 from slowcat_memory.core.extraction.clause_subjects import (
     Reading,
     Subject,
@@ -96,10 +92,10 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
     for sentence in sentences_of(kept, (spoken or languages)[0].code):
         for language in languages_of(sentence) if len(languages) > 1 else languages:
             before: Subject | None = None
-            for clause in clauses(sentence, language):
-                made = list(_read(clause, speaker, other, language, before))
-                before = _subject_of(clause, speaker, other, language, before)
-                other = _other(clause, speaker, other, language, made)
+            for clause in clauses(sentence, speaker, language):
+                made = list(_read(clause, other, before))
+                before = _subject_of(clause, other, before)
+                other = _other(clause, other, made)
                 if before is not None and not before.named and other is not None and other.named:
                     before = other
                 found += made
@@ -117,106 +113,75 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
     return list(dict.fromkeys(found))
 
 
-def _other(
-    clause: Clause, speaker: str, other: Subject | None, language: Language, made: list[StatedFact]
-) -> Subject | None:
+def _other(clause: Clause, other: Subject | None, made: list[StatedFact]) -> Subject | None:
     """Return whom a pronoun of the next clause stands for: who was named last."""
-    named = list(mentions(clause, speaker, language))
-    about = [one.subject for one in readings(clause, speaker, None, language)]
-    there = [one for one in about if not one.speaker and one.named] or [
-        one for one in about if not one.speaker
-    ]
-    if there:
+    named = list(mentions(clause))
+    about = [one.subject for one in readings(clause) if not one.subject.speaker]
+    if about:
+        last = next((one for one in about if one.named), about[0])
         # "My fiancé is called Rui": his name.
         called = [one for one in made if one.predicate.startswith("has_") and one.object]
-        if called and not there[0].named:
-            return Subject(called[0].object, kin=there[0].kin)
-        return there[0]
+        return Subject(called[0].object, kin=last.kin) if called and not last.named else last
     if named:
         return named[-1]
     pets = [one for one in made if object_type(one.predicate) in ("pet", "person") and not one.over]
     if len(pets) == 1:
         return Subject(pets[0].object)
-    return spoken_of(clause, language) or new_relative(clause, speaker, language) or other
+    return spoken_of(clause) or new_relative(clause) or other
 
 
-def _subject_of(
-    clause: Clause,
-    speaker: str,
-    other: Subject | None,
-    language: Language,
-    before: Subject | None,
-) -> Subject | None:
+def _subject_of(clause: Clause, other: Subject | None, before: Subject | None) -> Subject | None:
     """Return the subject of a clause, which the next one may leave out."""
-    found = [one for one in readings(clause, speaker, other, language, before) if not one.whole]
-    plain = [one.subject for one in found if not one.words.startswith("'s")]
-    return plain[0] if plain else found[0].subject if found else None
+    found = [one for one in readings(clause, other, before) if not one.whole]
+    plain = [one for one in found if not one.words.startswith("'s")]
+    return next((one.subject for one in plain or found), None)
 
 
-def _read(
-    clause: Clause,
-    speaker: str,
-    other: Subject | None,
-    language: Language,
-    before: Subject | None,
-) -> Iterator[StatedFact]:
+def _read(clause: Clause, other: Subject | None, before: Subject | None) -> Iterator[StatedFact]:
+    rules = clause.words.rules
     if clause.request:
-        reading = Reading(Subject(speaker, speaker=True), clause.text)
-        yield from by_rules(
-            language.statements.rules, reading, clause, speaker, language, request=True
-        )
+        yield from by_rules(rules, Reading(Subject.of(clause), clause.text), clause)
         return
-    made = list[StatedFact]()
-    done = set[tuple[str, bool]]()
-    for reading in readings(clause, speaker, other, language, before):
+    made, done = list[StatedFact](), set[tuple[str, bool]]()
+    for reading in readings(clause, other, before):
         order = (reading.subject.name, reading.words.startswith("'s"))
         if order in done:
             continue
         known = len(made)
-        made += _read_one(reading, clause, speaker, language)
+        made += _read_one(reading, clause)
         if len(made) > known and not reading.whole:
             done.add(order)
-    dead = {one.object for one in made if one.over}
-    for relative in mentions(clause, speaker, language):
-        if relative.name not in dead and not any(one.over for one in made):
-            made.append(called(relative, clause, speaker, language))
+    if not any(one.over for one in made):
+        made += [called(relative, clause) for relative in mentions(clause)]
     yield from _chosen(made)
 
 
-def _read_one(
-    reading: Reading, clause: Clause, speaker: str, language: Language
-) -> list[StatedFact]:
+def _read_one(reading: Reading, clause: Clause) -> list[StatedFact]:
     """Return what one reading of a clause states; of what it says to be over, one fact.
 
     "Ich habe am Samstag gekündigt" is also read without the day, whose words stay in the quote.
     """
-    if made := _read_words(reading, clause, speaker, language):
+    if made := _read_words(reading, clause):
         return made
-    shorter = rewritten(reading.words, language.statements.midfield)
+    shorter = rewritten(reading.words, clause.words.midfield)
     if reading.whole or shorter == reading.words:
         return []
-    return _read_words(replace(reading, words=shorter), clause, speaker, language)
+    return _read_words(replace(reading, words=shorter), clause)
 
 
-def _read_words(
-    reading: Reading, clause: Clause, speaker: str, language: Language
-) -> list[StatedFact]:
-    signs = signs_of(language.name)
+def _read_words(reading: Reading, clause: Clause) -> list[StatedFact]:
+    signs, words = clause.signs, clause.words
     reading = replace(reading, words=without_adverbs(reading.words, signs))
-    ended = by_rules(language.statements.endings, reading, clause, speaker, language)
-    if ended:
+    if ended := by_rules(words.endings, reading, clause):
         return ended[:1]
-    if reading.whole:
-        return by_rules(language.statements.rules, reading, clause, speaker, language)
-    once = signs["used_to"].match(reading.words)
-    if once and signs["gave_up"].search(clause.after):
-        rest = replace(reading, words=reading.words[once.end() :])
-        return _over(rest, clause, speaker, language)
-    if signs["no_longer"].search(reading.words):
-        positive = without_adverbs(rewritten(reading.words, language.statements.positive), signs)
-        rest = replace(reading, words=_SPACES.sub(" ", positive).strip())
-        return _over(rest, clause, speaker, language)
-    return by_rules(language.statements.rules, reading, clause, speaker, language)
+    if not reading.whole:
+        once = signs["used_to"].match(reading.words)
+        if once and signs["gave_up"].search(clause.after):
+            return _over(replace(reading, words=reading.words[once.end() :]), clause)
+        if signs["no_longer"].search(reading.words):
+            positive = without_adverbs(rewritten(reading.words, words.positive), signs)
+            return _over(replace(reading, words=_SPACES.sub(" ", positive).strip()), clause)
+    return by_rules(words.rules, reading, clause)
 
 
 def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
@@ -241,18 +206,13 @@ def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
         yield one
 
 
-def _over(reading: Reading, clause: Clause, speaker: str, language: Language) -> list[StatedFact]:
+def _over(reading: Reading, clause: Clause) -> list[StatedFact]:
     """Return what a clause says to hold no longer, from its words without the negation."""
-    for rules in (language.statements.rules, language.statements.over):
-        found = [
-            one
-            for one in by_rules(rules, reading, clause, speaker, language, denied=True)
-            if not one.over and one.predicate != "decided"  # "decided: no more meat" still stands
-        ]
-        if found:
-            one = found[0]
-            ends = Ending(one.subject, related(one.predicate), one.object)
-            return [replace(one, over=True, ends=(ends,))]
+    for rules in (clause.words.rules, clause.words.over):
+        for one in by_rules(rules, reading, clause, denied=True):
+            if not one.over and one.predicate != "decided":  # "decided: no more meat" still stands
+                ends = Ending(one.subject, related(one.predicate), one.object)
+                return [replace(one, over=True, ends=(ends,))]
     return []
 
 

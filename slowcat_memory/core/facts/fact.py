@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.slots import PARTNERS, canonical, object_type, statement_of
-from slowcat_memory.core.language import LANGUAGES, of_any
+from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Key, Made, Memory, Statement, Turn
@@ -179,7 +179,7 @@ def why_transient(type_: str, content: str) -> Transient | None:
 HIGH, ORDINARY, LOW = 0.7, 0.5, 0.3
 _BY_TYPE = {"health": HIGH, "preference": LOW, "opinion": LOW, "habit": LOW}
 _WEIGHTY_PREDICATES = frozenset({"allergic_to", "health", "condition", "medication", *PARTNERS})
-_WEIGHTY = frozenset[str]().union(*(one.facts.weighty for one in LANGUAGES))
+_WEIGHTY = words_of_any(lambda one: one.facts.weighty)
 
 
 def fact_importance(type_: str, claim: Statement, sentence: str) -> float:

@@ -21,7 +21,7 @@ from slowcat_memory.core.extraction.slots import (
     implied_endings,
 )
 from slowcat_memory.core.facts.fact import order_of, subject_name, type_of
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language import LANGUAGES, words_of_any
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.validity import ALWAYS, NEWS
 from slowcat_memory.records import Memory, Statement
@@ -86,7 +86,7 @@ def _event_words(claim: Statement) -> frozenset[str]:
     for one in LANGUAGES:
         text = one.talk.value.sub(" ", one.talk.ahead_words.sub(" ", text))
         text = one.talk.change.sub(" ", text)
-    empty = frozenset[str]().union(*(one.talk.empty for one in LANGUAGES))
+    empty = words_of_any(lambda one: one.talk.empty)
     return frozenset(word for word in content(text) if len(word) > LEAST) - empty
 
 

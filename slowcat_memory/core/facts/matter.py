@@ -25,9 +25,10 @@ from slowcat_memory.core.facts.fact import (
     type_of,
 )
 from slowcat_memory.core.facts.holding import COMING, claim_of
-from slowcat_memory.core.language import LANGUAGES, of_any
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, written_date, written_dates
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory
 
@@ -38,19 +39,13 @@ ALIKE = 0.5  # share of the words of two facts that only differ in a value
 Tokenize = Callable[[str], list[str]]
 Day = tuple[int, int, int]  # year, month, day; 0 for unknown
 
-_MONTHS = {
-    fold(name): number for one in LANGUAGES for number, name in enumerate(one.dates.months, start=1)
-}
-_MONTH = "|".join(name for one in LANGUAGES for name in one.dates.months)
-_WEEKDAY = "|".join(name for one in LANGUAGES for name in one.dates.weekdays)
-_YEAR = r"(?:\s*,?\s+(?P<{}>(?:19|20)\d\d))?"
-_DAYS = re.compile(
-    r"\b(?P<iso>(?:19|20)\d\d-\d\d(?:-\d\d)?)\b|"
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_MONTH})\b{_YEAR.format('year')}|"
-    rf"\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR.format('year2')}|"
-    rf"\b(?P<month3>{_MONTH})\s+(?P<year3>(?:19|20)\d\d)\b|"
-    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+(?P<month4>{_MONTH})\b{_YEAR.format('year4')}|"
-    rf"\b(?:{_WEEKDAY})s?\b",
+_WEEKDAYS = re.compile(
+    rf"\b(?:{'|'.join(name for one in LANGUAGES for name in one.dates.weekdays)})s?\b",
+    re.IGNORECASE,
+)
+# A month without a day or year.
+_BARE_MONTH = re.compile(
+    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+({'|'.join(MONTHS)})\b",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -65,18 +60,9 @@ _OFF = re.compile(
 
 def days_in(text: str) -> frozenset[Day]:
     """Return the days and months that a text names, without weekdays."""
-    days = set[Day]()
-    for found in _DAYS.finditer(text):
-        group = found.groupdict()
-        if group["iso"]:
-            year, month, day = (int(part) for part in (*group["iso"].split("-"), "0")[:3])
-            days.add((year, month, day))
-            continue
-        named = next((said for key, said in group.items() if key.startswith("month") and said), "")
-        if named:
-            since = group["year"] or group["year2"] or group["year3"] or group["year4"] or 0
-            days.add((int(since), _MONTHS[fold(named)], int(group["day"] or group["day2"] or 0)))
-    return frozenset(days)
+    bare = _BARE_MONTH.findall(_without_dates(text))
+    dates = ((one.year, one.month, one.day) for one in written_dates(text) if one.month)
+    return frozenset((*dates, *((0, MONTHS[month.lower()], 0) for month in bare)))
 
 
 def days_differ(one: str, other: str) -> bool:
@@ -91,7 +77,12 @@ def days_differ(one: str, other: str) -> bool:
 
 
 def without_days(text: str) -> str:
-    return " ".join(_DAYS.sub(" ", text).split())
+    return " ".join(_WEEKDAYS.sub(" ", _BARE_MONTH.sub(" ", _without_dates(text))).split())
+
+
+def _without_dates(text: str) -> str:
+    """Return a text without its dates; a year alone is a number."""
+    return PATTERN.sub(lambda found: " " if written_date(found).month else found[0], text)
 
 
 def numbers(text: str) -> frozenset[str]:
@@ -177,14 +168,13 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
 
 @cache
 def _empty() -> frozenset[str]:
-    each = (one.talk.empty | set(one.proactive.generic.split()) for one in LANGUAGES)
-    return frozenset[str]().union(*each)
+    return words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
 
 
 # "Anna has a dog called Rex" and "Anna has a three-year-old dog" may become "Anna has a
 # three-year-old dog called Rex". An LLM writes the sentence; it is used only if it adds nothing to
 # the two and loses nothing of them.
-_JOINING = frozenset[str]().union(*(one.facts.joining for one in LANGUAGES))
+_JOINING = words_of_any(lambda one: one.facts.joining)
 
 
 def join(

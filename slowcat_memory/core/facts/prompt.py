@@ -67,7 +67,7 @@ from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.records import Confidence, Ending, Statement, Turn
+from slowcat_memory.records import Confidence, Statement, Turn
 
 VERSION = 3  # of the prompt and the rules; raise it with any change
 SYSTEM = (
@@ -264,7 +264,8 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
     if not quarantine and misdates(content, when):
         return "stray"
-    by_rule = _same_by_rule(quote, content, turn)
+    ruled, own = _by_rule(quote, turn), words_of(content).keys()
+    by_rule = next((said for said in ruled if words_of(said.content).keys() <= own), None)
     claim = _related(one, subject, quote, turn, record) or by_rule
     if claim is None and not quarantine and _is_triple(one, content):
         return "words"
@@ -272,6 +273,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
     claim = claim or read
     type_ = one.type.strip().lower().replace(" ", "_").replace("-", "_")
     earlier = sources_used(content, record.turns, record.known)
+    ended_by_rule = tuple(dict.fromkeys(end for said in ruled for end in said.ends))
     ended = bool(claim and read and read.over and read.predicate == claim.predicate)
     return ExtractedFact(
         turn=turn,
@@ -288,7 +290,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         object=claim.object if claim else "",
         why=quarantine,
         over=ended or any(said.over for said in (claim, by_rule) if said),
-        ends=_ended_by_rule(quote, turn) or (read.ends if read and read is claim else ()),
+        ends=ended_by_rule or (read.ends if read and read is claim else ()),
         corrects=is_correction(turn.text),
         reported=reported,
     )
@@ -371,21 +373,14 @@ def is_correction(text: str) -> bool:
     return bool(_CORRECTS.match(text.strip()))
 
 
-def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:
-    """Return the equal statement found by rule, which has a predicate and object."""
-    for one in stated_by(turn):
-        same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
-        if same and words_of(one.content).keys() <= words_of(content).keys():
-            return one
-    return None
-
-
-def _ended_by_rule(quote: str, turn: Turn) -> tuple[Ending, ...]:
-    """Return what the quoted words of a turn end, by rule."""
+def _by_rule(quote: str, turn: Turn) -> list[StatedFact]:
+    """Return what rules read in the quoted words of a turn."""
     words = fingerprint(quote)
-    found = (one for one in stated_by(turn) if one.ends)
-    within = (one for one in found if fingerprint(one.quote) in words or quoted(quote, one.quote))
-    return tuple(dict.fromkeys(end for one in within for end in one.ends))
+    return [
+        one
+        for one in stated_by(turn)
+        if fingerprint(one.quote) in words or quoted(quote, one.quote)
+    ]
 
 
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:

@@ -254,30 +254,26 @@ def _may_matter(row: Memory, scene: _Scene) -> bool:
 
 def _role_of(row: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     """Yield an entity and what a fact says that it is."""
-    one = row.statement
-    object_id = one.object_id or one.object
+    one, roles = row.statement, scene.language.facts.roles
+    object_id, in_words = one.object_id or one.object, one.predicate.replace("_", " ")
     subject, object_ = scene.name_of(one.subject_id), scene.name_of(object_id)
-    noun = scene.language.facts.roles.get(one.predicate, "")
+    noun = roles.get(one.predicate, "")
     if not subject or not object_ or one.predicate in TELLS_NOTHING:
         return
-    whole = ""
-    if object_id in scene.people and not scene.speaks(object_id):
-        if noun:
-            about, what = object_id, f"{noun} {scene.language.facts.roles['of']} {subject}"
-        elif scene.speaks(one.subject_id):
-            about, what, whole = object_id, "", f"{subject} {_in_words(one.predicate)} {object_}"
-        else:
-            about, what = one.subject_id, f"{_in_words(one.predicate)} {object_}"
+    other = object_id in scene.people and not scene.speaks(object_id)
+    if other and noun:
+        about, text = object_id, f"{object_}: {noun} {roles['of']} {subject}"
+    elif other and scene.speaks(one.subject_id):
+        about, text = object_id, f"{subject} {in_words} {object_}"
     elif one.subject_id in scene.people and not scene.speaks(one.subject_id):
-        about, what = one.subject_id, f"{_in_words(one.predicate)} {object_}"
-        if noun and scene.speaks(object_id):
-            what = f"{noun} {scene.language.facts.roles['of']} {object_}"
+        is_ = f"{noun} {roles['of']}" if noun and scene.speaks(object_id) else in_words
+        about, text = one.subject_id, f"{subject}: {is_} {object_}"
     else:
         return
-    name = scene.name_of(about)
-    text = f"{whole or f'{name}: {what}'}{_times(row, scene)}"
+    text += _times(row, scene)
     if len(text) <= LINE_CHARS:
-        yield about, KnownLine(text, name, scene.said(min(row.sources)), row.id, row.sources)
+        said = scene.said(min(row.sources))
+        yield about, KnownLine(text, scene.name_of(about), said, row.id, row.sources)
 
 
 def _times(row: Memory, scene: _Scene) -> str:
@@ -291,10 +287,6 @@ def _times(row: Memory, scene: _Scene) -> str:
     if row.valid_to is not None and max(row.sources) < scene.first:
         text += f" {words['until']} {in_zone(row.valid_to, scene.zone).date().isoformat()}"
     return text
-
-
-def _in_words(predicate: str) -> str:
-    return predicate.replace("_", " ")
 
 
 def _sentence_of(fact: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:

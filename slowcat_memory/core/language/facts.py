@@ -9,11 +9,10 @@ from msgspec import Struct
 from slowcat_memory.core.language.data import filled, phrase_list, word_set
 
 Complement = Literal[
-    "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
-    "bought", "somebody", "given",
+    "nothing", "value", "text", "thing", "things", "deed", "person", "people", "given", "name",
+    "place", "organisation", "date", "due", "dated", "bought",
 ]  # fmt: skip
-Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
+Whose = Literal["", "speaker", "other", "unnamed", "me", "request"]
 
 
 class StatementRule(Struct, frozen=True):
@@ -25,7 +24,7 @@ class StatementRule(Struct, frozen=True):
         content: Its sentence: {s} the subject, {o} the object, {kin} and {n} groups.
         pattern: Of the words behind the subject, from their beginning; group ``o`` is the object.
         complement: What the object is; see `complements`.
-        whose: Which subjects it is about: any, the speaker, a person, somebody else, a relative without a name; "me" for a
+        whose: Which subjects it is about: any, the speaker, somebody else, a relative without a name; "me" for a
             pattern of a whole clause in which the speaker is the object, "request" for a request.
         inflect: Whether the object begins with a verb that the third person inflects.
         present: Whether that verb must be in the present tense.
@@ -51,6 +50,18 @@ class StatementRule(Struct, frozen=True):
     ends: tuple[str, ...] = ()
     denies: bool = False
 
+
+# Predicates that end together, for ``ends``.
+WORK = ("works_at", "works_as")
+LOVE = (
+    "has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "has_fiancé",
+    "has_fiancée", "has_fiance", "has_fiancee", "married_to", "engaged_to", "relationship_status",
+    "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
+)  # fmt: skip
+TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
+THINGS = ("owns", "bought", "has_pet")
+DATED = ("plans", "appointment", "event", "operation", "has_to")
+AHEAD = (*DATED, "goal", "decided", "")
 
 Rewrites = tuple[tuple[str, str], ...]
 """Patterns and what replaces them, in order."""

@@ -39,17 +39,10 @@ def _any(words: Callable[[ProactiveWords], str]) -> re.Pattern[str]:
     return re.compile(rf"(?:(?<!\w)|(?=['’]))(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
-_OFF, _MOVED, _DONE = (
-    _any(lambda words: words.off),
-    _any(lambda words: words.moved),
-    _any(lambda words: words.done),
-)
-_ARRIVED, _AWAITED, _HELPERS = (
-    _any(lambda words: words.arrived),
-    _any(lambda words: words.awaited),
-    _any(lambda words: words.helpers),
-)
-_OPEN, _DID = _any(lambda words: words.still_open), _any(lambda words: words.did)
+_OFF, _MOVED = _any(lambda words: words.off), _any(lambda words: words.moved)
+_DONE, _DID = _any(lambda words: words.done), _any(lambda words: words.did)
+_ARRIVED, _AWAITED = _any(lambda words: words.arrived), _any(lambda words: words.awaited)
+_OPEN, _HELPERS = _any(lambda words: words.still_open), _any(lambda words: words.helpers)
 
 
 class Later(Struct, frozen=True):

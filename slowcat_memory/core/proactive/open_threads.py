@@ -90,11 +90,8 @@ def of_facts(
     for memory in valid_of_kind(facts, "fact"):
         if closed(memory, later):
             continue
-        said = SourcedLine(
-            text=memory.text, at=memory.valid_from, sources=memory.sources, of=memory.id
-        )
-        when = _when(memory, zone)
-        if when is not None:
+        if (when := _when(memory, zone)) is not None:
+            said = SourcedLine.stated(memory, memory.text)
             found.append(_open_thread(memory.id, when[0], said, when[1], options))
     return _ranked(found, now)
 

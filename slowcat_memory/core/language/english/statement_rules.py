@@ -5,6 +5,7 @@ A rule matches the words behind the subject ("live in Oslo"), or "'s" and a noun
 """
 
 from slowcat_memory.core.language.data import any_of, read_classes
+from slowcat_memory.core.language.facts import AHEAD, LOVE, TASTE, THINGS, WORK
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
 CLASSES = read_classes(__package__)
@@ -94,10 +95,10 @@ RULES = (
     Rule("preference", "likes", "{s} likes {o}.", rf"{_BE} an? (?:big |huge |lifelong |massive |total |real )?(?P<o>(?!(?:big|huge|real|total|great|lifelong|massive)\b)[\w'-]+(?: (?!fan)[\w'-]+)?) (?:fan|supporter|fanatic|lover|nut|buff|enthusiast|addict)\b(?! of)", "value"),
     Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} off to (?P<o>.+)", "dated"),
     Rule("plan", "plans", "{s} wants to {o}.", r"(?:would like to|wants? to|hopes? to|am hoping to|is hoping to|are hoping to) (?P<o>(?:see|visit|go|travel|spend|pay off|move|do)\b.+)", "dated"),
-    Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?(?:wants?|hopes?|am hoping|is hoping|are hoping) to (?P<o>(?:be fluent|be able|speak|master|pay off|be debt|become|give up|stop|quit|win|learn|lose|save)\b.+)", "plan"),
+    Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?(?:wants?|hopes?|am hoping|is hoping|are hoping) to (?P<o>(?:be fluent|be able|speak|master|pay off|be debt|become|give up|stop|quit|win|learn|lose|save)\b.+)", "text"),
     Rule("event", "event", "{s} has tickets {o}.", rf"(?:{_HAVE}|got|{_PAST}bought) (?:\w+ )?tickets (?P<o>(?:for|to) .+)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?:it|there) is (?:the )?(?!my\b|our\b)(?P<n>(?:[\w'-]+ ){{0,3}}(?:{_APPOINTMENT}|birthday|anniversary|parents' evening|evening)) (?P<o>(?:on|in|at|next|this|tomorrow)\b.+)", "dated", whose="me"),
-    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our) minds?) (?P<o>(?:to|not to|against) (?:take|accept|turn down|keep|have|let|go|get|call|cancel|stay|put|send|give|try|do)\b.+)", "plan", denies=True),
+    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our) minds?) (?P<o>(?:to|not to|against) (?:take|accept|turn down|keep|have|let|go|get|call|cancel|stay|put|send|give|try|do)\b.+)", "text", denies=True),
     Rule("success", "achieved", "{s} got {o}.", rf"{_PAST}(?:got|gotten|received|been awarded|was awarded|been given|earned|achieved) (?P<o>(?:my|the|an?|his|her|our) (?:[\w-]+ ){{0,2}}(?:degree|diploma|licen[cs]e|certificate|phd|masters|master's|a-levels|promotion|scholarship|grant|award|medal|prize|citizenship|visa|distinction|first|pay rise|raise)\b.*)", "text"),
     Rule("person", "has_{kin}", "", rf"{_HAVE} an? (?:\w+ )?(?P<kin>{KIN}), (?P<o>.+)", "people"),
     # Name, age, birthday, origin
@@ -106,9 +107,9 @@ RULES = (
     Rule("person", "name", "{s} is called {o}.", r"(?:please )?call me (?P<o>.+)", "person", whose="request"),
     Rule("person", "age", "{s} is {o} years old.",
         rf"{_BE} (?P<o>{NUMBER})(?: years old| years of age| years young|(?=$|,| and (?!{NUMBER})| so | now\b| already\b| today\b))"
-        rf"(?! (?:minutes|hours|o'clock|times|kilos|miles|percent|now today))", "value", whose="person"),
+        rf"(?! (?:minutes|hours|o'clock|times|kilos|miles|percent|now today))", "value"),
     Rule("person", "age", "{s} is {o} years old.",
-        rf"(?:have |has )?turned (?P<o>{NUMBER})\b(?! (?:of|people|times|miles))", "value", whose="person"),
+        rf"(?:have |has )?turned (?P<o>{NUMBER})\b(?! (?:of|people|times|miles))", "value"),
     Rule("person", "birthday", "{s}'s birthday is on {o}.",
         r"'s birthday is (?:on )?(?P<o>.+)", "date"),
     Rule("person", "birthday", "{s} was born on {o}.", r"was born on (?P<o>.+)", "date"),
@@ -124,8 +125,8 @@ RULES = (
     Rule("person", "lives_in", "{s} moved to {o}.",
         rf"{_PAST}(?:moved|relocated|emigrated)(?: house| here| back| away| over| up| down| from [\w ]+?)* (?<!moved over )to (?:{_FLAT}{_NEAR} )?(?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} lives in {o}.", rf"home is (?:(?:{_FLAT})?{_NEAR} )?(?P<o>.+)", "place", whose="me"),
-    Rule("person", "lives_with", "{s} lives with {o}.", r"lives? with (?P<o>.+)", "somebody"),
-    Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "address"),
+    Rule("person", "lives_with", "{s} lives with {o}.", r"lives? with (?P<o>.+?)(?: (?:in|near|at|on|until) .*)?$", "thing"),
+    Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "thing"),
     Rule("person", "address", "{s}'s address is {o}.", r"'s (?:new )?address is (?P<o>\d+[^,;!?]{3,60})", "text"),
     # Work
     Rule("habit", "habit", "{s} has taken up {o}.", rf"{_PAST}(?:taken|took) up (?P<o>(?!residence\b|arms\b|a lot\b|so much\b|the (?:offer|challenge|whole)\b|space\b|half\b|all\b).+)", "thing"),
@@ -136,8 +137,8 @@ RULES = (
     Rule("person", "works_as", "{s} is {o}.",
         rf"{_BE} (?P<o>(?:an?|the) (?!{_EVALUATIVE} ){_ADJ}{JOB})(?:s|es)?(?='s|\b)(?! (?:to|'s|(?:wife|husband|son|daughter|appointment)))"
         r"(?!'s (?:wife|husband|son|daughter|partner|kid|child|friend|house|room))", "value"),
-    Rule("person", "works_as", "{s} {o} for a living.", r"(?P<o>[a-z]+s? (?:an?|the|old|new)? ?[\w' -]+?) for a living", "action", inflect=True),
-    Rule("person", "works_as", "{s} {o}.", rf"(?P<o>(?:run|own|manage|have|has|runs|owns|manages) (?:an?|the|our|my) {_ADJ}{_SHOP}(?: in [A-Z]\w+)?)\b", "action", inflect=True),
+    Rule("person", "works_as", "{s} {o} for a living.", r"(?P<o>[a-z]+s? (?:an?|the|old|new)? ?[\w' -]+?) for a living", "deed", inflect=True),
+    Rule("person", "works_as", "{s} {o}.", rf"(?P<o>(?:run|own|manage|have|has|runs|owns|manages) (?:an?|the|our|my) {_ADJ}{_SHOP}(?: in [A-Z]\w+)?)\b", "deed", inflect=True),
     Rule("person", "works_as", "{s} is training to be {o}.", rf"{_BE} (?:training|studying|learning) to (?:be|become) (?P<o>an? .+)", "thing"),
     Rule("person", "works_as", "{s} is {o}.", rf"(?:{_BE} |(?:have |has )?(?=retired))(?P<o>self-employed|freelance|unemployed|out of work|between jobs|retired)\b(?! from)", "value"),
     Rule("person", "works_at", "{s} works at {o}.",
@@ -165,101 +166,92 @@ RULES = (
     Rule("person", "has_partner", "{s} is together with {o}.", rf"{_BE} (?:dating|seeing|going out with|together with|in a relationship with) (?P<o>.+)", "person"),
     Rule("person", "relationship_status", "{s} is {o}.", rf"{_BE} (?P<o>single|divorced|widowed|a widow|a widower|separated|engaged|married)\b(?! (?:to|from|with|by|in))", "value"),
     Rule("person", "has_pet", "{s} has a {kin} called {o}.",
-        rf"(?:{_HAVE}|{_PAST}(?:got|adopted|bought|rescued)|{_PAST}gotten) (?:(?:myself|ourselves) )?(?:an?|two|three|the|our) {_ADJ}(?P<kin>{PET})s?(?:,| called| named| and (?:he|she) is called) (?P<o>.+)", "pets"),
-    Rule("person", "has_pet", "{s} has a {kin} called {o}.", rf"'s {_ADJ}(?P<kin>{PET})(?:'s name)?,? (?:is (?:called |named |a )?)(?P<o>.+)", "pets"),
+        rf"(?:{_HAVE}|{_PAST}(?:got|adopted|bought|rescued)|{_PAST}gotten) (?:(?:myself|ourselves) )?(?:an?|two|three|the|our) {_ADJ}(?P<kin>{PET})s?(?:,| called| named| and (?:he|she) is called) (?P<o>.+)", "people"),
+    Rule("person", "has_pet", "{s} has a {kin} called {o}.", rf"'s {_ADJ}(?P<kin>{PET})(?:'s name)?,? (?:is (?:called |named |a )?)(?P<o>.+)", "people"),
     Rule("possession", "owns", "{s} has {o}.", rf"(?:{_HAVE}|keeps?) (?P<o>(?:an?|two|three|four|five|six|some) {_ADJ}{PET}s?)\b(?!,? (?:called|named|nap|food|flu|person|lover))", "value"),
     # Health and food
-    Rule("person", "allergic_to", "{s} is allergic to {o}.", rf"{_BE} (?:\w+ )?(?:allergic|hypersensitive) to (?P<o>.+)", "things", whose="person"),
-    Rule("person", "allergic_to", "{s} is allergic to {o}.", rf"{_HAVE} an? (?:\w+ )?(?P<o>[\w'-]+(?: [\w'-]+)?) (?:allergy|intolerance)\b", "value", whose="person"),
+    Rule("person", "allergic_to", "{s} is allergic to {o}.", rf"{_BE} (?:\w+ )?(?:allergic|hypersensitive) to (?P<o>.+)", "things"),
+    Rule("person", "allergic_to", "{s} is allergic to {o}.", rf"{_HAVE} an? (?:\w+ )?(?P<o>[\w'-]+(?: [\w'-]+)?) (?:allergy|intolerance)\b", "value"),
     Rule("health", "avoids", "{s} cannot have {o}.", r"(?:can't|cannot|can not|must not|mustn't|(?:am|is|are) not allowed to) (?:eat|have|tolerate|touch|drink|digest) (?P<o>(?!it\b|that\b|this\b|any ?more\b|my\b|enough\b|both\b).+)", "things"),
     Rule("person", "diet", "{s} is {o}.", rf"(?:{_BE}|(?:have|has) been|(?:have|has) (?:gone|become|turned)|went|(?:eat|eats)) (?:an? |strictly |completely |mostly )*(?P<o>{DIET})\b(?! (?:restaurant|food|cheese|place|option|sausage|burger|recipe))", "value"),
     Rule("person", "diet", "{s} does not drink {o}.", r"(?:do not|does not|never) drinks? (?P<o>(?!much\b|enough\b|it\b|that\b|a lot\b)(?:any )?[\w' -]+?)(?=$|,| and (?:i|he|she)| so\b| but\b| because\b)", "things", denies=True),
     Rule("person", "diet", "{s} does not eat {o}.", r"(?:do not|does not|never) (?:eat|touch) (?P<o>(?!much\b|enough\b|it\b|that\b|any ?more\b|there\b|out\b|in\b|a lot\b|lunch\b|breakfast\b|dinner\b)(?:any )?[\w' -]+?)(?=$|,| and (?:i|he|she|keep)| so\b| but\b| because\b)", "things", denies=True),
-    Rule("health", "health", "{s} is {o}.", rf"{_BE} (?:an? |a bit |quite |very |severely |mildly |type (?:one|two|1|2) )*(?P<o>{CONDITION}(?: in (?:one|both|the left|the right|his|her|my) (?:ears?|eyes?))?)\b", "value", whose="person"),
-    Rule("health", "health", "{s} has {o}.", rf"(?:{_HAVE}|suffers? (?:badly )?(?:from|with)|(?:have|has) been (?:suffering from|struggling with|battling|battling with|down with|ill with|laid up with|fighting)|{_BE} (?:suffering from|down with|laid up with)|(?:came|went) down with|{_PAST}(?:been )?(?:had|got|diagnosed with)|was diagnosed with|lives? with|{_BE} plagued by|gets?|struggles? with) (?:really |quite |my |the |terrible |mild |severe |chronic |awful |regular |type (?:one|two|1|2) |touch of |bit of )*(?P<o>(?:[\w-]+ )?{ILLNESS}(?: in (?:my|his|her|both|one) \w+(?: of (?:my|his|her) \w+)?)?)\b", "value", whose="person"),
-    Rule("event", "health", "{s} broke {o}.", rf"{_PAST}(?:broke|broken|fractured|sprained|dislocated|tore|torn|ruptured|twisted) (?P<o>(?:my|his|her|the|an?|their) (?:\w+ )?{any_of(_C['parts'])}\b.*)", "text", whose="person"),
+    Rule("health", "health", "{s} is {o}.", rf"{_BE} (?:an? |a bit |quite |very |severely |mildly |type (?:one|two|1|2) )*(?P<o>{CONDITION}(?: in (?:one|both|the left|the right|his|her|my) (?:ears?|eyes?))?)\b", "value"),
+    Rule("health", "health", "{s} has {o}.", rf"(?:{_HAVE}|suffers? (?:badly )?(?:from|with)|(?:have|has) been (?:suffering from|struggling with|battling|battling with|down with|ill with|laid up with|fighting)|{_BE} (?:suffering from|down with|laid up with)|(?:came|went) down with|{_PAST}(?:been )?(?:had|got|diagnosed with)|was diagnosed with|lives? with|{_BE} plagued by|gets?|struggles? with) (?:really |quite |my |the |terrible |mild |severe |chronic |awful |regular |type (?:one|two|1|2) |touch of |bit of )*(?P<o>(?:[\w-]+ )?{ILLNESS}(?: in (?:my|his|her|both|one) \w+(?: of (?:my|his|her) \w+)?)?)\b", "value"),
+    Rule("event", "health", "{s} broke {o}.", rf"{_PAST}(?:broke|broken|fractured|sprained|dislocated|tore|torn|ruptured|twisted) (?P<o>(?:my|his|her|the|an?|their) (?:\w+ )?{any_of(_C['parts'])}\b.*)", "text"),
     Rule("event", "event", "{s} is pregnant{o}.", rf"{_BE} pregnant(?! with (?!twins|triplets|our|my|her|a\b|number))(?P<o>.*)", "due"),
     Rule("event", "event", "{s} is expecting a baby{o}.", rf"{_BE} (?:expecting a baby|having a baby|expecting(?= in\b|$))(?P<o>.*)", "due"),
-    Rule("event", "operation", "{s} has {o}.", r"(?:got|have|have got|am having|is having|are having|has|am getting|is getting) (?P<o>(?:(?:an?|my|his|her) )?(?:[\w-]+ ){0,3}(?:operation|surgery|transplant|replacement|bypass|biopsy|scan|knee done|hip done)\b.*)", "event"),
+    Rule("event", "operation", "{s} has {o}.", r"(?:got|have|have got|am having|is having|are having|has|am getting|is getting) (?P<o>(?:(?:an?|my|his|her) )?(?:[\w-]+ ){0,3}(?:operation|surgery|transplant|replacement|bypass|biopsy|scan|knee done|hip done)\b.*)", "text"),
     # Likes and dislikes
     Rule("preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.", r"'s (?:all-time |absolute |very )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) (?:is|are) (?P<o>.+)", "thing"),
-    Rule("preference", "likes", "{s} likes {o}.", rf"{LOVES} {_NOT_LIKED}(?:(?:the|a) (?:smell|taste|sound|sight|smell and taste) of )?(?P<o>.+)", "things", whose="person"),
-    Rule("preference", "dislikes", "{s} dislikes {o}.", rf"{HATES} {_NOT_LIKED}(?P<o>.+)", "things", whose="person", denies=True),
+    Rule("preference", "likes", "{s} likes {o}.", rf"{LOVES} {_NOT_LIKED}(?:(?:the|a) (?:smell|taste|sound|sight|smell and taste) of )?(?P<o>.+)", "things"),
+    Rule("preference", "dislikes", "{s} dislikes {o}.", rf"{HATES} {_NOT_LIKED}(?P<o>.+)", "things", denies=True),
     Rule("preference", "prefers", "{s} prefers {o}.", r"(?:would )?(?:usually |always )?prefers? (?!not\b|to\b|if\b|it\b|that\b|you\b)(?P<o>.+)", "thing"),
     # What people do
-    Rule("habit", "plays", "{s} plays {o}.", rf"(?:plays?|{_BE} (?:learning|teaching myself)(?: to play)?) (?:the )?(?P<o>{any_of(_C['instruments'], _C['sports'])}\b(?: {_OFTEN}| in (?:an?|the) (?:\w+ )?(?:band|orchestra|team|club|group|quartet|trio|ensemble))?)", "text", whose="person"),
+    Rule("habit", "plays", "{s} plays {o}.", rf"(?:plays?|{_BE} (?:learning|teaching myself)(?: to play)?) (?:the )?(?P<o>{any_of(_C['instruments'], _C['sports'])}\b(?: {_OFTEN}| in (?:an?|the) (?:\w+ )?(?:band|orchestra|team|club|group|quartet|trio|ensemble))?)", "text"),
     Rule("habit", "learns", "{s} is learning {o}.", rf"{_BE} (?:learning|studying|taking lessons in) (?P<o>{any_of(_C['languages'])})\b", "value"),
-    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:have|has|am|is|are|was|were|had|did|will|been|think|feel|need|want|love|like|hate|forget|wish|hope|get|see|say|said|told|wonder|keep)\b)[a-z]+(?:-[a-z]+)? (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
-    Rule("habit", "habit", "{s} {o}.", rf"(?:(?:still|always|usually|often|regularly) )?(?P<o>{_HABIT} .*)", "habit", inflect=True, front=_OFTEN, present=True),
+    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:have|has|am|is|are|was|were|had|did|will|been|think|feel|need|want|love|like|hate|forget|wish|hope|get|see|say|said|told|wonder|keep)\b)[a-z]+(?:-[a-z]+)? (?:.*? )?{_OFTEN}.*)", "deed", inflect=True, present=True),
+    Rule("habit", "habit", "{s} {o}.", rf"(?:(?:still|always|usually|often|regularly) )?(?P<o>{_HABIT} .*)", "deed", inflect=True, front=_OFTEN, present=True),
     Rule("habit", "member_of", "{s} is a member of {o}.", rf"(?:{_BE} (?:in|a member of|part of)|{_PAST}joined|belongs? to) (?P<o>(?:an?|the|our|my) (?:[\w'-]+ ){{0,3}}(?:choir|band|orchestra|club|team|society|book club|union|church|group|association|league))\b", "value"),
     Rule("habit", "habit", "{s} has started {o}.", rf"{_PAST}(?:just |finally )?(?:started|begun|began|got into|gotten into|discovered) (?P<o>{any_of(_C['hobbies'])})\b", "value"),
     # What lies ahead
-    Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got|{_PAST}booked|(?:have|has) made) (?P<o>(?:an?|my|the|another) {_ADJ}{_APPOINTMENT}\b(?! of (?:stairs|steps|patience|strength|time|life)|.*\b(?:every|each)\b).{{3,60}})", "event"),
+    Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got|{_PAST}booked|(?:have|has) made) (?P<o>(?:an?|my|the|another) {_ADJ}{_APPOINTMENT}\b(?! of (?:stairs|steps|patience|strength|time|life)|.*\b(?:every|each)\b).{{3,60}})", "text"),
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{_ADJ}(?:{_APPOINTMENT}|anniversary|party|due date|move|last day|first day|exam|finals|results?|holiday|holidays)(?: (?:at|with|in|for) (?:the |my )?[\w']+(?: [\w']+)?)?) (?:is|starts?|begins?) (?P<o>(?:on|in|at|this|next|tomorrow|the|coming)\b.+)", "dated"),
     Rule("event", "event", "{s} is getting married{o}.", rf"{_BE} getting married(?P<o>.*)", "due"),
     Rule("event", "event", "{s} got {n}{o}.", r"(?:got|(?:have|has) got|(?:have|has) gotten|have become) (?P<n>married|engaged)(?! to)(?P<o>.*)", "due"),
     Rule("event", "event", "{s} had a baby{o}.", r"(?:(?:have|has) )?had (?:a|our|her|their|the) (?:\w+ )?(?:baby|little boy|little girl|son|daughter)\b(?P<o>.*)", "due"),
-    Rule("plan", "plans", "{s} is going to {o}.", rf"{_GOING} (?P<o>{_LIFE}\b.*)", "plan"),
-    Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:moving|flying|travelling|traveling|emigrating|relocating|cycling|driving|sailing|hiking|going(?! to be\b)|heading|starting|changing|leaving|taking) (?:out )?(?:to|from|for|on|in|at|back|away|over|jobs|school|university|uni|college|the|up)\b.*)", "journey"),
-    Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:selling|buying|renovating|adopting|building|opening|expecting) (?:the|our|my|a|an)\b.*)", "plan"),
+    Rule("plan", "plans", "{s} is going to {o}.", rf"{_GOING} (?P<o>{_LIFE}\b.*)", "text"),
+    Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:moving|flying|travelling|traveling|emigrating|relocating|cycling|driving|sailing|hiking|going(?! to be\b)|heading|starting|changing|leaving|taking) (?:out )?(?:to|from|for|on|in|at|back|away|over|jobs|school|university|uni|college|the|up)\b.*)", "dated"),
+    Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:selling|buying|renovating|adopting|building|opening|expecting) (?:the|our|my|a|an)\b.*)", "text"),
     Rule("plan", "plans", "{s} signed up for {o}.", rf"{_PAST}(?:signed up|registered|enrolled|entered) (?:for|on|in) (?!it\b)(?P<o>.+)", "thing"),
-    Rule("plan", "plans", "{s} booked {o}.", rf"{_PAST}(?:booked|reserved) (?P<o>(?:an?|the|our|my|two|three|flights?|tickets?)\b.+)", "event"),
-    Rule("goal", "goal", "{s}'s goal is {o}.", r"'s (?:big |main |biggest |next |new year's )?(?:goal|aim|dream|ambition|target|resolution|plan)(?: (?:for|this) [\w ]+?)? is (?P<o>(?:to|that) .+)", "plan", denies=True),
-    Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?wants? to (?P<o>(?:finish|run|lose|learn|become|be able to|save|get fit|get better|climb|swim|write|qualify|read|beat|reach|earn|pay off|retire|own)\b.+)", "plan"),
-    Rule("goal", "goal", "{s} is trying to {o}.", rf"{_BE} trying to (?P<o>(?:lose|quit|give up|learn|save|get fit|cut down|cut out|eat less|stop|become|have a baby|pay off|write)\b.*)", "plan"),
+    Rule("plan", "plans", "{s} booked {o}.", rf"{_PAST}(?:booked|reserved) (?P<o>(?:an?|the|our|my|two|three|flights?|tickets?)\b.+)", "text"),
+    Rule("goal", "goal", "{s}'s goal is {o}.", r"'s (?:big |main |biggest |next |new year's )?(?:goal|aim|dream|ambition|target|resolution|plan)(?: (?:for|this) [\w ]+?)? is (?P<o>(?:to|that) .+)", "text", denies=True),
+    Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?wants? to (?P<o>(?:finish|run|lose|learn|become|be able to|save|get fit|get better|climb|swim|write|qualify|read|beat|reach|earn|pay off|retire|own)\b.+)", "text"),
+    Rule("goal", "goal", "{s} is trying to {o}.", rf"{_BE} trying to (?P<o>(?:lose|quit|give up|learn|save|get fit|cut down|cut out|eat less|stop|become|have a baby|pay off|write)\b.*)", "text"),
     # What happened
-    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:(?:not )?to {_LIFE}|on|against|not to)\b.*)", "plan", denies=True),
+    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:(?:not )?to {_LIFE}|on|against|not to)\b.*)", "text", denies=True),
     Rule("decision", "decided", "{s} chose {o}.", rf"{_PAST}(?:chose|chosen|picked|settled on|gone with|went with|went for(?! an?\b)|gone for|opted for|plumped for) (?P<o>(?!up\b|to\b|him\b|her\b).+)", "text"),
     Rule("possession", "bought", "{s} bought {o}.", rf"{_PAST}(?:gone and )?(?:(?:bought|purchased|ordered)(?: (?:myself|ourselves|himself|herself))?|got (?:myself|ourselves|himself|herself)|treated (?:myself|ourselves|himself|herself) to) (?P<o>(?:an?|the|two|three|some|tickets|our|my|new)\b.+)", "bought"),
     Rule("possession", "owns", "{s} has {o}.", rf"(?!drives? an? (?:bus|lorry|truck|taxi|cab|train|tram|van|ambulance|coach|tractor)\b)(?:{_HAVE}|drives?|rides?) (?P<o>(?:an?|two|three|our own|my own) {_ADJ}{_THING}s?\b(?: (?:in|on|at|of|called|named) [\w ]+)?)", "thing"),
     Rule("task_completed", "finished", "{s} finished {o}.", rf"{_PAST}(?:already )?(?:finished|completed|handed in|submitted|wrapped up) (?P<o>(?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|it\b|my notice\b|\w+ing\b).+)", "thing"),
     Rule("success", "achieved", "{s} {o}.", rf"{_PAST}(?P<o>graduated\b.*|(?:was|been|got) (?:promoted|awarded|shortlisted|published|elected|selected)\b.*|made partner\b.*|got (?:a|an|my|straight) (?:first|distinction|degree|phd|as|licen[cs]e|promotion|scholarship|place|pay rise|raise|grant)\b.*)", "text"),
     # Open matters
-    Rule("open_thread", "has_to", "{s} still has to {o}.", rf"(?:still )?(?:need|needs|must|(?:have|has)(?: got)?|got) to (?P<o>{_CHORE}\b.{{2,60}})", "plan"),
-    Rule("open_thread", "wants_reminder", "{s} wants to be reminded to {o}.", r"(?:please )?remind me to (?P<o>.+)", "plan", whose="request"),
+    Rule("open_thread", "has_to", "{s} still has to {o}.", rf"(?:still )?(?:need|needs|must|(?:have|has)(?: got)?|got) to (?P<o>{_CHORE}\b.{{2,60}})", "text"),
+    Rule("open_thread", "wants_reminder", "{s} wants to be reminded to {o}.", r"(?:please )?remind me to (?P<o>.+)", "text", whose="request"),
     Rule("open_thread", "wants_reminder", "{s} wants to be reminded of {o}.", r"(?:please )?remind me (?:about|of) (?P<o>.+)", "thing", whose="request"),
 )  # fmt: skip
-
-_WORK = ("works_at", "works_as")
-_LOVE = (
-    "has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "has_fiancé", "has_fiancée",
-    "has_fiance", "has_fiancee", "married_to", "engaged_to", "relationship_status",
-)  # fmt: skip
-_TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
-_THINGS = ("owns", "bought", "has_pet")
-_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to", "")
 
 # Words behind a subject that say that something is over.
 ENDINGS = (
     Rule("preference", "dislikes", "{s} dislikes {o}.",
-        r"(?:can't|cannot|can not) (?:stand|bear|abide|look at|face|stomach) (?P<o>.+?) any ?(?:more|longer)\b", "things", ends=_TASTE),
-    Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=_WORK),
+        r"(?:can't|cannot|can not) (?:stand|bear|abide|look at|face|stomach) (?P<o>.+?) any ?(?:more|longer)\b", "things", ends=TASTE),
+    Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=WORK),
     Rule("health", "gave_up", "{s} stopped taking {o}.", r"(?:(?:have|has) )?(?:come off|came off|am off|is off|been taken off|was taken off) (?P<o>(?:the |my )?(?!work|sick|home|school|duty|to\b).+)", "thing", over=True, ends=("*",)),
     Rule("health", "health", "{s} has recovered from {o}.", rf"{_PAST}(?:recovered from|gotten over|got over) (?P<o>.+)", "thing", over=True, ends=("*",)),
-    Rule("event", "called_off", "{o} is cancelled.", r"(?P<o>(?:the|our|my) [\w' -]+?) (?:(?:is|are|was|has been|have been|got) (?:cancelled|canceled|called off|scrapped|axed)\b|(?:is|are) off$|fell through\b)", "thing", over=True, ends=_AHEAD, whose="me"),
+    Rule("event", "called_off", "{o} is cancelled.", r"(?P<o>(?:the|our|my) [\w' -]+?) (?:(?:is|are|was|has been|have been|got) (?:cancelled|canceled|called off|scrapped|axed)\b|(?:is|are) off$|fell through\b)", "thing", over=True, ends=AHEAD, whose="me"),
     Rule("person", "lives_with", "{s} moved out.", r"(?:have |has )?moved out\b(?! of)(?P<o>)", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "works_at", "{s} left {o}.",
         rf"(?:{_PAST}(?:quit|left|resigned from|lost)(?: (?:my|his|her) (?:job|post|position) (?:at|with))|{_PAST}{_NOTICE} (?:at|to)|{_PAST}(?:resigned from|been laid off (?:from|by)|been fired (?:from|by)|"
         r"been sacked (?:from|by)|been made redundant (?:at|by|from))|(?:was|got) (?:laid off|fired|sacked|made redundant|let go) (?:from|by|at)|retired from) (?P<o>.+)",
-        "organisation", over=True, ends=_WORK),
+        "organisation", over=True, ends=WORK),
     Rule("person", "works_at", "{s} left the job.",
         rf"(?:{_PAST}(?:quit|left|lost|packed in|given up|gave up|jacked in) (?:my|his|her|the|our) job|{_PAST}(?:quit|resigned)|(?:was|got|been|has been|have been) (?:laid off|fired|sacked|made redundant|let go)|{_PAST}{_NOTICE})"
-        r"(?=$|,| last\b| on\b| yesterday\b| today\b| this\b| in\b| because\b| \w+ \w+ ago\b)(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "left", "{s} left {o}.", rf"{_PAST}left (?P<o>.+)", "name", over=True, ends=("works_at", "works_as", "studies_at", "member_of", "lives_in", *_LOVE)),
+        r"(?=$|,| last\b| on\b| yesterday\b| today\b| this\b| in\b| because\b| \w+ \w+ ago\b)(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "left", "{s} left {o}.", rf"{_PAST}left (?P<o>.+)", "name", over=True, ends=("works_at", "works_as", "studies_at", "member_of", "lives_in", *LOVE)),
     Rule("person", "lives_in", "{s} moved out of {o}.", rf"{_PAST}moved (?:out of|away from) (?P<o>.+)", "organisation", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "has_partner", "{s} separated from {o}.",
-        rf"{_PAST}(?:broke up|broken up|split up|split|separated|parted|divorced|got divorced|gotten divorced|ended it),?(?: (?:with|from))? (?P<o>.+)", "person", over=True, ends=_LOVE),
+        rf"{_PAST}(?:broke up|broken up|split up|split|separated|parted|divorced|got divorced|gotten divorced|ended it),?(?: (?:with|from))? (?P<o>.+)", "person", over=True, ends=LOVE),
     Rule("person", "has_partner", "{s} and the partner separated.",
-        r"(?:(?:have|has|just) )?(?:broke up|broken up|split up|separated|got divorced|gotten divorced|parted ways)\b(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("person", "relationship_status", "{s} is getting divorced.", r"(?:am|is|are) (?:getting (?:divorced|a divorce)|going through a divorce)\b(?P<o>)", "nothing", ends=_LOVE, whose="person"),
+        r"(?:(?:have|has|just) )?(?:broke up|broken up|split up|separated|got divorced|gotten divorced|parted ways)\b(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("person", "relationship_status", "{s} is getting divorced.", r"(?:am|is|are) (?:getting (?:divorced|a divorce)|going through a divorce)\b(?P<o>)", "nothing", ends=LOVE),
     Rule("person", "died", "{s} died{o}.", rf"{_PAST}(?:died|passed away|passed on|been put down|was put down|had to be put down|was put to sleep|been put to sleep)\b(?P<o>.*)", "due", over=True, ends=("",), whose="other"),
-    Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+|(?-i:[A-Z]).+)", "thing", over=True, ends=_THINGS),
-    Rule("plan", "called_off", "{s} cancelled {o}.", rf"{_PAST}(?:called off|cancelled|canceled|shelved|abandoned|dropped|given up on|gave up on|pulled out of|backed out of) (?P<o>(?:my|our|the|that|his|her)\b.+)", "thing", over=True, ends=_AHEAD),
+    Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+|(?-i:[A-Z]).+)", "thing", over=True, ends=THINGS),
+    Rule("plan", "called_off", "{s} cancelled {o}.", rf"{_PAST}(?:called off|cancelled|canceled|shelved|abandoned|dropped|given up on|gave up on|pulled out of|backed out of) (?P<o>(?:my|our|the|that|his|her)\b.+)", "thing", over=True, ends=AHEAD),
     Rule("habit", "gave_up", "{s} gave up {o}.", rf"{_PAST}(?:stopped|quit|given up|gave up|packed in|kicked|jacked in|knocked off|cut out|come off|came off|dropped out of) (?P<o>(?!it\b|that\b|by\b|to\b|on\b|at\b|in\b|off\b|my job|the job|hope\b|believing|worrying|thinking|trying|listening|raining|working\b).+)", "thing", over=True, ends=("*",)),
 )  # fmt: skip
 # Words behind a subject that hold no longer ("we are not friends any more") and that no rule of
 # what holds knows.
 OVER = (
-    Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:am|is|are|have|has|was|were|will|would|can|could|talk|talks|speak|speaks|meet|meets|want|need|think|know|feel|care|remember|understand|get|believe|say|see|mind)\b)[a-z]+(?: .+)?)", "habit", inflect=True),
+    Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:am|is|are|have|has|was|were|will|would|can|could|talk|talks|speak|speaks|meet|meets|want|need|think|know|feel|care|remember|understand|get|believe|say|see|mind)\b)[a-z]+(?: .+)?)", "deed", inflect=True),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from slowcat_memory.core.language.english.statement_rules import (
     PET,
     RULES,
 )
-from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
+from slowcat_memory.core.language.facts import DATED, FactWords, StatementWords, name_words
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
 _C = read_classes(__package__)
@@ -64,29 +64,28 @@ _MOVED = (
 )
 _DONE = any_of(_C["outings"])
 _DAILY, _VAGUE, _STATES = any_of(_C["daily"]), any_of(_C["vague"]), any_of(_C["states"])
-_AHEAD = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (
     # It is had, or gone to.
-    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT} {_SOON}.*)", "action", inflect=True),
+    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT} {_SOON}.*)", "deed", inflect=True),
     # It comes to the house, or leaves.
-    Rule("event", "event", "{n} {o}.", rf"(?P<n>{_SERVICE}) (?P<o>(?:{_COMES}) {_SOON}.*)", "action", whose="me"),
+    Rule("event", "event", "{n} {o}.", rf"(?P<n>{_SERVICE}) (?P<o>(?:{_COMES}) {_SOON}.*)", "deed", whose="me"),
     # It has moved: the old day holds no longer.
-    Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=_AHEAD),
+    Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=DATED),
     # Its own day.
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?P<n>the {EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text", whose="me"),
     # It happened.
     Rule("event", "event", "{s} had {o}.", rf"(?:(?:have|has) )?had (?P<o>{_DETERMINER} {EVENT} {_AGO}.*)", "text"),
-    Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).* {_AGO})(?=$|,| and\b)", "action"),
-    Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).*)", "action", front=rf"^{_AGO}$"),
+    Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).* {_AGO})(?=$|,| and\b)", "deed"),
+    Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).*)", "deed", front=rf"^{_AGO}$"),
     Rule("event", "event", "{s} had {o}.", rf"had (?P<o>{_DETERMINER} {EVENT})", "text", front=rf"^{_AGO}$"),
     # A home that changes on a day.
     Rule("person", "lives_in", "{s} is moving to {o}.", rf"{_BE} moving (?:back )?to (?=.*\b{_SOON})(?P<o>.+)", "place"),
     # It is planned, whatever it is.
-    Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.* {_SOON}.*)", "plan"),
-    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.* {_SOON}.*)", "action", inflect=True),
-    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.+)", "action", inflect=True, front=rf"^{_SOON}$"),
+    Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.* {_SOON}.*)", "text"),
+    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.* {_SOON}.*)", "deed", inflect=True),
+    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.+)", "deed", inflect=True, front=rf"^{_SOON}$"),
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ A clause is read with its subject first, whatever stood there: "Seit April arbei
 """
 
 from slowcat_memory.core.language.data import any_of, read_classes
+from slowcat_memory.core.language.facts import AHEAD, DATED, LOVE, TASTE, THINGS, WORK
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
 CLASSES = read_classes(__package__)
@@ -91,10 +92,10 @@ RULES = (
     Rule("person", "relationship_status", "{s} ist {o}.", rf"{_BIN} (?:seit \S+(?: \S+)? )?(?P<o>single|geschieden|verwitwet|witwe|witwer|getrennt|verlobt|verheiratet|in rente|im ruhestand|pensioniert)\b(?! mit)", "value"),
     # People and animals
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}|{_PETS}) (?:heißt|heißen|nennt sich) (?P<o>.+)", "people"),
-    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "title"),
+    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "person"),
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der |die )?(?P<o>[\w-]+)(?=$|,)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} {_A} (?:\w+ )?(?P<kin>{KIN}|{PET})(?: namens|, (?:der|die|das) heißt|,| mit (?:dem )?namen) (?P<o>.+)", "people"),
-    Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir |jetzt |endlich )*{_A} (?:\w+ )?(?P<kin>{PET}) (?:geholt|gekauft|angeschafft|adoptiert|bekommen|zugelegt|gerettet)(?:, | namens |, namens )(?P<o>.+)", "pets"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir |jetzt |endlich )*{_A} (?:\w+ )?(?P<kin>{PET}) (?:geholt|gekauft|angeschafft|adoptiert|bekommen|zugelegt|gerettet)(?:, | namens |, namens )(?P<o>.+)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:zwei|drei|vier|fünf|\d) (?:\w+ )?(?P<kin>{_PETS}|kinder|söhne|töchter|brüder|schwestern)(?:,|:| namens|, die heißen)? (?P<o>.+)", "people"),
     Rule("person", "has_child", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:kinder|söhne|töchter|sohn|tochter))\b(?! namens| und (?:mein|unser)|(?: \w+)* (?:bekommen|gekriegt|verloren))", "value"),
     Rule("person", "has_sibling", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:brüder|schwestern|geschwister|bruder|schwester)(?: und (?:zwei|drei|vier|{_A}) (?:brüder|schwestern|bruder|schwester))?)\b(?! namens)", "value"),
@@ -123,63 +124,55 @@ RULES = (
     # What people do
     Rule("habit", "plays", "{s} spielt {o}.", rf"(?:spiele|spielt|spielen) {_ANY}(?P<o>{_PLAY}\b(?: in (?:einer|der|meiner|unserer) (?:\w+ )?\w*(?:band|mannschaft|orchester|kapelle|gruppe))?)", "text"),
     Rule("habit", "learns", "{s} lernt {o}.", rf"(?:lerne|lernt|lernen) {_ANY}(?P<o>{_LANGUAGE}|{any_of(_C['instruments'])})\b", "value"),
-    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|würde)\b)\w+ (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
+    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|würde)\b)\w+ (?:.*? )?{_OFTEN}.*)", "deed", inflect=True, present=True),
     # What lies ahead
     Rule("event", "appointment", "{s} hat {o}.", rf"{_HAB} (?P<o>(?=.*\b(?:{_APPOINTMENT}|\w+termin|\w+prüfung|\w+gespräch)\b)(?!.*\b(?:ge\w+[nt]|ver\w+[nt]|be\w+[nt]|abge\w+[nt])$).+)", "dated"),
     Rule("event", "event", "{s} heiratet{o}.", r"heirate[nt]?(?P<o>.*)", "due"),
     Rule("event", "event", "{s} hat geheiratet{o}.", rf"{_HAB} (?P<o>.*?) ?geheiratet", "due"),
     Rule("event", "event", "{s} hat sich verlobt{o}.", rf"{_HAB} (?:uns|mich|sich) (?P<o>.*?) ?verlobt", "due"),
-    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "journey", inflect=True),
-    Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "plan"),
+    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "dated", inflect=True),
+    Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "text"),
     Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
-    Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "plan"),
+    Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "text"),
     # What happened
     Rule("decision", "decided", "{s} hat sich {n} {o} entschieden.", rf"{_HAB} (?:mich|uns|sich) (?:jetzt |endlich |nun )*(?P<n>für|gegen) (?P<o>.+?) entschieden", "text"),
-    Rule("decision", "decided", "{s} hat beschlossen, {o}.", rf"{_HAB} (?:jetzt )?(?:beschlossen|entschieden),? (?P<o>.+)", "plan", denies=True),
+    Rule("decision", "decided", "{s} hat beschlossen, {o}.", rf"{_HAB} (?:jetzt )?(?:beschlossen|entschieden),? (?P<o>.+)", "text", denies=True),
     Rule("possession", "bought", "{s} hat {o} gekauft.", rf"{_HAB} (?:mir |uns |sich )?{_T}(?P<o>(?:{_A}|das|den|die|zwei|drei|neue\w*|karten)\b.+?) (?:gekauft|bestellt|angeschafft|gegönnt|zugelegt|geholt|erworben)", "bought"),
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei) (?:\w+ ){{0,2}}\w*{_THING}\b(?: (?:am|in|an|auf|im) .+)?)$", "text"),
     Rule("success", "achieved", "{s} wurde {o}.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
     # Open matters
-    Rule("open_thread", "has_to", "{s} muss noch {o}.", r"(?:muss|müssen) (?:unbedingt )?(?:noch |(?=bis |vor |morgen |nächste))(?P<o>.+ \w+n)$", "plan"),
+    Rule("open_thread", "has_to", "{s} muss noch {o}.", r"(?:muss|müssen) (?:unbedingt )?(?:noch |(?=bis |vor |morgen |nächste))(?P<o>.+ \w+n)$", "text"),
     Rule("open_thread", "wants_reminder", "{s} will erinnert werden: {o}.", r"erinner(?:e|n sie)? mich (?:bitte )?(?:daran,? |an )(?P<o>.+)", "text", whose="request"),
 )  # fmt: skip
 
-_WORK = ("works_at", "works_as")
-_LOVE = (
-    "has_partner", "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
-    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend",
-    "has_fiancé", "has_fiancée",
-)  # fmt: skip
-_TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
-_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to", "")
 _UP = r"(?:aufgegeben|überstanden|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
-    Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=_LOVE),
-    Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
+    Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=LOVE),
+    Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
-    Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=_WORK),
-    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=_WORK),
-    Rule("person", "works_at", "{s} arbeitet nicht mehr.", r"(?:mir|uns) (?:wurde|ist) (?:gestern |heute |letzte woche )?gekündigt(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
-    Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} {_T}(?:meinen|den|seinen|ihren|meine|die) (?:job|stelle|arbeit|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=_LOVE),
-    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=_LOVE),
-    Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=_LOVE),
+    Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} arbeitet nicht mehr.", r"(?:mir|uns) (?:wurde|ist) (?:gestern |heute |letzte woche )?gekündigt(?P<o>)", "nothing", over=True, ends=WORK, whose="me"),
+    Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} {_T}(?:meinen|den|seinen|ihren|meine|die) (?:job|stelle|arbeit|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=WORK),
+    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=LOVE),
+    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=LOVE),
+    Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=LOVE),
     Rule("person", "lives_in", "{s} ist aus {o} ausgezogen.", rf"{_BIN} {_ANY}aus (?P<o>.+?) (?:ausgezogen|weggezogen)", "thing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "lives_with", "{s} ist ausgezogen.", rf"{_BIN} (?:\w+ )?ausgezogen(?P<o>)$", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
     Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
-    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} {_T}(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=("owns", "bought", "has_pet")),
-    Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=_AHEAD),
-    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=_TASTE),
+    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} {_T}(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=THINGS),
+    Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=AHEAD),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=TASTE),
 )  # fmt: skip
 OVER = (
     Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} zusammen mit (?P<o>.+)", "person"),
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|{_THE}|{_MY}) .+)", "thing"),
-    Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|weiß|verstehe|rede|reden|redet|spreche|sprechen|spricht|treffen)\b)\w+(?: .+)?)", "habit", inflect=True),
+    Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|weiß|verstehe|rede|reden|redet|spreche|sprechen|spricht|treffen)\b)\w+(?: .+)?)", "deed", inflect=True),
 )  # fmt: skip
 
 # What has a day: appointments, occasions, trips, outings. A clause is read with its subject and its
@@ -216,17 +209,16 @@ _FIRST, _THEN = rf"(?=.*\b{_SOON}(?:\W|$))", rf"(?=.*\b{_AGO}(?:\W|$))"
 _AUX_END = r"(?=$|,| und\b)"
 _NO_DAILY = rf"(?!.*\b{any_of(_C['daily'])}\b)"
 _ITS = r"(?:der|die|das)"
-_DATED = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (
-    Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}{_NO_DAILY}(?P<o>{_GO} (?:.* )?{_GOAL}.*)", "action", inflect=True),
-    Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "action", inflect=True),
-    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=_DATED),
+    Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}{_NO_DAILY}(?P<o>{_GO} (?:.* )?{_GOAL}.*)", "deed", inflect=True),
+    Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "deed", inflect=True),
+    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=DATED),
     Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HABEN} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
     Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
-    Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),
-    Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HABEN} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "action"),
+    Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "deed"),
+    Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HABEN} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "deed"),
     Rule("person", "lives_in", "{s} zieht nach {o}.", rf"{_FIRST}(?:ziehe?n?|zieht) (?:.*? )??nach (?P<o>.+)", "place"),
 )  # fmt: skip
