@@ -106,15 +106,7 @@ def _parts(codes: str, table: OrderWords) -> Iterator[str]:
 
 def _points(codes: str, table: OrderWords) -> int:
     """Add the points of the signals in a part of a sentence; 0 if more speaks against an order."""
-    there, total = table.bits_in(codes), 0
-    for points, pattern, needs in table.compiled:
-        for bits in needs:
-            if not there & bits:
-                break
-        else:
-            if pattern.search(codes):
-                total += points
-    return max(0, total)
+    return max(0, sum(points for points, pattern in table.compiled if pattern.search(codes)))
 
 
 def _with_names(codes: str, tokens: list[str], table: OrderWords) -> str:

@@ -20,7 +20,7 @@ against a command.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -62,19 +62,6 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
                 found.setdefault(word, self.code_of[name])
         return found
 
-    @cached_property
-    def bits(self) -> Mapping[str, int]:
-        """A bit for each code."""
-        codes = (OTHER, STOP, *self.code_of.values())
-        return {code: 1 << place for place, code in enumerate(codes)}
-
-    def bits_in(self, codes: str) -> int:
-        """Return the bits of all codes in a text."""
-        there = 0
-        for code in set(codes):
-            there |= self.bits[code]
-        return there
-
     def class_of(self, word: str) -> str:
         """Return the class of a word in lower case; "" for none."""
         return self.name_of.get(self.codes[word], "")
@@ -107,13 +94,6 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
             KeyError: It has an unknown class.
         """
         return re.compile("".join(self._parts(text)))
-
-    def needs(self, text: str) -> tuple[int, ...]:
-        """Return bits of classes: a match has at least one of each number.
-
-        Comparing them costs a tenth of a search.
-        """
-        return tuple(self._needs(text))
 
     def _parts(self, text: str) -> Iterator[str]:
         for part in text.split():
@@ -156,44 +136,6 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
             else:
                 yield self.code_of[name]
 
-    def _needs(self, text: str) -> Iterator[int]:
-        for part in text.split():
-            if not _is_optional(part) and (firsts := self._firsts(part)):
-                yield sum(self.bits[code] for code in firsts)
-
-    def _firsts(self, text: str) -> set[str]:
-        """Return codes of which a match of ``a|b`` has one; none if it may match no word."""
-        found = set[str]()
-        for name in text.split("|"):
-            if name in self.groups:
-                for option in self.groups[name].split("/"):
-                    fixed = next((p for p in option.split() if not _is_optional(p)), "")
-                    if not fixed:
-                        return set()
-                    found |= self._firsts(fixed)
-            elif name == "other":
-                found |= {OTHER, NAME}
-            else:
-                found.add(self.code_of[name])
-        return found
-
-
-def _is_optional(part: str) -> bool:
-    return part in ("..", "...", "....", "^", "$") or part[0] in "!<" or part[-1] in "?*"
-
-
-class Signal(NamedTuple):
-    """Points for an order if a pattern over codes matches.
-
-    Attributes:
-        needs: Bits of classes, of which a match has at least one of each number; see
-            ``OrderWords.bits``. Comparing them costs a tenth of a search.
-    """
-
-    points: int
-    pattern: re.Pattern[str]
-    needs: tuple[int, ...]
-
 
 class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
     """The grammar of orders of a language.
@@ -208,15 +150,15 @@ class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
     determiners: str = ""
 
     @cached_property
-    def compiled(self) -> tuple[Signal, ...]:
-        """The signals, those against an order first.
+    def compiled(self) -> tuple[tuple[int, re.Pattern[str]], ...]:
+        """The points and patterns of the signals.
 
         Raises:
             KeyError: A pattern has an unknown class.
         """
         return tuple(
-            Signal(int(points), self.compile(one), self.needs(one))
-            for points, patterns in sorted(self.signals.items(), key=lambda one: int(one[0]))
+            (int(points), self.compile(one))
+            for points, patterns in self.signals.items()
             for one in patterns
         )
 

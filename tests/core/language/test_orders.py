@@ -25,7 +25,7 @@ def matches(pattern: str, *names: str) -> bool:
         classes=TABLE.classes, groups=TABLE.groups, signals={"1": [pattern]}, content="act"
     )
     codes = "".join(table.code_of.get(name, "x") for name in names)
-    return bool(table.compiled[0].pattern.search(codes))
+    return bool(table.compiled[0][1].search(codes))
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.name)
