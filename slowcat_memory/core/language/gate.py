@@ -26,7 +26,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
         verbs: Other device commands consist of one of these, one of ``devices``, and ``other``.
         devices: See ``verbs``.
         other: See ``verbs``.
-        spoken: Phrases of ``commands`` and ``time`` by first word.
         small: Words of reactions ("that is really good to know"); a remark of these alone has no
             content.
         generic: First words of questions that may be about the world alone.
@@ -67,7 +66,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
     verbs: frozenset[str]
     devices: frozenset[str]
     other: frozenset[str]
-    spoken: PhraseTable
     small: frozenset[str]
     generic: frozenset[str]
     specific: frozenset[str]
@@ -104,7 +102,6 @@ def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
         greetings=_by_first_word(lists["greetings"]),
         fillers=_by_first_word(lists["greetings"], lists["small_talk"]),
         courtesy=_by_first_word(lists["courtesy"]),
-        spoken=_by_first_word(lists["commands"], lists["time"]),
         noun_case=lists["noun_case"],
         small=_inflected(word_set(lists["small"]), lists["noun_case"]),
         **patterns,

@@ -157,18 +157,10 @@ def nobody(_: str) -> bool:
     return False
 
 
-class _Read(dict[str, _Words]):
-    """The words of the texts of one utterance, each read once: a turn is often one sentence."""
-
-    def __init__(self, table: GateWords, is_known: IsKnown) -> None:
-        super().__init__()
-        self._table, self.is_known = table, is_known
-
-    def __missing__(self, text: str) -> _Words:
-        said = _WORD.findall(text)
-        folded = [word.casefold().replace("’", "'") for word in said]
-        made = self[text] = _Words(said, folded, _after(folded, self._table.fillers))
-        return made
+def _read(text: str, table: GateWords) -> _Words:
+    said = _WORD.findall(text)
+    folded = [word.casefold().replace("’", "'") for word in said]
+    return _Words(said, folded, _after(folded, table.fillers))
 
 
 def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> Need:
@@ -179,22 +171,20 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
             whatever else it means ("Biscuit").
     """
     table = language_of(language).gate
-    read = _Read(table, is_known)
-    _, words, fillers = read[text[:MOST_CHARS]]
+    _, words, fillers = _read(text[:MOST_CHARS], table)
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
             return Need(query="")
-        if _may_be_command(words, table):
-            readings = _readings(words, table)
-            if not table.time.isdisjoint(readings):
-                return Need(query="", asks_time=True)
-            if _is_command(readings, table):
-                return Need(query="")
-        if _all_without_memory(text, read, table):
+        readings = _readings(words, table)
+        if not table.time.isdisjoint(readings):
+            return Need(query="", asks_time=True)
+        if _is_command(readings, table):
+            return Need(query="")
+        if _all_without_memory(text, is_known, table):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _after(words, table.greetings, laughter=False)
     query = _without_words(text, start) if 0 < start < len(words) else text
-    return _asked(query, read, table)
+    return _asked(query, table)
 
 
 def _without_words(text: str, count: int) -> str:
@@ -202,26 +192,26 @@ def _without_words(text: str, count: int) -> str:
     return text[next(islice(_WORD.finditer(text), count, None)).start() :]
 
 
-def _all_without_memory(text: str, read: _Read, table: GateWords) -> bool:
+def _all_without_memory(text: str, is_known: IsKnown, table: GateWords) -> bool:
     """Return whether no sentence of an utterance can be helped by a memory."""
     sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-    return bool(sentences) and all(_needs_none(one, read, table) for one in sentences)
+    return bool(sentences) and all(_needs_none(one, is_known, table) for one in sentences)
 
 
-def _needs_none(sentence: str, read: _Read, table: GateWords) -> bool:
+def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
     """Return whether a sentence is chatter, a command, or a question about the world alone."""
     for sign, word in _SIGNS:
         if sign in sentence:
             sentence = sentence.replace(sign, word)
-    found, words, first = read[sentence]
+    found, words, first = _read(sentence, table)
     if first == len(words):
         return True
-    if _names_somebody(found, words, read, table):
+    if _names_somebody(found, words, is_known, table):
         return False
     line = " ".join(words)
     if table.chatter.match(line) or _is_reaction(sentence, words, table):
         return True
-    if _may_be_command(words, table) and _begins_with_command(sentence, read, table):
+    if _begins_with_command(sentence, table):
         return True
     if first:
         found, words = found[first:], words[first:]
@@ -276,9 +266,9 @@ def _is_about_world(line: str, table: GateWords) -> bool:
     return bool(met) and not (title and any(is_ordinary(word) for word in title.split()))
 
 
-def _begins_with_command(sentence: str, read: _Read, table: GateWords) -> bool:
+def _begins_with_command(sentence: str, table: GateWords) -> bool:
     """Return whether a sentence, or its first clause, is a command, and the rest a short remark."""
-    clauses = [read[one].folded for one in sentence.split(",")]
+    clauses = [_read(one, table).folded for one in sentence.split(",")]
     every = [word for words in clauses for word in words]
     if _is_command(_readings(every, table), table):
         return True
@@ -286,20 +276,19 @@ def _begins_with_command(sentence: str, read: _Read, table: GateWords) -> bool:
     return (
         0 < rest <= MOST_COURTESY
         and bool(clauses[0])
-        and not _asks(sentence, read, table)
-        and _may_be_command(clauses[0], table)
+        and not _asks(sentence, table)
         and _is_command(_readings(clauses[0], table), table)
     )
 
 
 def _names_somebody(
-    found: Sequence[str], words: Sequence[str], read: _Read, table: GateWords
+    found: Sequence[str], words: Sequence[str], is_known: IsKnown, table: GateWords
 ) -> bool:
     """Return whether a name occurs: in small letters only if it is no ordinary word too, or known."""
     plain = table.requests
     for place, (said, word) in enumerate(zip(found, words, strict=True)):
         bare = word.partition("'")[0]
-        if read.is_known(bare):
+        if is_known(bare):
             return True
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
@@ -312,12 +301,12 @@ def _names_somebody(
     return False
 
 
-def _asked(query: str, read: _Read, table: GateWords) -> Need:
+def _asked(query: str, table: GateWords) -> Need:
     asks = memory = somebody = time = False
     for sentence in SENTENCE.findall(query[-MOST_READ:]):
-        if not _asks(sentence, read, table):
+        if not _asks(sentence, table):
             continue
-        line = _line(sentence, read)
+        line = _line(sentence, table)
         time = time or bool(table.about_now.search(line))
         if table.advice.match(line):
             continue
@@ -360,22 +349,6 @@ def _readings(words: list[str], table: GateWords) -> set[str]:
     return {" ".join(words[start:end]) for start in starts for end in ends if start < end}
 
 
-def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether any word occurs in a command: whether it is worth to look further."""
-    if not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words)):
-        return True
-    if table.spoken.keys().isdisjoint(words):
-        return False
-    plain = tuple(words)
-    if not table.please.isdisjoint(words):
-        plain = tuple(word for word in words if word not in table.please) or plain
-    return any(
-        plain[place : place + len(phrase)] == phrase and len(plain) - len(phrase) <= MOST_COURTESY
-        for place, word in enumerate(plain)
-        for phrase in table.spoken.get(word, ())
-    )
-
-
 def _is_command(readings: set[str], table: GateWords) -> bool:
     return not table.commands.isdisjoint(readings) or any(
         _of_devices(one.split(), table) for one in readings
@@ -390,10 +363,10 @@ def _of_devices(words: Sequence[str], table: GateWords) -> bool:
     return all(word.isdecimal() or any(word in some for some in known) for word in words)
 
 
-def _asks(sentence: str, read: _Read, table: GateWords) -> bool:
+def _asks(sentence: str, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
-    _, first, start = read[sentence[:80]]  # after fillers, "so", "oh": STT omits the comma
+    _, first, start = _read(sentence[:80], table)  # after fillers, "so", "oh": STT omits the comma
     start += _after(first[start:], table.courtesy)  # "and"
     if start < len(first) and first[start] in table.asking:
         return True
@@ -401,7 +374,7 @@ def _asks(sentence: str, read: _Read, table: GateWords) -> bool:
     return len(pair) == 2 and pair[0] in table.prepositions and pair[1] in table.asked_things
 
 
-def _line(sentence: str, read: _Read) -> str:
+def _line(sentence: str, table: GateWords) -> str:
     """Return a folded sentence without its leading fillers."""
-    _, words, fillers = read[sentence[-MOST_CHARS:]]
+    _, words, fillers = _read(sentence[-MOST_CHARS:], table)
     return " ".join(words[fillers:] or words)
