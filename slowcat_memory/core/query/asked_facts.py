@@ -33,7 +33,6 @@ LEAST = 3  # letters of a word that names a thing
 KEY = 5  # letters that two forms of a word, or a compound and its beginning, have in common
 LEAST_ASKED = 0.5  # share of the asked words of the earlier statement that the later one has too
 SAME = 0.75  # share of the shorter statement's words that both have, apart from the values
-WITH_ENDING = KEY + 3  # letters of a word whose ending, the longest has 3, changes no key
 _ENDINGS = re.compile(r"(?<=\w{3})(?:'s|ing|ies|ed|es|en|em|er|et|st|s|e|n|t|y)$")
 
 
@@ -130,13 +129,8 @@ def keys(text: str, language: str) -> set[str]:
     """
     talk = language_of(language).talk
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
-    found = {
-        (word if len(word) >= WITH_ENDING else _ENDINGS.sub("", word))[:KEY]
-        for word in words
-        if word not in talk.empty
-    }
-    days = talk.named_days.findall(fold(text))
-    return found.union(day[:KEY] + day[-LEAST:] for day in days) if days else found
+    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in talk.empty}
+    return found.union(day[:KEY] + day[-LEAST:] for day in talk.named_days.findall(fold(text)))
 
 
 def shared(one: str, other: str, language: str) -> bool:
