@@ -1,6 +1,7 @@
 """English talk that says nothing by itself."""
 
-from slowcat_memory.core.language.data import lazy_pattern, word_set
+from slowcat_memory.core.language.data import lazy_pattern, read_words, word_set
+from slowcat_memory.core.language.english.gate import GATE
 from slowcat_memory.core.language.table import TalkWords
 
 _BE = r"(?:is|are|was|were|am|isn't|aren't|wasn't|weren't)"
@@ -47,33 +48,7 @@ def _own(nouns: str) -> str:
 
 
 TALK = TalkWords(
-    empty=word_set(
-        """
-        a an the this that these those it its it's that's it'll that'll there's here's what's
-        is are was were be been being am isn't wasn't do does did done don't doesn't didn't
-        have has had having will would can could should may might must shall won't wouldn't can't
-        couldn't let let's i i'm i'll i'd i've me you your yours yourself you're you'll you'd you've
-        we we're we'll us he she they him his her their them my our
-        to of for in on at with about from as by like and or but so if then than too also not no yes
-        yeah yep okay ok oh ah aha well right sure now just very really quite pretty rather super so
-        such much more most all any some every always never ever again already still even only
-        how what when whenever who here there
-        good great nice lovely fine wonderful amazing awesome excellent perfect brilliant fantastic
-        cool sweet beautiful interesting fun funny exciting terrific marvelous delightful impressive
-        neat super fabulous incredible gorgeous charming adorable best better true correct wrong bad
-        fair smart wise clever glad sorry happy pleased delighted welcome enough alright
-        idea choice name question point plan news luck thing things one ones way work job stuff
-        bit lot deal kind sort start day evening night morning weekend time trip life
-        sound sounds sounded seem seems look looks feel feels hear heard see say says said mean means
-        think guess hope believe agree know understand understood imagine get got gets give take
-        make makes sense go going tell keep try enjoy have help need want wish wait hold
-        remember mind note noted note-taking congratulations congrats cheers bravo hooray wow yay ha
-        haha thanks thank thankful appreciate appreciated pleasure please anytime course problem
-        worries worry matter care else anything something everything nothing later soon tomorrow
-        today tonight else's absolutely definitely exactly certainly totally indeed obviously
-        hello hi hey bye goodbye greetings done deal
-        """
-    ),
+    empty=GATE.small | word_set(read_words(__package__)["extracts"]["function"] + " remember"),
     persons=word_set(
         "i i'm i've i'd i'll me my we we're we've our us he she they him his her their"
     ),

@@ -1,6 +1,7 @@
 """German talk that says nothing by itself. "ss" stands for "ß": sentences are folded."""
 
-from slowcat_memory.core.language.data import lazy_pattern, word_set
+from slowcat_memory.core.language.data import lazy_pattern, read_words, word_set
+from slowcat_memory.core.language.german.gate import GATE
 from slowcat_memory.core.language.table import TalkWords
 
 _ASKS = (
@@ -57,28 +58,7 @@ def _own(nouns: str) -> str:
 
 
 TALK = TalkWords(
-    empty=word_set(
-        """
-        der die das den dem des ein eine einen einem einer ist sind war waren sei bin bist wird werde
-        wirst würde hat hast habe hab haben hatte es er sie ich du wir ihr mich mir dich dir uns euch
-        mein meine dein deine deinen deiner sein ihre zu zum zur von vom für in im an am auf aus mit
-        bei nach über wie so als und oder aber dann denn wenn dass ob ja jawohl nein nö doch okay ok ah
-        oh ach aha na naja gut gute guter gutes guten klar sehr echt wirklich ganz ziemlich richtig
-        wahr falsch genau eben halt mal noch nochmal schon immer nie nur auch nicht kein keine hier da
-        jetzt gerade heute später bald morgen alles etwas nichts was wer wo
-        schön schöne schöner schönes schönen toll tolle toller tolles prima super klasse wunderbar
-        wunderbare herrlich großartig grossartig perfekt lecker spannend interessant lustig nett
-        hübsch fein fantastisch ausgezeichnet hervorragend cool stark besser beste traurig schade leid
-        idee wahl name frage punkt plan nachricht nachrichten glück sache ding dinge tag abend nacht
-        wochenende zeit reise arbeit spaß spass erfolg besserung
-        klingt klang hört anhören sieht aus scheint finde findet glaube glaub denke meine meinst weiß
-        weiss verstehe verstanden sehe sag sage sagt gesagt freut freue freuen hoffe wünsche gern gerne
-        mach mache macht gemacht mach's weiter erzähl merke merk notiert notiere vergiss helfen hilfe
-        glückwunsch gratuliere gratulation bravo hurra wow haha danke dank vielen lieben herzlichen
-        bitte entschuldigung sorry natürlich selbstverständlich absolut definitiv bestimmt sicher
-        problem sorge sorgen keinesfalls kein hallo hi hey tschüss ciao servus sonst los viel
-        """
-    ),
+    empty=GATE.small | word_set(read_words(__package__)["extracts"]["function"]),
     persons=word_set(
         "ich mich mir mein meine meiner wir uns unser unsere er ihn ihm sein seine ihre"
     ),
