@@ -23,10 +23,10 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary, is_word
+from slowcat_memory.core.language.ordinary import is_word
 from slowcat_memory.core.text.normalize import WORD, content_words, fold
+from slowcat_memory.core.text.numerals import counts
+from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
@@ -55,13 +55,17 @@ class Wording:
     @cached_property
     def values(self) -> frozenset[str]:
         """The numbers, days and months that it names."""
-        return frozenset(language_of(self._language).talk.value.findall(fold(self.text)))
+        return frozenset(filter(self._is_value, WORD.findall(fold(self.text))))
 
     @cached_property
     def keys_but_values(self) -> set[str]:
         """The keys of what it says apart from its values."""
-        value = language_of(self._language).talk.value
-        return keys(value.sub(" ", fold(self.text)), self._language)
+        others = (one for one in WORD.findall(fold(self.text)) if not self._is_value(one))
+        return keys(" ".join(others), self._language)
+
+    def _is_value(self, word: str) -> bool:
+        kind, _ = language_of(self._language).time.table.get(word.removesuffix("s"), ("", None))
+        return word[0].isdigit() or kind in ("W", "M", "m", "v") or counts(word)
 
     @cached_property
     def changes(self) -> bool:
@@ -149,9 +153,6 @@ MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a val
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
 STEM = 5  # letters by which the thing that is counted is the same
 _PERSON = "qpersonq"  # stands for the name of somebody else
-_SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
 
 
 class AskedFact(Struct, frozen=True):
@@ -285,63 +286,26 @@ def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
     if len(query) > MOST_CHARS:
         return 0.0
     talk, line = language_of(language).talk, fold(query.replace("’", "'"))
-    for pattern, values in talk.values:
-        met = pattern.search(line)
-        if met and (talk.definite.search(line) or names_in(query, language)):
-            counted = (met.groupdict().get("counted") or "")[:STEM].removesuffix("s")
-            having = [one for one in texts if _has(fold(one.replace("’", "'")), values, counted)]
-            near = any(shared(query, one, language) for one in having)
-            return 0.0 if near else BESIDE if having else 1.0
-    return 0.0
+    met = talk.values.search(line)
+    if met is None or not (talk.definite.search(line) or names_in(query, language)):
+        return 0.0
+    counted = (met["counted"] or "")[:STEM].removesuffix("s")
+    having = [one for one in texts if _has(WORD.findall(fold(one)), counted, language)]
+    near = any(shared(query, one, language) for one in having)
+    return 0.0 if near else BESIDE if having else 1.0
 
 
-def _has(text: str, values: re.Pattern[str], counted: str) -> bool:
+def _has(words: Sequence[str], counted: str, language: str) -> bool:
     """Return whether a text has a value, or what is counted: "my sister Jo" counts sisters."""
-    if len(counted) > 2 and re.search(rf"\b{re.escape(counted)}", text):
+    table = language_of(language)
+    if len(counted) > 2 and any(word.startswith(counted) for word in words):
         return True
-    return bool(values.search(text))
+    known = table.talk.amounts | table.time.triggers
+    return any(word[0].isdigit() or word in known or counts(word) for word in words)
 
 
 def names_in(text: str, language: str = "english") -> list[str]:
-    """Return the words of a query that are names, without a possessive "s".
-
-    Where capitals mark names these are the capitalised words within a sentence, and possessives at
-    its beginning. Where they do not (German nouns, STT that writes none, or nothing else), these
-    are known given names, and words that are no ordinary ones where a name is expected.
-    """
-    table = language_of(language)
-    if table.capital_nouns or text.isupper() or text.islower():
-        return _uncased_names(text, table.talk.name_places)
-    found = []
-    for match in WORD.finditer(text):
-        if not match[0][0].isupper():
-            continue
-        bare = _POSSESSIVE.sub("", match[0])
-        starts = bool(_SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]))
-        if starts and bare == match[0]:
-            continue
-        if len(bare) > 1 and bare.lower() not in EMPTY:
-            found.append(bare)
-    return found
-
-
-def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
-    found, before = [], ""
-    for match in WORD.findall(text):
-        folded = match.casefold()
-        owned = folded.endswith(_OWNED)
-        word = _POSSESSIVE.sub("", match) if owned else match
-        bare = word.casefold() if owned else folded
-        if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
-            found.append(word)
-        before = folded.replace("’", "'")
-    return found
-
-
-def _is_name(word: str, *, expected: bool) -> bool:
-    """Return whether a word in lower case is a given name or, where one is expected, no word."""
-    if word in COMMON_NAMES:  # "mark", "rose": words as well
-        return False
-    if is_given_name(word) and not is_word(word):
-        return True
-    return expected and word not in EMPTY and not is_ordinary(word)
+    """Return the words of a query that are names, without a possessive "s"."""
+    capitals = not language_of(language).capital_nouns
+    names = (word.form for word in rare_words(text, capitals) if word.named)
+    return [name for name in names if capitals or not is_word(name.lower())]

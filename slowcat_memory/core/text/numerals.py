@@ -133,6 +133,14 @@ def values(text: str) -> frozenset[Fraction]:
 # ------------------------------------------------------------------- words and digits
 
 
+def counts(word: str) -> bool:
+    """Return whether a word in lower case is a number, but "one", which is a pronoun too."""
+    return any(
+        letter not in "a&.o><m" and (value != 1 or letter == "r")
+        for letter, value in _meaning(word)
+    )
+
+
 @text_cache(4096)
 def _meaning(word: str) -> tuple[tuple[str, Fraction], ...]:
     """Return what a word in lower case adds to a number, in order: () for any other word."""

@@ -11,23 +11,6 @@ _DO = (
 )
 _ASKS = r"(?:what|who|whom|whose|which|where|when|why|how)"
 _SOMEBODY = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|my|our|your|his|her|their|the)"
-_AMOUNT = lazy_pattern(
-    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
-    r"forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|grand|million|dozens?|half|halves|"
-    r"quarter|third|double|twice|once|thrice|couple|few|several|both|free|nothing|none|no|pair|tenner|"
-    r"fiver|quid|bucks?|lots?|loads?|percent|first|second|(?:an?|per|all|whole|every) (?:hour|day|week|"
-    r"month|year|night|morning|afternoon|evening|weekend|minute|while|mile))"
-)
-_TIME = lazy_pattern(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
-    r"half|quarter|noon|midday|midnight|\w*(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|"
-    r"february|march|april|may|june|july|august|september|october|november|december|today|tonight|"
-    r"tomorrow|yesterday|morning|afternoon|evening|night|weekend|week|month|year|fortnight|days?|"
-    r"spring|summer|autumn|fall|winter|easter|christmas|birthday|\w+(?:th|st|nd|rd)|soon|later|after|"
-    r"before|until|till|when|dawn|sunset|lunch\w*|dinner|breakfast|o'clock|hours?|minutes?|always|never|"
-    r"every|daily|now)\b"
-)
-
 _I = r"(?:i|we)(?:'m|'re|'ve|'d)?"
 _AGE = (
     r"(?:(?:best|new|older|younger|little|big|elder|eldest|oldest|youngest|twin|current|own|closest|"
@@ -275,36 +258,18 @@ TALK = TalkWords(
         "dog puppy",
         "cat kitten",
     ),
-    values=(
-        (lazy_pattern(r"\bhow many (?P<counted>[\w-]+)"), _AMOUNT),
-        (
-            lazy_pattern(
-                r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
-                r" does| did)\b.*\b(?:price|cost|rent|salary|fee|phone number|pin|door code|code)\b"
-            ),
-            _AMOUNT,
-        ),
-        (
-            lazy_pattern(
-                r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b"
-            ),
-            _TIME,
-        ),
+    values=lazy_pattern(
+        r"\bhow many (?P<counted>[\w-]+)",
+        r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
+        r" does| did)\b.*\b(?:price|cost|rent|salary|fee|phone number|pin|door code|code)\b",
+        r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b",
+    ),
+    amounts=word_set(
+        "few several lots loads free nothing none no every all always never now soon later before "
+        "after until till when noon midday midnight daily"
     ),
     past=lazy_pattern(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
-    value=lazy_pattern(
-        r"\b(?:\d[\d.,:/]*(?:st|nd|rd|th)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|"
-        r"march|april|june|july|august|september|october|november|december|(?:two|three|four|five|six|"
-        r"seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|"
-        r"ninety|hundred|thousand)(?:th|ieth)?|first|third|fifth|eighth|ninth|twelfth|\w+tieth|noon|"
-        r"midnight)\b"
-    ),
     definite=lazy_pattern(r"\b(?:the|my|our|i|we|me|us)\b"),
-    name_places=word_set(
-        "did does do has have had is was are were will would can could should isn't didn't doesn't "
-        "hasn't when's where's who's what's how's with from for about and to at than called named by "
-        "aunt uncle cousin sister brother friend doctor dr mr mrs ms"
-    ),
     alike={
         "has_pet": "pet pets animal animals dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
         "has_partner": "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner",

@@ -18,23 +18,6 @@ _VERB = (
     r"musst|müssen|darf|darfst|will|willst|wollen|mag|magst|weisst|kennst|erinnerst|gibt|geht|heisst|"
     r"heisse|wohnt|wohne|wohnst|arbeite|arbeitest|arbeitet|mache|machst|macht)"
 )
-_NUMBER = (
-    r"\d|\b\w*(?:zwei|drei|vier|fünf|sechs|sieben|acht(?!e)|neun|zehn|elf|zwölf|zwanzig|dreissig|hundert|"
-    r"tausend|million)\w*\b|\b(?:null|eins|halb\w*|viertel\w*|drittel)\b"
-)
-_AMOUNT = lazy_pattern(
-    rf"{_NUMBER}|\b(?:ein(?:e[nmrs]?)? (?:halb\w*|stunde|tag|woche|monat|jahr|minute|euro)|einmal|doppelt|"
-    r"dutzend|paar|beide\w*|kein\w*|nichts|umsonst|gratis|kostenlos|einzig\w*|mehrere|viele|pro|täglich|"
-    r"wöchentlich|monatlich|jährlich|jede[nmrs]?|immer|nie|ganze\w*)\b"
-)
-_TIME = lazy_pattern(
-    rf"{_NUMBER}|\b(?:\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?|"
-    r"januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|heute|morgens?|"
-    r"übermorgen|gestern|abends?|mittags?|nachts?|nacht|vormittags?|nachmittags?|wochenende|woche|monat|"
-    r"jahr|tage?n?|uhr|stunden?|minuten?|frühjahr|frühling|sommer|herbst|winter|ostern|weihnachten|"
-    r"pfingsten|silvester|erst\w*|bald|später|nach|vor|bis|wenn|immer|jede[nmrs]?|jetzt|\w+ten|\w+ferien)\b"
-)
-
 _AGE = (
     r"(?:(?:beste|bester|besten|neue|neuer|neuen|ältere|älterer|jüngere|jüngerer|kleine|kleiner|große|"
     r"grosse|grosser|jetzige|jetziger|aktuelle|aktueller|eigene|eigener|liebe|lieber|engste|engster|engstes|guter|gute) )*"
@@ -280,38 +263,22 @@ TALK = TalkWords(
         "hund hündin",
         "katze kater kätzchen",
     ),
-    values=(
-        (lazy_pattern(r"\bwie viele (?P<counted>[\w-]+)"), _AMOUNT),
-        (
-            lazy_pattern(
-                r"\bwie ?viel\b(?! uhr)|\bwie (?:hoch|alt|lange|weit|gross|schwer|teuer|oft|tief)\b|"
-                r"\bwas kostet\b|\bwas (?:hat|haben) .*\bgekostet\b"
-            ),
-            _AMOUNT,
-        ),
-        (
-            lazy_pattern(
-                r"\b(?:um|ab|bis|gegen) wie ?viel uhr\b|\bwann (?:ist|kommt|beginnt|startet|öffnet|"
-                r"schliesst|fährt|fängt|macht|endet|läuft|findet|wird|soll|muss|habe?|haben)\b"
-            ),
-            _TIME,
-        ),
+    values=lazy_pattern(
+        r"\bwie viele (?P<counted>[\w-]+)",
+        r"\bwie ?viel\b(?! uhr)|\bwie (?:hoch|alt|lange|weit|gross|schwer|teuer|oft|tief)\b|"
+        r"\bwas kostet\b|\bwas (?:hat|haben) .*\bgekostet\b",
+        r"\b(?:um|ab|bis|gegen) wie ?viel uhr\b|\bwann (?:ist|kommt|beginnt|startet|öffnet|"
+        r"schliesst|fährt|fängt|macht|endet|läuft|findet|wird|soll|muss|habe?|haben)\b",
+    ),
+    amounts=word_set(
+        "mehrere viele kein keine keinen nichts umsonst kostenlos jeden jede jedes immer nie jetzt "
+        "bald später nach vor bis wenn täglich wöchentlich monatlich jährlich"
     ),
     past=lazy_pattern(
         r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|wollte|gab es|früher|damals)\b"
     ),
-    value=lazy_pattern(
-        r"\b(?:\d[\d.,:/]*|\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|"
-        r"februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\w*(?:zwei|drei|vier|"
-        r"fünf|sechs|sieben|neun|zehn|zwölf|zwanzig|dreissig|hundert|tausend)\w*|acht\w*|elf\w*|"
-        r"erste[nrs]?)\b"
-    ),
     definite=lazy_pattern(
         r"\b(?:der|die|das|den|dem|des|vom|beim|zum|zur|im|am|mein\w*|unser\w*|ich|wir|mir|uns|mich)\b"
-    ),
-    name_places=word_set(
-        "der die das den dem des vom beim zum zur hat ist war wohnt kommt heißt macht geht will kann "
-        "mit von für bei herr frau tante onkel und namens"
     ),
     alike={
         "has_pet": "haustiere tier tiere hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
