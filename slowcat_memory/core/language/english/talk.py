@@ -265,8 +265,8 @@ TALK = TalkWords(
         r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b",
     ),
     amounts=word_set(
-        "few several lots loads free nothing none no every all always never now soon later before "
-        "after until till when noon midday midnight daily"
+        "few several lots loads free nothing none no every always never now soon later noon midday "
+        "midnight daily"
     ),
     past=lazy_pattern(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
     definite=lazy_pattern(r"\b(?:the|my|our|i|we|me|us)\b"),

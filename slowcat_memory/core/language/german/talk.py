@@ -272,7 +272,7 @@ TALK = TalkWords(
     ),
     amounts=word_set(
         "mehrere viele kein keine keinen nichts umsonst kostenlos jeden jede jedes immer nie jetzt "
-        "bald später nach vor bis wenn täglich wöchentlich monatlich jährlich"
+        "bald später täglich wöchentlich monatlich jährlich"
     ),
     past=lazy_pattern(
         r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|wollte|gab es|früher|damals)\b"
