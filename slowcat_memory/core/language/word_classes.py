@@ -151,7 +151,7 @@ class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def compiled(self) -> tuple[tuple[int, re.Pattern[str]], ...]:
-        """The points and patterns of the signals.
+        """The signals: points, and a pattern over codes.
 
         Raises:
             KeyError: A pattern has an unknown class.
