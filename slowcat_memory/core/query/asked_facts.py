@@ -25,7 +25,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.ordinary import is_word
 from slowcat_memory.core.text.normalize import WORD, content_words, fold
-from slowcat_memory.core.text.numerals import counts
+from slowcat_memory.core.text.numerals import counts, is_value
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.text_caches import text_cache
 
@@ -55,17 +55,13 @@ class Wording:
     @cached_property
     def values(self) -> frozenset[str]:
         """The numbers, days and months that it names."""
-        return frozenset(filter(self._is_value, WORD.findall(fold(self.text))))
+        return frozenset(filter(is_value, WORD.findall(fold(self.text))))
 
     @cached_property
     def keys_but_values(self) -> set[str]:
         """The keys of what it says apart from its values."""
-        others = (one for one in WORD.findall(fold(self.text)) if not self._is_value(one))
+        others = (one for one in WORD.findall(fold(self.text)) if not is_value(one))
         return keys(" ".join(others), self._language)
-
-    def _is_value(self, word: str) -> bool:
-        kind, _ = language_of(self._language).time.table.get(word.removesuffix("s"), ("", None))
-        return word[0].isdigit() or kind in ("W", "M", "m", "v") or counts(word)
 
     @cached_property
     def changes(self) -> bool:

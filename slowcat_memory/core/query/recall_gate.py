@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
-from slowcat_memory.core.language.gate import GateWords, PhraseTable
+from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
 
@@ -86,11 +86,7 @@ MOST_CHARS = 300  # of a question, that are examined
 MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
-_LAUGHTER = re.compile(
-    r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
-)
-
-
+_LAUGHTER = re.compile(LAUGHTER)
 _CAPITAL = re.compile(r"\s(?!I\b)[^\W\d_a-z]")
 _DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
 _SIGNS = (
@@ -160,7 +156,7 @@ def nobody(_: str) -> bool:
 def _read(text: str, table: GateWords) -> _Words:
     said = _WORD.findall(text)
     folded = [word.casefold().replace("’", "'") for word in said]
-    return _Words(said, folded, _after(folded, table.fillers))
+    return _Words(said, folded, _count(table.fillers, folded))
 
 
 def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> Need:
@@ -175,14 +171,13 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
             return Need(query="")
-        readings = _readings(words, table)
-        if not table.time.isdisjoint(readings):
+        if table.time.fullmatch(_bare(words, table)):
             return Need(query="", asks_time=True)
-        if _is_command(readings, table):
+        if _is_command(words, table):
             return Need(query="")
         if _all_without_memory(text, is_known, table):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
-    start = _after(words, table.greetings, laughter=False)
+    start = _count(table.greetings, words)
     query = _without_words(text, start) if 0 < start < len(words) else text
     return _asked(query, table)
 
@@ -270,14 +265,14 @@ def _begins_with_command(sentence: str, table: GateWords) -> bool:
     """Return whether a sentence, or its first clause, is a command, and the rest a short remark."""
     clauses = [_read(one, table).folded for one in sentence.split(",")]
     every = [word for words in clauses for word in words]
-    if _is_command(_readings(every, table), table):
+    if _is_command(every, table):
         return True
     rest = len(every) - len(clauses[0])
     return (
         0 < rest <= MOST_COURTESY
         and bool(clauses[0])
         and not _asks(sentence, table)
-        and _is_command(_readings(clauses[0], table), table)
+        and _is_command(clauses[0], table)
     )
 
 
@@ -318,56 +313,33 @@ def _asked(query: str, table: GateWords) -> Need:
     return Need(query=query, asks=asks, asks_memory=memory, asks_somebody=somebody, asks_time=time)
 
 
-def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
-    """Return the number of leading words made up of phrases, the longest such run."""
-    if not words or (words[0] not in phrases and not (laughter and _LAUGHTER.fullmatch(words[0]))):
-        return 0
-    ends = {0}
-    for place, word in enumerate(words):
-        if place > max(ends):
-            break
-        if place in ends:
-            known = phrases.get(word, ())
-            ends |= {place + len(p) for p in known if tuple(words[place : place + len(p)]) == p}
-            if laughter and _LAUGHTER.fullmatch(word):
-                ends.add(place + 1)
-    return max(ends)
+def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:
+    """Return the number of leading words made up of phrases."""
+    found = phrases.match(" ".join(words) + " ")
+    return found[0].count(" ") if found else 0
 
 
-def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Return the ways to strip greeting and courtesy from both ends."""
-    words = [word for word in words if word not in table.please] or words
-    first = _after(words, table.greetings)
-    starts = {0, first, _after(words, table.courtesy)}
-    starts.add(first + _after(words[first:], table.courtesy))
-    size = len(words)
-    ends = [
-        end
-        for end in range(max(1, size - MOST_COURTESY), size + 1)
-        if _after(words[end:], table.courtesy) == size - end
-    ]
-    return {" ".join(words[start:end]) for start in starts for end in ends if start < end}
+def _bare(words: Sequence[str], table: GateWords) -> str:
+    """Return words with a blank behind each, without "please"."""
+    return "".join(f"{word} " for word in words if word not in table.please)
 
 
-def _is_command(readings: set[str], table: GateWords) -> bool:
-    return not table.commands.isdisjoint(readings) or any(
-        _of_devices(one.split(), table) for one in readings
-    )
-
-
-def _of_devices(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether an utterance consists of a verb, a device, and accompanying words."""
-    if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
+def _is_command(words: Sequence[str], table: GateWords) -> bool:
+    """Return whether an utterance is a phrase, or consists of a verb, a device, and other words."""
+    if len(words) > MOST_WORDS:
         return False
-    known = (table.verbs, table.devices, table.other)
-    return all(word.isdecimal() or any(word in some for some in known) for word in words)
+    line = _bare(words, table)
+    if table.commands.fullmatch(line):
+        return True
+    of_device = not (table.verbs.isdisjoint(words) or table.devices.isdisjoint(words))
+    return of_device and table.orders.fullmatch(line) is not None
 
 
 def _asks(sentence: str, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
     _, first, start = _read(sentence[:80], table)  # after fillers, "so", "oh": STT omits the comma
-    start += _after(first[start:], table.courtesy)  # "and"
+    start += _count(table.courtesy, first[start:])  # "and"
     if start < len(first) and first[start] in table.asking:
         return True
     pair = first[start : start + 2]

@@ -133,6 +133,19 @@ def values(text: str) -> frozenset[Fraction]:
 # ------------------------------------------------------------------- words and digits
 
 
+_DATED = frozenset(  # weekdays and months
+    word
+    for one in LANGUAGES
+    for word, (kind, _) in one.time.table.items()
+    if kind in ("W", "M", "m", "v")
+)
+
+
+def is_value(word: str) -> bool:
+    """Return whether a folded word is a number, a weekday or a month."""
+    return word[0].isdigit() or word.removesuffix("s") in _DATED or counts(word)
+
+
 def counts(word: str) -> bool:
     """Return whether a word in lower case is a number, but "one", which is a pronoun too."""
     return any(
