@@ -108,7 +108,7 @@ TALK = TalkWords(
         ),
         (
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
-            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|"
+            + r"|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|"
             + _own("home ?town|address|city|town|home city|place of residence|new home")
             + r"|\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
             r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
@@ -122,9 +122,7 @@ TALK = TalkWords(
         ),
         (
             r"\bwhat do i do(?:\?|$| for (?:a living|work)| at work| professionally| all day| job)|"
-            r"\bwhat(?:'s| is| kind of work| sort of work).*\bi (?:\w+ )?(?:work as|do for)|\bwhat do i "
-            r"work as\b|\bwhat am i by\b|\bwhat am i (?:\w+ )?doing for (?:work|a living|a job)\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
-            r"\bwhat(?:'s| is) my (?:line of work|work)\b|"
+            r"\bwhat do i work as\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
             + _own(
                 "role at work|day job|job|profession|occupation|trade|career|position|line of work"
             ),
@@ -139,16 +137,15 @@ TALK = TalkWords(
             "engaged_to dating relationship_status",
         ),
         (
-            r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i (?:not )?eat\b|"
             r"\b(?:am i|if i'm|whether i'm) (?:still |a |on a )*(?:vegan|vegetarian|gluten|veggie|pescatarian"
-            r"|diet)\b|\b(?:do|can) i (?:still )?eat \w+\??$|\bwhat.*\bi (?:\w+ )?eat\b|\bhow do i eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
-            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|\bwhat (?:should|must|do) i avoid\b|"
-            r"" + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
+            r"|diet)\b|\bwhat.*\bi (?:\w+ )?eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
+            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|"
+            + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
             "diet allergic_to",
         ),
         (
             r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
-            r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b|\banything i can't eat\b",
+            r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b",
             "allergic_to",
         ),
         (
@@ -200,8 +197,8 @@ TALK = TalkWords(
             rf"(?:again )?(?:what |who )?(?:the name of )?(?:my|our) {_AGE}([\w-]+)(?:'s name| is called| called"
             rf"| again| named|\??$)|\bnames? of (?:my|our) {_AGE}([\w-]+)|\b(?:my|our) {_AGE}([\w-]+)'s? name"
             rf"|\b(?:call|called|name) (?:my|our) {_AGE}([\w-]+)\??$|\b(?:do|have) (?:i|we) (?:have|got|own|keep) (?:a|an|any) "
-            rf"([\w-]+)\??$|\btell me (?:something |more )?about (?:my|our) (?:\w+ly )?([\w-]+)\??$|\bmy ([\w-]+)'s "
-            rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b|\b(?:who|what)(?:'s| is) (?:my|our) {_AGE}([\w-]+)\??$",
+            rf"([\w-]+)\??$|\bmy ([\w-]+)'s "
+            rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b",
             "has_{thing}",
         ),
         (
@@ -244,7 +241,7 @@ TALK = TalkWords(
     ahead_words=lazy_pattern(
         r"\b(?:when|when's|day|days|date|time|week|weeks|weekend|month|next|upcoming|coming|up|planned|"
         r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"
-        r"again|going|take|place|happening|happen|due|booked|today|tomorrow)\b"
+        r"again|going|take|place|happening|happen|due|booked|today|tomorrow|soon|start|tonight)\b"
     ),
     synonyms=(
         "car drive drives driving van vehicle wheels",

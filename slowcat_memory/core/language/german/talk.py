@@ -117,8 +117,7 @@ TALK = TalkWords(
                 "wohne?|wohn'|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen|"
                 "umgezogen|gemeldet|untergekommen|ansässig|sesshaft|residiere"
             )
-            + r"|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|zuhause|daheim)\b|\bwo (?:ist|liegt|steht) "
-            rf"{_MY} (?:zuhause|wohnung|haus|bleibe)\b|"
+            + rf"|\bwo (?:ist|liegt|steht) {_MY} (?:haus|bleibe)\b|"
             + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt")
             + r"|\bin welche[rm] (?:stadt|ort|land|dorf|gegend|strasse|straße) .*\b(?:ich|wir)\b",
             "lives_in address",
@@ -150,10 +149,8 @@ TALK = TalkWords(
             "engaged_to dating relationship_status",
         ),
         (
-            r"\bwas (?:esse|darf|kann) ich(?: \w+)?(?: nicht)?(?: essen)?\b|\bwie (?:ernähre|esse) ich\b|"
             r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
-            r"laktosefrei)|\besse ich (?:\w+ )?\w+\??$|\bwas (?:\w+ )?(?:esse|ess) ich\b|\bernähre ich mich\b|\bwas ich (?:nicht )?(?:essen|esse|darf)|"
-            + _own("ernährung|ernährungsweise|speiseplan|essen|diät|kost|essgewohnheiten"),
+            r"laktosefrei)|\bwas (?:\w+ )?(?:esse|ess) ich\b",
             "diet allergic_to",
         ),
         (
@@ -197,11 +194,11 @@ TALK = TalkWords(
         ),
         (
             rf"\b(?:was für ein\w*|welche[rsn]?|wie viele) ([\w-]+) (?:hab|habe|haben) (?:ich|wir)\b|\b(?:erzähl|weisst|"
-            rf"sag).*\büber {_MY} ([\w-]+)\??$|\b(?:heisst|hiess) (?:noch )*{_MY} {_AGE}([\w-]+)|"
-            rf"\bwie (?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
+            rf"sag).*\büber {_MY} ([\w-]+)\??$|"
+            rf"\b(?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
             rf"{_MY} {_AGE}([\w-]+)|\bwie {_MY} {_AGE}([\w-]+) (?:heisst|heissen|hiess)\b|\bwer (?:ist|war) "
             rf"(?:nochmal |noch mal |noch |denn |eigentlich )*{_MY} {_AGE}([\w-]+)|\bnamen? (?:von )?{_MY} {_AGE}"
-            rf"([\w-]+)|\bwer {_MY} {_AGE}([\w-]+) ist\b|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
+            rf"([\w-]+)|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
             rf"irgendeine?n? )?(?:\w+ )?([\w-]+)\??$",
             "has_{thing}",
         ),
@@ -249,7 +246,7 @@ TALK = TalkWords(
     ahead_words=lazy_pattern(
         r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
         r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
-        r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
+        r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt|bald)\b"
     ),
     synonyms=(
         "auto wagen fahrzeug karre fahr fahre fährt pkw",
