@@ -387,6 +387,8 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         amounts: Values in words that are neither numbers nor times ("none", "later").
         past: Matches a folded question about what happened.
         definite: Matches a folded question about something definite, not about the world.
+        name_places: Words after which a name is expected, in a text without capitals or in a
+            language that writes all nouns with one.
         alike: Predicates that hold for several things, with those.
     """
 
@@ -415,6 +417,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     amounts: frozenset[str]
     past: re.Pattern[str]
     definite: re.Pattern[str]
+    name_places: frozenset[str]
     alike: Mapping[str, str]
 
 

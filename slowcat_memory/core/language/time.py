@@ -135,7 +135,7 @@ def valueless(names: str) -> dict[str, None]:
     return dict.fromkeys(name.replace("_", " ") for name in names.split())
 
 
-_BEFORE, _WHOLE = r"\b(?:{})\s*$", r"(?<!\w)(?:{})(?!\w)"
+_AFTER, _BEFORE, _WHOLE = r"\s+(?:{})\b", r"\b(?:{})\s*$", r"(?<!\w)(?:{})(?!\w)"
 _FORMS = {
     "clauses": "{}",
     "verbs": _WHOLE,
@@ -148,6 +148,7 @@ _FORMS = {
     "in_general": r"\s+(?:{})",
     "is_name": r"\s*(?:{})\b",
     "begins": r"\s*(?:{})\b",
+    "compound": _AFTER,
     "may_follow": r"\s*(?:$|[^\w\s]|(?:{})\b)",
 }
 
@@ -169,6 +170,7 @@ class TenseWords(Struct, frozen=True, kw_only=True):
             day").
         names: Words before a name ("a man called Friday").
         as_such: Words before a day, season or holiday as such ("I love Christmas").
+        compound: Nouns behind a weekday that is no day with them ("Sunday roast"); None for none.
         is_name: Words for a name behind it ("April is a lovely name").
         may_follow: What may follow a holiday without a preposition; None for any.
         marks: Frequent words of the language and of no other, to tell it by.
@@ -186,6 +188,7 @@ class TenseWords(Struct, frozen=True, kw_only=True):
     as_such: re.Pattern[str]
     is_name: re.Pattern[str]
     marks: frozenset[str]
+    compound: re.Pattern[str] | None = None
     may_follow: re.Pattern[str] | None = None
 
 

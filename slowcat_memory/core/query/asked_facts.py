@@ -23,10 +23,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.ordinary import is_word
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
+from slowcat_memory.core.language.names import is_given_name
+from slowcat_memory.core.language.ordinary import is_ordinary, is_word
 from slowcat_memory.core.text.normalize import WORD, content_words, fold
 from slowcat_memory.core.text.numerals import counts, is_value
-from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
@@ -149,6 +150,9 @@ MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a val
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
 STEM = 5  # letters by which the thing that is counted is the same
 _PERSON = "qpersonq"  # stands for the name of somebody else
+_SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
 
 
 class AskedFact(Struct, frozen=True):
@@ -301,7 +305,45 @@ def _has(words: Sequence[str], counted: str, language: str) -> bool:
 
 
 def names_in(text: str, language: str = "english") -> list[str]:
-    """Return the words of a query that are names, without a possessive "s"."""
-    capitals = not language_of(language).capital_nouns
-    names = (word.form for word in rare_words(text, capitals) if word.named)
-    return [name for name in names if capitals or not is_word(name.lower())]
+    """Return the words of a query that are names, without a possessive "s".
+
+    Where capitals mark names these are the capitalised words within a sentence, and possessives at
+    its beginning. Where they do not (German nouns, STT that writes none, or nothing else), these
+    are known given names, and words that are no ordinary ones where a name is expected.
+    """
+    table = language_of(language)
+    if table.capital_nouns or text.isupper() or text.islower():
+        return _uncased_names(text, table.talk.name_places)
+    found = []
+    for match in WORD.finditer(text):
+        if not match[0][0].isupper():
+            continue
+        bare = _POSSESSIVE.sub("", match[0])
+        starts = bool(_SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]))
+        if starts and bare == match[0]:
+            continue
+        if len(bare) > 1 and bare.lower() not in EMPTY:
+            found.append(bare)
+    return found
+
+
+def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
+    found, before = [], ""
+    for match in WORD.findall(text):
+        folded = match.casefold()
+        owned = folded.endswith(_OWNED)
+        word = _POSSESSIVE.sub("", match) if owned else match
+        bare = word.casefold() if owned else folded
+        if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
+            found.append(word)
+        before = folded.replace("’", "'")
+    return found
+
+
+def _is_name(word: str, *, expected: bool) -> bool:
+    """Return whether a word in lower case is a given name or, where one is expected, no word."""
+    if word in COMMON_NAMES:  # "mark", "rose": words as well
+        return False
+    if is_given_name(word) and not is_word(word):
+        return True
+    return expected and word not in EMPTY and not is_ordinary(word)

@@ -63,17 +63,13 @@ class Word(Struct, frozen=True):
     named: bool
 
 
-def rare_words(text: str, capitals: bool | None = None) -> Iterator[Word]:
-    """Yield names and uncommon words in the first ``MAX_CHARS``, in order, with repetitions.
-
-    Args:
-        capitals: Whether a capital within a sentence means a name; None to tell by the text.
-    """
+def rare_words(text: str) -> Iterator[Word]:
+    """Yield names and uncommon words in the first ``MAX_CHARS``, in order, with repetitions."""
     text = text[:MAX_CHARS]
-    shouted = capitals is False or text.isupper()
+    shouted = text.isupper()
     first = second = ""  # the two words before
-    uncased = text.islower() or (shouted and capitals is not None)
-    certain = capitals or not MARKERS.isdisjoint(text.lower().split())
+    uncased = text.islower()
+    certain = not MARKERS.isdisjoint(text.lower().split())  # a capital within a sentence is a name
     for match in _WORD.finditer(text):
         form = match[0]
         bare = form.lower()
@@ -87,8 +83,7 @@ def rare_words(text: str, capitals: bool | None = None) -> Iterator[Word]:
         first, second = second, bare
         if not capital and not announced and bare in EVERYDAY:
             continue
-        letters = bare if capitals is None else bare.replace("-", "")
-        if not 1 < len(form) <= MAX_LETTERS or not letters.isalpha():
+        if not 1 < len(form) <= MAX_LETTERS or not bare.isalpha():
             continue
         written = form != bare and not shouted
         if is_name(bare, capital=written, expected=announced or placed, sure=certain and capital):

@@ -293,6 +293,8 @@ def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Te
     if atom.rule in ("weekday", "feast", "season") and atom.end - atom.start == 1:
         if words.as_such.search(text, max(0, start - 40), start):
             return True
+        if alone and words.compound and words.compound.match(text, end):
+            return True
     if atom.rule != "feast" or not words.may_follow or atom.end - atom.start > 1:
         return False
     led = before in tuple("ijJcbkuBFotLS>") and tokens[atom.start - 1].end + 2 > start

@@ -267,6 +267,11 @@ TALK = TalkWords(
     ),
     past=lazy_pattern(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
     definite=lazy_pattern(r"\b(?:the|my|our|i|we|me|us)\b"),
+    name_places=word_set(
+        "did does do has have had is was are were will would can could should isn't didn't doesn't "
+        "hasn't when's where's who's what's how's with from for about and to at than called named by "
+        "aunt uncle cousin sister brother friend doctor dr mr mrs ms"
+    ),
     alike={
         "has_pet": "pet pets animal animals dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
         "has_partner": "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner",

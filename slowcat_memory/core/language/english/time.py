@@ -254,6 +254,10 @@ TENSE = tense_words(
         r"(?:love|loves|like|likes|hate|hates|prefer|prefers|adore|adores|enjoy|enjoys|dislike|"
         r"dislikes|can['’]t stand|miss|misses|about|of|than|as|song|film|movie|book)(?:\s+(?:a|the))?"
     ),
+    compound=alternatives(
+        "best school blues feeling job papers? league roasts? driver supplement service market "
+        "prayers? matinee special club girls? people lunches dinners night[s] times? "
+    ).strip("|"),
     in_general=_SUBJECT_DAY,
     names=r"called|named|name is|name's|names are|nicknamed|is called",
     is_name=r"(?:is|was|would be|sounds)\s+(?:like\s+)?(?:a|an|such a|my)?\s*(?:\w+\s+)?name|(?:is|are|was)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:best|worst|favou?rite|longest|"

@@ -277,6 +277,10 @@ TALK = TalkWords(
     definite=lazy_pattern(
         r"\b(?:der|die|das|den|dem|des|vom|beim|zum|zur|im|am|mein\w*|unser\w*|ich|wir|mir|uns|mich)\b"
     ),
+    name_places=word_set(
+        "der die das den dem des vom beim zum zur hat ist war wohnt kommt heißt macht geht will kann "
+        "mit von für bei herr frau tante onkel und namens"
+    ),
     alike={
         "has_pet": "haustiere tier tiere hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
         "has_partner": "freund freundin frau mann partner partnerin verlobte verlobter",
