@@ -5,7 +5,7 @@ German, 4:30; "1.250" is 1,250 or 1.25. Words of all languages are read, since p
 Not text2num: it gives one reading in one language, and every caller here compares all of them.
 
 Words and digits become letters, and a regular expression over them is the grammar: 0, 1, u are units,
-U those from ten; t tens, r and R ordinals; h hundred, k M G scales, z dozen; d digits, T a time of
+U those from ten; t tens, r, V and R ordinals; h hundred, k M G scales, z dozen; d digits, T a time of
 day; f p q fractions ("half past" and "half to" an hour are p and q); a "a", & "and", o "oh", .
 "point", > "past", < "to", m a measure, w what is a number alone; # is a number that was read.
 """
@@ -43,7 +43,7 @@ _DOTTED_TIME = re.compile(r"(\d\d?)\.([0-5]\d)")
 _SERIES = {
     "units": ("01" + 8 * "u" + 10 * "U", 0, 1),
     "tens": (8 * "t", 20, 10),
-    "ordinals": (9 * "r" + 10 * "U", 1, 1),
+    "ordinals": (9 * "r" + 10 * "V", 1, 1),
     "ordinal_tens": (8 * "R", 20, 10),
     "decades": (8 * "w", 20, 10),
 }
@@ -131,6 +131,17 @@ def values(text: str) -> frozenset[Fraction]:
 
 
 # ------------------------------------------------------------------- words and digits
+
+
+@text_cache(4096)
+def number_of(word: str) -> tuple[int, bool] | None:
+    """Return a whole number in one word, and whether it is an ordinal; None for none."""
+    meaning = _meaning(word)
+    parts = list(_parts([_Part(letter, 0, 0, frozenset({value})) for letter, value in meaning]))
+    if len(parts) != 1 or parts[0].letter != "#":
+        return None
+    number = max(parts[0].values)
+    return (int(number), meaning[-1][0] in "rRV") if number.denominator == 1 else None
 
 
 _DATED = frozenset(  # weekdays and months
@@ -251,7 +262,7 @@ def _readings(digits: str, suffix: str) -> frozenset[Fraction]:
 
 # ------------------------------------------------------------------- grammar
 
-_BELOW_HUNDRED = r"(?:[1u]&[tR]|o(?=[o01uU])|t[1ur]?|[R01urU])"
+_BELOW_HUNDRED = r"(?:[1u]&[tR]|o(?=[o01uU])|t[1ur]?|[R01urUV])"
 _BELOW_THOUSAND = (
     rf"(?:(?:{_BELOW_HUNDRED}|a)?h(?:&?{_BELOW_HUNDRED})?|{_BELOW_HUNDRED}|a(?=[kMGz]))"
 )
