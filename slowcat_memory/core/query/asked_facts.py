@@ -128,10 +128,13 @@ def keys(text: str, language: str) -> set[str]:
 
     Two words that only name something together are one: "last day".
     """
-    talk = language_of(language).talk
+    table = language_of(language)
+    function = table.extracts.function
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
-    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in talk.empty}
-    return found.union(day[:KEY] + day[-LEAST:] for day in talk.named_days.findall(fold(text)))
+    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
+    return found.union(
+        day[:KEY] + day[-LEAST:] for day in table.talk.named_days.findall(fold(text))
+    )
 
 
 def shared(one: str, other: str, language: str) -> bool:
