@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.numerals import number_of
 
 Tokenize = Callable[[str], list[str]]
 Verdict = Literal["own", "unclear", "new"]
@@ -242,10 +243,11 @@ def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
     closed, others = set[tuple[str, object]](), list[str]()
     for word in _WORD.findall(text.casefold()):
         kind, value = table.get(word, ("", None))
+        number, ordinal = number_of(word) or (0, False)
         if word.isdigit():
             closed.add(("number", int(word[:12])))
-        elif kind == "w" and value[0] == value[1] and value[0] > 1:
-            closed.add(("number", value[0]))
+        elif not kind and number > 1 and not ordinal:
+            closed.add(("number", number))
         elif kind in _KINDS:
             closed.add((_KINDS[kind], str(value)))
         else:

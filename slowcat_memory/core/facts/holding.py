@@ -22,7 +22,8 @@ from slowcat_memory.core.extraction.slots import (
 )
 from slowcat_memory.core.facts.fact import order_of, subject_name, type_of
 from slowcat_memory.core.language import LANGUAGES, words_of_any
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.text.normalize import WORD, fold
+from slowcat_memory.core.text.numerals import is_value
 from slowcat_memory.core.validity import ALWAYS, NEWS
 from slowcat_memory.records import Memory, Statement
 
@@ -84,9 +85,9 @@ def _event_words(claim: Statement) -> frozenset[str]:
     """Return the words for what takes place, without those for its day."""
     text = fold(f"{claim.object} {claim.quote}")
     for one in LANGUAGES:
-        text = one.talk.value.sub(" ", one.talk.ahead_words.sub(" ", text))
-        text = one.talk.change.sub(" ", text)
+        text = one.talk.change.sub(" ", one.talk.ahead_words.sub(" ", text))
     empty = words_of_any(lambda one: one.talk.empty)
+    text = " ".join(word for word in WORD.findall(text) if not is_value(word))
     return frozenset(word for word in content(text) if len(word) > LEAST) - empty
 
 

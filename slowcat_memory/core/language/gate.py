@@ -9,24 +9,23 @@ from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import filled, phrase_list, word_set
+from slowcat_memory.core.language.data import filled, lazy_pattern, phrase_list, word_set
 
-PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
+LAUGHTER = r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
 
 
 class GateWords(Struct, frozen=True, kw_only=True):
     """Words of the recall gate in one language.
 
     Attributes:
-        greetings: Precede the actual words. Phrases by first word, the longest first.
-        fillers: Answers, thanks, laughter and goodbyes, including greetings: need no recall.
-        courtesy: Allowed around a device command.
+        greetings: Matches what precedes the actual words; this and the next two, a blank too.
+        fillers: Matches answers, thanks, laughter and goodbyes, including greetings: need no recall.
+        courtesy: Matches what is allowed around a device command.
         please: Allowed anywhere in a device command.
-        commands: Whole utterances that command the agent or a device.
-        verbs: Other device commands consist of one of these, one of ``devices``, and ``other``.
+        commands: Matches whole utterances that command the agent or a device.
+        verbs: Other device commands have one of these, one of ``devices``, and match ``orders``.
         devices: See ``verbs``.
-        other: See ``verbs``.
-        spoken: Phrases of ``commands`` and ``time`` by first word.
+        orders: See ``verbs``.
         small: Words of reactions ("that is really good to know"); a remark of these alone has no
             content.
         generic: First words of questions that may be about the world alone.
@@ -39,7 +38,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
             name.
         leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
-        time: Whole utterances that ask for the time or the date.
+        time: Matches whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
         prepositions: Words before one of ``asked_things`` that begin a question too: "in which city".
@@ -59,15 +58,14 @@ class GateWords(Struct, frozen=True, kw_only=True):
             meanings, weather, jokes. A group ``title`` must have no ordinary word.
     """
 
-    greetings: PhraseTable
-    fillers: PhraseTable
-    courtesy: PhraseTable
+    greetings: re.Pattern[str]
+    fillers: re.Pattern[str]
+    courtesy: re.Pattern[str]
     please: frozenset[str]
-    commands: frozenset[str]
+    commands: re.Pattern[str]
     verbs: frozenset[str]
     devices: frozenset[str]
-    other: frozenset[str]
-    spoken: PhraseTable
+    orders: re.Pattern[str]
     small: frozenset[str]
     generic: frozenset[str]
     specific: frozenset[str]
@@ -78,7 +76,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
     requests: frozenset[str]
     leads: re.Pattern[str]
     noun_case: str
-    time: frozenset[str]
+    time: re.Pattern[str]
     about_now: re.Pattern[str]
     asking: frozenset[str]
     prepositions: frozenset[str]
@@ -96,15 +94,20 @@ class GateWords(Struct, frozen=True, kw_only=True):
 
 
 def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
-    phrases = {name: frozenset(phrase_list(lists[name])) for name in ("commands", "time")}
+    courtesy = f"(?:{_any_of(lists['courtesy'])} )*"
+    words = "|".join(" ".join(lists[name] for name in ("verbs", "devices", "other")).split())
+    before = f"(?:(?:{_any_of(lists['greetings'])}|{LAUGHTER}) )*{courtesy}"
     return filled(
         GateWords,
         lists,
-        **phrases,
-        greetings=_by_first_word(lists["greetings"]),
-        fillers=_by_first_word(lists["greetings"], lists["small_talk"]),
-        courtesy=_by_first_word(lists["courtesy"]),
-        spoken=_by_first_word(lists["commands"], lists["time"]),
+        greetings=lazy_pattern(f"(?:{_any_of(lists['greetings'])} )*"),
+        fillers=lazy_pattern(
+            f"(?:(?:{_any_of(lists['greetings'], lists['small_talk'])}|{LAUGHTER}) )*"
+        ),
+        courtesy=lazy_pattern(courtesy),
+        commands=lazy_pattern(f"{before}{_any_of(lists['commands'])} {courtesy}"),
+        orders=lazy_pattern(rf"{before}(?:(?:{words}|\d+) )+{courtesy}"),
+        time=lazy_pattern(f"{before}{_any_of(lists['time'])} {courtesy}"),
         noun_case=lists["noun_case"],
         small=_inflected(word_set(lists["small"]), lists["noun_case"]),
         **patterns,
@@ -117,11 +120,7 @@ def _inflected(words: frozenset[str], noun_case: str) -> frozenset[str]:
     return frozenset(word + ending for word in words for ending in endings)
 
 
-def _by_first_word(*texts: str) -> PhraseTable:
-    """Return phrases by first word, the longest first."""
-    made: dict[str, list[tuple[str, ...]]] = {}
-    distinct = dict.fromkeys(phrase for text in texts for phrase in phrase_list(text))
-    for phrase in sorted(distinct, key=len, reverse=True):
-        words = tuple(phrase.split())
-        made.setdefault(words[0], []).append(words)
-    return {first: tuple(many) for first, many in made.items()}
+def _any_of(*texts: str) -> str:
+    """Return a pattern of the phrases of some texts, the longest first."""
+    phrases = {phrase for text in texts for phrase in phrase_list(text)}
+    return f"(?:{'|'.join(map(re.escape, sorted(phrases, key=len, reverse=True)))})"

@@ -382,10 +382,10 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         when: Matches one that asks when a certain thing is.
         ahead_words: Matches the words of such a question that name no thing.
         synonyms: Words for the same kind of thing, a kind each.
-        values: Patterns of folded questions for a value, each with what such a value matches; the
-            group "counted" is the thing whose number is asked for.
+        values: Matches a folded question for a value; the group "counted" is the thing whose number
+            is asked for.
+        amounts: Values in words that are neither numbers nor times ("none", "later").
         past: Matches a folded question about what happened.
-        value: Matches a number, a day or a month in a folded statement.
         definite: Matches a folded question about something definite, not about the world.
         name_places: Words after which a name is expected, in a text without capitals or in a
             language that writes all nouns with one.
@@ -413,9 +413,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     when: re.Pattern[str]
     ahead_words: re.Pattern[str]
     synonyms: tuple[str, ...]
-    values: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    values: re.Pattern[str]
+    amounts: frozenset[str]
     past: re.Pattern[str]
-    value: re.Pattern[str]
     definite: re.Pattern[str]
     name_places: frozenset[str]
     alike: Mapping[str, str]

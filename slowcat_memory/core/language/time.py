@@ -32,7 +32,7 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | p | what may follow an ordinal that is a day ("on the third we …") | None |
 | x | shows that a month's name before it is a verb | None |
 
-N (a number in digits), q (7th), Y (a year), X (a whole date), | (the end of a sentence) and "," (one
+Numbers in one word are read by ``core.text.numerals``. N (a number in digits), q (7th), Y (a year), X (a whole date), | (the end of a sentence) and "," (one
 behind an ordinal) need no table.
 """
 
@@ -47,7 +47,6 @@ from slowcat_memory.core.language.data import lazy_pattern, word_set
 CENTRES = frozenset(
     "8CDRWPMmvsHUYyOh"
 )  # without one of these, a text names a time only by a number
-CENTURIES = ((19, 19), (20, 20))  # numbers with which a year in words begins
 
 MORNING, AFTERNOON, EVENING, NIGHT = (5, 12), (12, 18), (17, 24), (18, 30)
 
@@ -98,11 +97,7 @@ def time_words(
         for spelling in spellings.split("/")
     }
     phrases: dict[str, list[tuple[str, ...]]] = {}
-    triggers = {
-        word
-        for word, (kind, value) in table.items()
-        if " " not in word and (kind in CENTRES or (kind == "w" and value in CENTURIES))
-    }
+    triggers = {word for word, (kind, _) in table.items() if " " not in word and kind in CENTRES}
     for phrase in sorted(table, key=len, reverse=True):
         first, *rest = phrase.split()
         if rest:
@@ -123,11 +118,6 @@ def time_words(
 
 def places(names: str, first: int = 1, step: int = 1) -> dict[str, int]:
     return {name: first + step * place for place, name in enumerate(names.split())}
-
-
-def numbers(names: str, first: int = 1, step: int = 1) -> dict[str, tuple[int, int]]:
-    """Return numerals with their values, as least and most."""
-    return {name: (n, n) for name, n in places(names, first, step).items()}
 
 
 def valueless(names: str) -> dict[str, None]:

@@ -27,13 +27,13 @@ from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
 from slowcat_memory.core.text.normalize import WORD, content_words, fold
+from slowcat_memory.core.text.numerals import counts, is_value
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
 KEY = 5  # letters that two forms of a word, or a compound and its beginning, have in common
 LEAST_ASKED = 0.5  # share of the asked words of the earlier statement that the later one has too
 SAME = 0.75  # share of the shorter statement's words that both have, apart from the values
-WITH_ENDING = KEY + 3  # letters of a word whose ending, the longest has 3, changes no key
 _ENDINGS = re.compile(r"(?<=\w{3})(?:'s|ing|ies|ed|es|en|em|er|et|st|s|e|n|t|y)$")
 
 
@@ -56,13 +56,13 @@ class Wording:
     @cached_property
     def values(self) -> frozenset[str]:
         """The numbers, days and months that it names."""
-        return frozenset(language_of(self._language).talk.value.findall(fold(self.text)))
+        return frozenset(filter(is_value, WORD.findall(fold(self.text))))
 
     @cached_property
     def keys_but_values(self) -> set[str]:
         """The keys of what it says apart from its values."""
-        value = language_of(self._language).talk.value
-        return keys(value.sub(" ", fold(self.text)), self._language)
+        others = (one for one in WORD.findall(fold(self.text)) if not is_value(one))
+        return keys(" ".join(others), self._language)
 
     @cached_property
     def changes(self) -> bool:
@@ -128,15 +128,13 @@ def keys(text: str, language: str) -> set[str]:
 
     Two words that only name something together are one: "last day".
     """
-    talk = language_of(language).talk
+    table = language_of(language)
+    function = table.extracts.function
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
-    found = {
-        (word if len(word) >= WITH_ENDING else _ENDINGS.sub("", word))[:KEY]
-        for word in words
-        if word not in talk.empty
-    }
-    days = talk.named_days.findall(fold(text))
-    return found.union(day[:KEY] + day[-LEAST:] for day in days) if days else found
+    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
+    return found.union(
+        day[:KEY] + day[-LEAST:] for day in table.talk.named_days.findall(fold(text))
+    )
 
 
 def shared(one: str, other: str, language: str) -> bool:
@@ -291,21 +289,22 @@ def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
     if len(query) > MOST_CHARS:
         return 0.0
     talk, line = language_of(language).talk, fold(query.replace("’", "'"))
-    for pattern, values in talk.values:
-        met = pattern.search(line)
-        if met and (talk.definite.search(line) or names_in(query, language)):
-            counted = (met.groupdict().get("counted") or "")[:STEM].removesuffix("s")
-            having = [one for one in texts if _has(fold(one.replace("’", "'")), values, counted)]
-            near = any(shared(query, one, language) for one in having)
-            return 0.0 if near else BESIDE if having else 1.0
-    return 0.0
+    met = talk.values.search(line)
+    if met is None or not (talk.definite.search(line) or names_in(query, language)):
+        return 0.0
+    counted = (met["counted"] or "")[:STEM].removesuffix("s")
+    having = [one for one in texts if _has(WORD.findall(fold(one)), counted, language)]
+    near = any(shared(query, one, language) for one in having)
+    return 0.0 if near else BESIDE if having else 1.0
 
 
-def _has(text: str, values: re.Pattern[str], counted: str) -> bool:
+def _has(words: Sequence[str], counted: str, language: str) -> bool:
     """Return whether a text has a value, or what is counted: "my sister Jo" counts sisters."""
-    if len(counted) > 2 and re.search(rf"\b{re.escape(counted)}", text):
+    table = language_of(language)
+    if len(counted) > 2 and any(word.startswith(counted) for word in words):
         return True
-    return bool(values.search(text))
+    known = table.talk.amounts | table.time.triggers
+    return any(word[0].isdigit() or word in known or counts(word) for word in words)
 
 
 def names_in(text: str, language: str = "english") -> list[str]:

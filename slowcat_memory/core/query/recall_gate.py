@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
-from slowcat_memory.core.language.gate import GateWords, PhraseTable
+from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
 
@@ -86,11 +86,7 @@ MOST_CHARS = 300  # of a question, that are examined
 MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
-_LAUGHTER = re.compile(
-    r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
-)
-
-
+_LAUGHTER = re.compile(LAUGHTER)
 _CAPITAL = re.compile(r"\s(?!I\b)[^\W\d_a-z]")
 _DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
 _SIGNS = (
@@ -157,18 +153,10 @@ def nobody(_: str) -> bool:
     return False
 
 
-class _Read(dict[str, _Words]):
-    """The words of the texts of one utterance, each read once: a turn is often one sentence."""
-
-    def __init__(self, table: GateWords, is_known: IsKnown) -> None:
-        super().__init__()
-        self._table, self.is_known = table, is_known
-
-    def __missing__(self, text: str) -> _Words:
-        said = _WORD.findall(text)
-        folded = [word.casefold().replace("’", "'") for word in said]
-        made = self[text] = _Words(said, folded, _after(folded, self._table.fillers))
-        return made
+def _read(text: str, table: GateWords) -> _Words:
+    said = _WORD.findall(text)
+    folded = [word.casefold().replace("’", "'") for word in said]
+    return _Words(said, folded, _count(table.fillers, folded))
 
 
 def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> Need:
@@ -179,22 +167,19 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
             whatever else it means ("Biscuit").
     """
     table = language_of(language).gate
-    read = _Read(table, is_known)
-    _, words, fillers = read[text[:MOST_CHARS]]
+    _, words, fillers = _read(text[:MOST_CHARS], table)
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
             return Need(query="")
-        if _may_be_command(words, table):
-            readings = _readings(words, table)
-            if not table.time.isdisjoint(readings):
-                return Need(query="", asks_time=True)
-            if _is_command(readings, table):
-                return Need(query="")
-        if _all_without_memory(text, read, table):
+        if table.time.fullmatch(_bare(words, table)):
+            return Need(query="", asks_time=True)
+        if _is_command(words, table):
+            return Need(query="")
+        if _all_without_memory(text, is_known, table):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
-    start = _after(words, table.greetings, laughter=False)
+    start = _count(table.greetings, words)
     query = _without_words(text, start) if 0 < start < len(words) else text
-    return _asked(query, read, table)
+    return _asked(query, table)
 
 
 def _without_words(text: str, count: int) -> str:
@@ -202,26 +187,26 @@ def _without_words(text: str, count: int) -> str:
     return text[next(islice(_WORD.finditer(text), count, None)).start() :]
 
 
-def _all_without_memory(text: str, read: _Read, table: GateWords) -> bool:
+def _all_without_memory(text: str, is_known: IsKnown, table: GateWords) -> bool:
     """Return whether no sentence of an utterance can be helped by a memory."""
     sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-    return bool(sentences) and all(_needs_none(one, read, table) for one in sentences)
+    return bool(sentences) and all(_needs_none(one, is_known, table) for one in sentences)
 
 
-def _needs_none(sentence: str, read: _Read, table: GateWords) -> bool:
+def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
     """Return whether a sentence is chatter, a command, or a question about the world alone."""
     for sign, word in _SIGNS:
         if sign in sentence:
             sentence = sentence.replace(sign, word)
-    found, words, first = read[sentence]
+    found, words, first = _read(sentence, table)
     if first == len(words):
         return True
-    if _names_somebody(found, words, read, table):
+    if _names_somebody(found, words, is_known, table):
         return False
     line = " ".join(words)
     if table.chatter.match(line) or _is_reaction(sentence, words, table):
         return True
-    if _may_be_command(words, table) and _begins_with_command(sentence, read, table):
+    if _begins_with_command(sentence, table):
         return True
     if first:
         found, words = found[first:], words[first:]
@@ -276,30 +261,29 @@ def _is_about_world(line: str, table: GateWords) -> bool:
     return bool(met) and not (title and any(is_ordinary(word) for word in title.split()))
 
 
-def _begins_with_command(sentence: str, read: _Read, table: GateWords) -> bool:
+def _begins_with_command(sentence: str, table: GateWords) -> bool:
     """Return whether a sentence, or its first clause, is a command, and the rest a short remark."""
-    clauses = [read[one].folded for one in sentence.split(",")]
+    clauses = [_read(one, table).folded for one in sentence.split(",")]
     every = [word for words in clauses for word in words]
-    if _is_command(_readings(every, table), table):
+    if _is_command(every, table):
         return True
     rest = len(every) - len(clauses[0])
     return (
         0 < rest <= MOST_COURTESY
         and bool(clauses[0])
-        and not _asks(sentence, read, table)
-        and _may_be_command(clauses[0], table)
-        and _is_command(_readings(clauses[0], table), table)
+        and not _asks(sentence, table)
+        and _is_command(clauses[0], table)
     )
 
 
 def _names_somebody(
-    found: Sequence[str], words: Sequence[str], read: _Read, table: GateWords
+    found: Sequence[str], words: Sequence[str], is_known: IsKnown, table: GateWords
 ) -> bool:
     """Return whether a name occurs: in small letters only if it is no ordinary word too, or known."""
     plain = table.requests
     for place, (said, word) in enumerate(zip(found, words, strict=True)):
         bare = word.partition("'")[0]
-        if read.is_known(bare):
+        if is_known(bare):
             return True
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
@@ -312,12 +296,12 @@ def _names_somebody(
     return False
 
 
-def _asked(query: str, read: _Read, table: GateWords) -> Need:
+def _asked(query: str, table: GateWords) -> Need:
     asks = memory = somebody = time = False
     for sentence in SENTENCE.findall(query[-MOST_READ:]):
-        if not _asks(sentence, read, table):
+        if not _asks(sentence, table):
             continue
-        line = _line(sentence, read)
+        line = _line(sentence, table)
         time = time or bool(table.about_now.search(line))
         if table.advice.match(line):
             continue
@@ -329,79 +313,40 @@ def _asked(query: str, read: _Read, table: GateWords) -> Need:
     return Need(query=query, asks=asks, asks_memory=memory, asks_somebody=somebody, asks_time=time)
 
 
-def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
-    """Return the number of leading words made up of phrases, the longest such run."""
-    if not words or (words[0] not in phrases and not (laughter and _LAUGHTER.fullmatch(words[0]))):
-        return 0
-    ends = {0}
-    for place, word in enumerate(words):
-        if place > max(ends):
-            break
-        if place in ends:
-            known = phrases.get(word, ())
-            ends |= {place + len(p) for p in known if tuple(words[place : place + len(p)]) == p}
-            if laughter and _LAUGHTER.fullmatch(word):
-                ends.add(place + 1)
-    return max(ends)
+def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:
+    """Return the number of leading words made up of phrases."""
+    found = phrases.match(" ".join(words) + " ")
+    return found[0].count(" ") if found else 0
 
 
-def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Return the ways to strip greeting and courtesy from both ends."""
-    words = [word for word in words if word not in table.please] or words
-    first = _after(words, table.greetings)
-    starts = {0, first, _after(words, table.courtesy)}
-    starts.add(first + _after(words[first:], table.courtesy))
-    size = len(words)
-    ends = [
-        end
-        for end in range(max(1, size - MOST_COURTESY), size + 1)
-        if _after(words[end:], table.courtesy) == size - end
-    ]
-    return {" ".join(words[start:end]) for start in starts for end in ends if start < end}
+def _bare(words: Sequence[str], table: GateWords) -> str:
+    """Return words with a blank behind each, without "please"."""
+    return "".join(f"{word} " for word in words if word not in table.please)
 
 
-def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether any word occurs in a command: whether it is worth to look further."""
-    if not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words)):
+def _is_command(words: Sequence[str], table: GateWords) -> bool:
+    """Return whether an utterance is a phrase, or consists of a verb, a device, and other words."""
+    if len(words) > MOST_WORDS:
+        return False
+    line = _bare(words, table)
+    if table.commands.fullmatch(line):
         return True
-    if table.spoken.keys().isdisjoint(words):
-        return False
-    plain = tuple(words)
-    if not table.please.isdisjoint(words):
-        plain = tuple(word for word in words if word not in table.please) or plain
-    return any(
-        plain[place : place + len(phrase)] == phrase and len(plain) - len(phrase) <= MOST_COURTESY
-        for place, word in enumerate(plain)
-        for phrase in table.spoken.get(word, ())
-    )
+    of_device = not (table.verbs.isdisjoint(words) or table.devices.isdisjoint(words))
+    return of_device and table.orders.fullmatch(line) is not None
 
 
-def _is_command(readings: set[str], table: GateWords) -> bool:
-    return not table.commands.isdisjoint(readings) or any(
-        _of_devices(one.split(), table) for one in readings
-    )
-
-
-def _of_devices(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether an utterance consists of a verb, a device, and accompanying words."""
-    if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
-        return False
-    known = (table.verbs, table.devices, table.other)
-    return all(word.isdecimal() or any(word in some for some in known) for word in words)
-
-
-def _asks(sentence: str, read: _Read, table: GateWords) -> bool:
+def _asks(sentence: str, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
-    _, first, start = read[sentence[:80]]  # after fillers, "so", "oh": STT omits the comma
-    start += _after(first[start:], table.courtesy)  # "and"
+    _, first, start = _read(sentence[:80], table)  # after fillers, "so", "oh": STT omits the comma
+    start += _count(table.courtesy, first[start:])  # "and"
     if start < len(first) and first[start] in table.asking:
         return True
     pair = first[start : start + 2]
     return len(pair) == 2 and pair[0] in table.prepositions and pair[1] in table.asked_things
 
 
-def _line(sentence: str, read: _Read) -> str:
+def _line(sentence: str, table: GateWords) -> str:
     """Return a folded sentence without its leading fillers."""
-    _, words, fillers = read[sentence[-MOST_CHARS:]]
+    _, words, fillers = _read(sentence[-MOST_CHARS:], table)
     return " ".join(words[fillers:] or words)

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.prompt_record import Aliases
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.records import Memory, Turn
@@ -96,5 +97,4 @@ def judgement(grade: int, offered: bool) -> float:
 
 
 def _cut(text: str) -> str:
-    line = neutralise(text)
-    return line if len(line) <= MOST_CHARS else f"{line[: MOST_CHARS - 1].rstrip()}…"
+    return shorten_to_chars(neutralise(text), MOST_CHARS)

@@ -18,6 +18,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
+from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.calendar import Anchor
 from slowcat_memory.core.time.lexer import Token, tokens_of
 from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, parse
@@ -325,7 +326,10 @@ def _local(now: datetime, zone: tzinfo) -> datetime | None:
 
 
 def _has_none(text: str, heard: Iterable[str], words: TimeWords) -> bool:
-    return words.triggers.isdisjoint(heard) and not _NUMERIC.search(text)
+    if not words.triggers.isdisjoint(heard) or _NUMERIC.search(text):
+        return False
+    found = (number_of(word) or (0, False) for word in heard)
+    return not any(ordinal or number in (19, 20) or number > 1900 for number, ordinal in found)
 
 
 def _intervals(

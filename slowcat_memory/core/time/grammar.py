@@ -182,12 +182,9 @@ def ahead(piece: Piece, anchor: Anchor) -> Span | None:
     return calendar.shifted(anchor, piece.get("U"), low, high)
 
 
-def last_few(piece: Piece, anchor: Anchor) -> Span | None:
-    return calendar.rolling(anchor, piece.get("U"), -piece.quantity()[1])
-
-
-def next_few(piece: Piece, anchor: Anchor) -> Span | None:
-    return calendar.rolling(anchor, piece.get("U"), piece.quantity()[1])
+def few(piece: Piece, anchor: Anchor) -> Span | None:
+    count = piece.quantity()[1]
+    return calendar.rolling(anchor, piece.get("U"), -count if "L" in piece.kinds else count)
 
 
 def same_time(piece: Piece, anchor: Anchor) -> Span | None:
@@ -423,10 +420,8 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]|tWTWk|>UTUk", second),
     # two weeks ago; vor zwei Wochen
     ("ago", rf"D?V{_QUANTITY}U|{_QUANTITY}UgD?|[aw]UAahg|{_QUANTITY}Ur(?![ijJFo])", ago),
-    # the last three days
-    ("last_few", rf"L{_QUANTITY}U", last_few),
-    # the next few weeks
-    ("next_few", rf">{_QUANTITY}U", next_few),
+    # the last three days; the next few weeks
+    ("few", rf"[L>]{_QUANTITY}U", few),
     # in two weeks
     ("ahead", rf"i{_QUANTITY}U(?!g)|{_QUANTITY}Un", ahead),
     # last Monday evening

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.core.language.time import TimeWords
+from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.grammar import FIRST_YEAR, LAST_YEAR
 
 _DATE_SIGN = re.compile(r"[-/.]")
@@ -62,7 +63,7 @@ def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
         start, end = match.span()
         word = (match["word"] or "").lower()
         if word:
-            kind, value = language.table.get(word, (".", None))
+            kind, value = language.table.get(word) or _number_word(word)
             if kind == "v" and start and match["word"][0].isupper():  # "In May we moved"
                 kind = "m"
             if kind == "." and nouns and match["word"][0].isupper():
@@ -71,6 +72,13 @@ def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
             kind, value = _number(match, language)
         ordinal = kind in "Oq"
         yield word, Token(kind, value, start, end)
+
+
+def _number_word(word: str) -> tuple[str, Any]:
+    number, ordinal = number_of(word) or (0, False)
+    if number in range(1, 100):
+        return ("O", number) if ordinal else ("w", (number, number))
+    return ("y", number) if number in range(1910, 2100) else (".", None)
 
 
 def _begins_sentence(rest: str, language: TimeWords) -> bool:

@@ -153,7 +153,7 @@ def _with_words_before(
     while place and kinds[place - 1] == "T":
         place -= 1
     link = kinds[place - 1] if place else ""
-    if link not in ("c", "b", "k", "u", "V") or atom.rule in ("ago", "last_few"):
+    if link not in ("c", "b", "k", "u", "V") or atom.rule in ("ago", "few"):
         return atom
     place -= 1
     span: Span | None

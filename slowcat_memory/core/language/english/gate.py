@@ -171,11 +171,10 @@ _PERSONAL = lazy_pattern(
 )
 _ASIDES = lazy_pattern(
     r"\b(?:tell|give|show|read|teach|sing|explain to|play|spell|get|help|find) (?:me|us)(?: (?:with|again))?\b",
-    r"\bfor (?:me|us)\b|\bto (?:me|us)\b|\blet me (?:know|hear)\b|\blike i'm five\b",
+    r"\bfor (?:me|us)\b",
     r"\b(?:i'd like to know|i want to know|i wonder|i was wondering|i'm curious|do you know|can you tell)\b",
-    r"(?<=\bhow do )(?:i|we)\b|(?<=\bhow can )(?:i|we)\b|(?<=\bhow should )(?:i|we)\b",
+    r"(?<=\bhow do )(?:i|we)\b",
     r"\bdo (?:you|people|they) (?:say|spell|pronounce|call|write)\b",
-    r"\b(?:it again|that again|again please)$",
 )
 
 GATE = gate_words(
@@ -193,7 +192,6 @@ GATE = gate_words(
         r"(?:told|tell|mentioned|mention|said|say|talked|talk|spoke|spoken|discussed|discuss)\b",
         r"\b(?:you) (?:just |once |already |ever )*(?:told|said|say|tell|mentioned|mention"
         r"|suggested|suggest|recommended|recommend|promised|promise|meant)\b",
-        r"\b(?:did i|have i) (?:ever )?(?:told|tell|mention|mentioned|said|say)\b",
         r"\b(?:is|was|are|were|what's|who's|where's|when's|how's|does|did|do|has|have|had|will|"
         r"know|about|how old is|of) (?:my|our)\b",
         r"\b(?:what|which|who|where|when|why|how|whose|did|had|have|has|was|were)\b.*"
@@ -208,7 +206,7 @@ GATE = gate_words(
         r"wednesday|thursday|friday|saturday|sunday)|yesterday|\w+ ago)\b",
         r"^(?:remind me|tell me) (?:again )?(?:what|who|where|when|which|how|about) (?:\w+ )?"
         r"(?:i|my|we|our)\b",
-        r"\babout me\b|\bknow me\b|\bremember me\b|\bmy name\b|\bwho am i\b|\bi'm called\b",
+        r"\babout me\b|\bremember me\b",
     ),
     advice=lazy_pattern(
         r"(?:what|how|where|which|when|who)?(?: \w+){0,2} ?\b(?:can|could|should|shall|may|must|"

@@ -1,6 +1,7 @@
 """English talk that says nothing by itself."""
 
-from slowcat_memory.core.language.data import lazy_pattern, word_set
+from slowcat_memory.core.language.data import lazy_pattern, read_words, word_set
+from slowcat_memory.core.language.english.gate import GATE
 from slowcat_memory.core.language.table import TalkWords
 
 _BE = r"(?:is|are|was|were|am|isn't|aren't|wasn't|weren't)"
@@ -10,23 +11,6 @@ _DO = (
 )
 _ASKS = r"(?:what|who|whom|whose|which|where|when|why|how)"
 _SOMEBODY = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|my|our|your|his|her|their|the)"
-_AMOUNT = lazy_pattern(
-    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
-    r"forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|grand|million|dozens?|half|halves|"
-    r"quarter|third|double|twice|once|thrice|couple|few|several|both|free|nothing|none|no|pair|tenner|"
-    r"fiver|quid|bucks?|lots?|loads?|percent|first|second|(?:an?|per|all|whole|every) (?:hour|day|week|"
-    r"month|year|night|morning|afternoon|evening|weekend|minute|while|mile))"
-)
-_TIME = lazy_pattern(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
-    r"half|quarter|noon|midday|midnight|\w*(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|"
-    r"february|march|april|may|june|july|august|september|october|november|december|today|tonight|"
-    r"tomorrow|yesterday|morning|afternoon|evening|night|weekend|week|month|year|fortnight|days?|"
-    r"spring|summer|autumn|fall|winter|easter|christmas|birthday|\w+(?:th|st|nd|rd)|soon|later|after|"
-    r"before|until|till|when|dawn|sunset|lunch\w*|dinner|breakfast|o'clock|hours?|minutes?|always|never|"
-    r"every|daily|now)\b"
-)
-
 _I = r"(?:i|we)(?:'m|'re|'ve|'d)?"
 _AGE = (
     r"(?:(?:best|new|older|younger|little|big|elder|eldest|oldest|youngest|twin|current|own|closest|"
@@ -47,33 +31,7 @@ def _own(nouns: str) -> str:
 
 
 TALK = TalkWords(
-    empty=word_set(
-        """
-        a an the this that these those it its it's that's it'll that'll there's here's what's
-        is are was were be been being am isn't wasn't do does did done don't doesn't didn't
-        have has had having will would can could should may might must shall won't wouldn't can't
-        couldn't let let's i i'm i'll i'd i've me you your yours yourself you're you'll you'd you've
-        we we're we'll us he she they him his her their them my our
-        to of for in on at with about from as by like and or but so if then than too also not no yes
-        yeah yep okay ok oh ah aha well right sure now just very really quite pretty rather super so
-        such much more most all any some every always never ever again already still even only
-        how what when whenever who here there
-        good great nice lovely fine wonderful amazing awesome excellent perfect brilliant fantastic
-        cool sweet beautiful interesting fun funny exciting terrific marvelous delightful impressive
-        neat super fabulous incredible gorgeous charming adorable best better true correct wrong bad
-        fair smart wise clever glad sorry happy pleased delighted welcome enough alright
-        idea choice name question point plan news luck thing things one ones way work job stuff
-        bit lot deal kind sort start day evening night morning weekend time trip life
-        sound sounds sounded seem seems look looks feel feels hear heard see say says said mean means
-        think guess hope believe agree know understand understood imagine get got gets give take
-        make makes sense go going tell keep try enjoy have help need want wish wait hold
-        remember mind note noted note-taking congratulations congrats cheers bravo hooray wow yay ha
-        haha thanks thank thankful appreciate appreciated pleasure please anytime course problem
-        worries worry matter care else anything something everything nothing later soon tomorrow
-        today tonight else's absolutely definitely exactly certainly totally indeed obviously
-        hello hi hey bye goodbye greetings done deal
-        """
-    ),
+    empty=GATE.small | word_set(read_words(__package__)["extracts"]["function"] + " remember"),
     persons=word_set(
         "i i'm i've i'd i'll me my we we're we've our us he she they him his her their"
     ),
@@ -150,7 +108,7 @@ TALK = TalkWords(
         ),
         (
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
-            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|"
+            + r"|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|"
             + _own("home ?town|address|city|town|home city|place of residence|new home")
             + r"|\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
             r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
@@ -164,9 +122,7 @@ TALK = TalkWords(
         ),
         (
             r"\bwhat do i do(?:\?|$| for (?:a living|work)| at work| professionally| all day| job)|"
-            r"\bwhat(?:'s| is| kind of work| sort of work).*\bi (?:\w+ )?(?:work as|do for)|\bwhat do i "
-            r"work as\b|\bwhat am i by\b|\bwhat am i (?:\w+ )?doing for (?:work|a living|a job)\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
-            r"\bwhat(?:'s| is) my (?:line of work|work)\b|"
+            r"\bwhat do i work as\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
             + _own(
                 "role at work|day job|job|profession|occupation|trade|career|position|line of work"
             ),
@@ -181,16 +137,15 @@ TALK = TalkWords(
             "engaged_to dating relationship_status",
         ),
         (
-            r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i (?:not )?eat\b|"
             r"\b(?:am i|if i'm|whether i'm) (?:still |a |on a )*(?:vegan|vegetarian|gluten|veggie|pescatarian"
-            r"|diet)\b|\b(?:do|can) i (?:still )?eat \w+\??$|\bwhat.*\bi (?:\w+ )?eat\b|\bhow do i eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
-            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|\bwhat (?:should|must|do) i avoid\b|"
-            r"" + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
+            r"|diet)\b|\bwhat.*\bi (?:\w+ )?eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
+            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|"
+            + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
             "diet allergic_to",
         ),
         (
             r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
-            r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b|\banything i can't eat\b",
+            r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b",
             "allergic_to",
         ),
         (
@@ -242,8 +197,8 @@ TALK = TalkWords(
             rf"(?:again )?(?:what |who )?(?:the name of )?(?:my|our) {_AGE}([\w-]+)(?:'s name| is called| called"
             rf"| again| named|\??$)|\bnames? of (?:my|our) {_AGE}([\w-]+)|\b(?:my|our) {_AGE}([\w-]+)'s? name"
             rf"|\b(?:call|called|name) (?:my|our) {_AGE}([\w-]+)\??$|\b(?:do|have) (?:i|we) (?:have|got|own|keep) (?:a|an|any) "
-            rf"([\w-]+)\??$|\btell me (?:something |more )?about (?:my|our) (?:\w+ly )?([\w-]+)\??$|\bmy ([\w-]+)'s "
-            rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b|\b(?:who|what)(?:'s| is) (?:my|our) {_AGE}([\w-]+)\??$",
+            rf"([\w-]+)\??$|\bmy ([\w-]+)'s "
+            rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b",
             "has_{thing}",
         ),
         (
@@ -286,7 +241,7 @@ TALK = TalkWords(
     ahead_words=lazy_pattern(
         r"\b(?:when|when's|day|days|date|time|week|weeks|weekend|month|next|upcoming|coming|up|planned|"
         r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"
-        r"again|going|take|place|happening|happen|due|booked|today|tomorrow)\b"
+        r"again|going|take|place|happening|happen|due|booked|today|tomorrow|soon|start|tonight)\b"
     ),
     synonyms=(
         "car drive drives driving van vehicle wheels",
@@ -300,30 +255,17 @@ TALK = TalkWords(
         "dog puppy",
         "cat kitten",
     ),
-    values=(
-        (lazy_pattern(r"\bhow many (?P<counted>[\w-]+)"), _AMOUNT),
-        (
-            lazy_pattern(
-                r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
-                r" does| did)\b.*\b(?:price|cost|rent|salary|fee|phone number|pin|door code|code)\b"
-            ),
-            _AMOUNT,
-        ),
-        (
-            lazy_pattern(
-                r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b"
-            ),
-            _TIME,
-        ),
+    values=lazy_pattern(
+        r"\bhow many (?P<counted>[\w-]+)",
+        r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
+        r" does| did)\b.*\b(?:price|cost|rent|salary|fee|phone number|pin|door code|code)\b",
+        r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b",
+    ),
+    amounts=word_set(
+        "few several lots loads free nothing none no every always never now soon later noon midday "
+        "midnight daily"
     ),
     past=lazy_pattern(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
-    value=lazy_pattern(
-        r"\b(?:\d[\d.,:/]*(?:st|nd|rd|th)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|"
-        r"march|april|june|july|august|september|october|november|december|(?:two|three|four|five|six|"
-        r"seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|"
-        r"ninety|hundred|thousand)(?:th|ieth)?|first|third|fifth|eighth|ninth|twelfth|\w+tieth|noon|"
-        r"midnight)\b"
-    ),
     definite=lazy_pattern(r"\b(?:the|my|our|i|we|me|us)\b"),
     name_places=word_set(
         "did does do has have had is was are were will would can could should isn't didn't doesn't "

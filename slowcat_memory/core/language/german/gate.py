@@ -146,9 +146,8 @@ _PERSONAL = lazy_pattern(
     r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
 )
 _ASIDES = lazy_pattern(
-    r"\b(?:von|mit) (?:dir|ihnen)\b|\bkönntest du ausrechnen\b",
     r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
-    r"würdest du) (?:mir|uns)\b|\bfür (?:mich|uns)\b|\bweisst du\b",
+    r"würdest du) (?:mir|uns)\b",
 )
 
 GATE = gate_words(
@@ -168,7 +167,6 @@ GATE = gate_words(
         r"\b(?:habe?|hatte|haben|hatten) (?:ich|wir)\b",
         r"\b(?:ich|wir|du) .*(?:erzählt|gesagt|erwähnt|besprochen|gesprochen|empfohlen|"
         r"vorgeschlagen|versprochen|gemeint)\b",
-        r"\bhast du .*(?:gesagt|erzählt|erwähnt|empfohlen|vorgeschlagen|versprochen|gemeint)\b",
         r"\b(?:war|waren|bin|wollte|wollten|sollte|ging|fuhr|mag|esse|trinke|wohne|arbeite|heisse"
         r"|nehme) (?:ich|wir)\b",
         r"\b(?:ist|war|sind|waren|heisst|heissen|hat|hatte|wohnt|arbeitet|mag|kommt|wird|heute"
@@ -176,7 +174,7 @@ GATE = gate_words(
         r"\b(?:letztes mal|beim letzten mal|letzte\w* (?:woche|mal|monat|jahr|nacht|sommer|winter|"
         r"wochenende|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|früher|vorhin|"
         r"neulich|gestern|vorgestern|damals|vor \w+ (?:tag\w*|woche\w*|monat\w*|jahr\w*))\b",
-        r"\büber mich\b|\bvon mir\b|\bwer bin ich\b|\bmein name\b",
+        r"\büber mich\b|\bvon mir\b",
     ),
     advice=lazy_pattern(
         r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|sollte|"

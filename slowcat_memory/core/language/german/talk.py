@@ -1,6 +1,7 @@
 """German talk that says nothing by itself. "ss" stands for "ß": sentences are folded."""
 
-from slowcat_memory.core.language.data import lazy_pattern, word_set
+from slowcat_memory.core.language.data import lazy_pattern, read_words, word_set
+from slowcat_memory.core.language.german.gate import GATE
 from slowcat_memory.core.language.table import TalkWords
 
 _ASKS = (
@@ -17,23 +18,6 @@ _VERB = (
     r"musst|müssen|darf|darfst|will|willst|wollen|mag|magst|weisst|kennst|erinnerst|gibt|geht|heisst|"
     r"heisse|wohnt|wohne|wohnst|arbeite|arbeitest|arbeitet|mache|machst|macht)"
 )
-_NUMBER = (
-    r"\d|\b\w*(?:zwei|drei|vier|fünf|sechs|sieben|acht(?!e)|neun|zehn|elf|zwölf|zwanzig|dreissig|hundert|"
-    r"tausend|million)\w*\b|\b(?:null|eins|halb\w*|viertel\w*|drittel)\b"
-)
-_AMOUNT = lazy_pattern(
-    rf"{_NUMBER}|\b(?:ein(?:e[nmrs]?)? (?:halb\w*|stunde|tag|woche|monat|jahr|minute|euro)|einmal|doppelt|"
-    r"dutzend|paar|beide\w*|kein\w*|nichts|umsonst|gratis|kostenlos|einzig\w*|mehrere|viele|pro|täglich|"
-    r"wöchentlich|monatlich|jährlich|jede[nmrs]?|immer|nie|ganze\w*)\b"
-)
-_TIME = lazy_pattern(
-    rf"{_NUMBER}|\b(?:\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?|"
-    r"januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|heute|morgens?|"
-    r"übermorgen|gestern|abends?|mittags?|nachts?|nacht|vormittags?|nachmittags?|wochenende|woche|monat|"
-    r"jahr|tage?n?|uhr|stunden?|minuten?|frühjahr|frühling|sommer|herbst|winter|ostern|weihnachten|"
-    r"pfingsten|silvester|erst\w*|bald|später|nach|vor|bis|wenn|immer|jede[nmrs]?|jetzt|\w+ten|\w+ferien)\b"
-)
-
 _AGE = (
     r"(?:(?:beste|bester|besten|neue|neuer|neuen|ältere|älterer|jüngere|jüngerer|kleine|kleiner|große|"
     r"grosse|grosser|jetzige|jetziger|aktuelle|aktueller|eigene|eigener|liebe|lieber|engste|engster|engstes|guter|gute) )*"
@@ -57,28 +41,7 @@ def _own(nouns: str) -> str:
 
 
 TALK = TalkWords(
-    empty=word_set(
-        """
-        der die das den dem des ein eine einen einem einer ist sind war waren sei bin bist wird werde
-        wirst würde hat hast habe hab haben hatte es er sie ich du wir ihr mich mir dich dir uns euch
-        mein meine dein deine deinen deiner sein ihre zu zum zur von vom für in im an am auf aus mit
-        bei nach über wie so als und oder aber dann denn wenn dass ob ja jawohl nein nö doch okay ok ah
-        oh ach aha na naja gut gute guter gutes guten klar sehr echt wirklich ganz ziemlich richtig
-        wahr falsch genau eben halt mal noch nochmal schon immer nie nur auch nicht kein keine hier da
-        jetzt gerade heute später bald morgen alles etwas nichts was wer wo
-        schön schöne schöner schönes schönen toll tolle toller tolles prima super klasse wunderbar
-        wunderbare herrlich großartig grossartig perfekt lecker spannend interessant lustig nett
-        hübsch fein fantastisch ausgezeichnet hervorragend cool stark besser beste traurig schade leid
-        idee wahl name frage punkt plan nachricht nachrichten glück sache ding dinge tag abend nacht
-        wochenende zeit reise arbeit spaß spass erfolg besserung
-        klingt klang hört anhören sieht aus scheint finde findet glaube glaub denke meine meinst weiß
-        weiss verstehe verstanden sehe sag sage sagt gesagt freut freue freuen hoffe wünsche gern gerne
-        mach mache macht gemacht mach's weiter erzähl merke merk notiert notiere vergiss helfen hilfe
-        glückwunsch gratuliere gratulation bravo hurra wow haha danke dank vielen lieben herzlichen
-        bitte entschuldigung sorry natürlich selbstverständlich absolut definitiv bestimmt sicher
-        problem sorge sorgen keinesfalls kein hallo hi hey tschüss ciao servus sonst los viel
-        """
-    ),
+    empty=GATE.small | word_set(read_words(__package__)["extracts"]["function"]),
     persons=word_set(
         "ich mich mir mein meine meiner wir uns unser unsere er ihn ihm sein seine ihre"
     ),
@@ -154,8 +117,7 @@ TALK = TalkWords(
                 "wohne?|wohn'|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen|"
                 "umgezogen|gemeldet|untergekommen|ansässig|sesshaft|residiere"
             )
-            + r"|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|zuhause|daheim)\b|\bwo (?:ist|liegt|steht) "
-            rf"{_MY} (?:zuhause|wohnung|haus|bleibe)\b|"
+            + rf"|\bwo (?:ist|liegt|steht) {_MY} (?:haus|bleibe)\b|"
             + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt")
             + r"|\bin welche[rm] (?:stadt|ort|land|dorf|gegend|strasse|straße) .*\b(?:ich|wir)\b",
             "lives_in address",
@@ -187,10 +149,8 @@ TALK = TalkWords(
             "engaged_to dating relationship_status",
         ),
         (
-            r"\bwas (?:esse|darf|kann) ich(?: \w+)?(?: nicht)?(?: essen)?\b|\bwie (?:ernähre|esse) ich\b|"
             r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
-            r"laktosefrei)|\besse ich (?:\w+ )?\w+\??$|\bwas (?:\w+ )?(?:esse|ess) ich\b|\bernähre ich mich\b|\bwas ich (?:nicht )?(?:essen|esse|darf)|"
-            + _own("ernährung|ernährungsweise|speiseplan|essen|diät|kost|essgewohnheiten"),
+            r"laktosefrei)|\bwas (?:\w+ )?(?:esse|ess) ich\b",
             "diet allergic_to",
         ),
         (
@@ -234,11 +194,11 @@ TALK = TalkWords(
         ),
         (
             rf"\b(?:was für ein\w*|welche[rsn]?|wie viele) ([\w-]+) (?:hab|habe|haben) (?:ich|wir)\b|\b(?:erzähl|weisst|"
-            rf"sag).*\büber {_MY} ([\w-]+)\??$|\b(?:heisst|hiess) (?:noch )*{_MY} {_AGE}([\w-]+)|"
-            rf"\bwie (?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
+            rf"sag).*\büber {_MY} ([\w-]+)\??$|"
+            rf"\b(?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
             rf"{_MY} {_AGE}([\w-]+)|\bwie {_MY} {_AGE}([\w-]+) (?:heisst|heissen|hiess)\b|\bwer (?:ist|war) "
             rf"(?:nochmal |noch mal |noch |denn |eigentlich )*{_MY} {_AGE}([\w-]+)|\bnamen? (?:von )?{_MY} {_AGE}"
-            rf"([\w-]+)|\bwer {_MY} {_AGE}([\w-]+) ist\b|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
+            rf"([\w-]+)|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
             rf"irgendeine?n? )?(?:\w+ )?([\w-]+)\??$",
             "has_{thing}",
         ),
@@ -286,7 +246,7 @@ TALK = TalkWords(
     ahead_words=lazy_pattern(
         r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
         r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
-        r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
+        r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt|bald)\b"
     ),
     synonyms=(
         "auto wagen fahrzeug karre fahr fahre fährt pkw",
@@ -300,31 +260,19 @@ TALK = TalkWords(
         "hund hündin",
         "katze kater kätzchen",
     ),
-    values=(
-        (lazy_pattern(r"\bwie viele (?P<counted>[\w-]+)"), _AMOUNT),
-        (
-            lazy_pattern(
-                r"\bwie ?viel\b(?! uhr)|\bwie (?:hoch|alt|lange|weit|gross|schwer|teuer|oft|tief)\b|"
-                r"\bwas kostet\b|\bwas (?:hat|haben) .*\bgekostet\b"
-            ),
-            _AMOUNT,
-        ),
-        (
-            lazy_pattern(
-                r"\b(?:um|ab|bis|gegen) wie ?viel uhr\b|\bwann (?:ist|kommt|beginnt|startet|öffnet|"
-                r"schliesst|fährt|fängt|macht|endet|läuft|findet|wird|soll|muss|habe?|haben)\b"
-            ),
-            _TIME,
-        ),
+    values=lazy_pattern(
+        r"\bwie viele (?P<counted>[\w-]+)",
+        r"\bwie ?viel\b(?! uhr)|\bwie (?:hoch|alt|lange|weit|gross|schwer|teuer|oft|tief)\b|"
+        r"\bwas kostet\b|\bwas (?:hat|haben) .*\bgekostet\b",
+        r"\b(?:um|ab|bis|gegen) wie ?viel uhr\b|\bwann (?:ist|kommt|beginnt|startet|öffnet|"
+        r"schliesst|fährt|fängt|macht|endet|läuft|findet|wird|soll|muss|habe?|haben)\b",
+    ),
+    amounts=word_set(
+        "mehrere viele kein keine keinen nichts umsonst kostenlos jeden jede jedes immer nie jetzt "
+        "bald später täglich wöchentlich monatlich jährlich"
     ),
     past=lazy_pattern(
         r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|wollte|gab es|früher|damals)\b"
-    ),
-    value=lazy_pattern(
-        r"\b(?:\d[\d.,:/]*|\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|"
-        r"februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\w*(?:zwei|drei|vier|"
-        r"fünf|sechs|sieben|neun|zehn|zwölf|zwanzig|dreissig|hundert|tausend)\w*|acht\w*|elf\w*|"
-        r"erste[nrs]?)\b"
     ),
     definite=lazy_pattern(
         r"\b(?:der|die|das|den|dem|des|vom|beim|zum|zur|im|am|mein\w*|unser\w*|ich|wir|mir|uns|mich)\b"

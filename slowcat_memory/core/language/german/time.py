@@ -14,29 +14,6 @@ from slowcat_memory.core.language.time import (
 
 _WEEKDAYS = "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
 _PARTS = "morgen früh vormittag mittag nachmittag abend nacht".split()
-_ONES = "ein zwei drei vier fünf sechs sieben acht neun".split()
-_TEENS = "zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
-_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
-_FIRST = "erst zweit dritt viert fünft sechst siebt acht neunt".split()
-
-
-def _cardinal(n: int) -> str:
-    if n < 10:
-        return _ONES[n - 1]
-    if n < 20:
-        return _TEENS[n - 10]
-    ones, tens = n % 10, _TENS[n // 10 - 2]
-    return f"{_ONES[ones - 1]}und{tens}" if ones else tens
-
-
-CARDINALS = {n: _cardinal(n) for n in range(2, 100)}
-ORDINALS = {
-    n: _FIRST[n - 1] if n < 10 else f"{_cardinal(n)}{'t' if n < 20 else 'st'}" for n in range(1, 32)
-}
-YEARS = {
-    **{1900 + n: f"neunzehnhundert{_cardinal(n)}" for n in range(10, 100)},
-    **{2000 + n: f"zweitausend{_cardinal(n)}" for n in range(1, 100)},
-}
 
 TIME = time_words(
     {
@@ -132,18 +109,15 @@ TIME = time_words(
             "jahrzehnt/jahrzehnte/jahrzehnten": "decade",
         },
         "w": {
-            **{word: (n, n) for n, word in CARDINALS.items()},
             "ein paar/paar": (2, 5),
             "anderthalb/eineinhalb": (1.5, 1.5),
             "zweieinhalb": (2.5, 2.5),
             "einige/einigen": (3, 7),
         },
-        "O": {f"{stem}e/{stem}en/{stem}er": place for place, stem in ORDINALS.items()},
         "C": {
             f"den {name}ern/den {name}er jahren/die {name}er/die {name}er jahre": year
             for name, year in places("fünfzig sechzig siebzig achtzig neunzig", 1950, 10).items()
         },
-        "y": {word: year for year, word in YEARS.items()},
         "h": valueless("halbes halben halbe halb"),
         "a": {"ein/eine/einem/einer/einen": (1, 1)},
         "L": valueless(
