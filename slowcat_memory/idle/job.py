@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from copy import copy
 from datetime import datetime, tzinfo
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -30,7 +31,7 @@ from slowcat_memory.errors import (
     PromptRefusedError,
     ProviderError,
 )
-from slowcat_memory.idle.options import Budget, IdleOptions, Model
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.options import JobOptions as JobOptions
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
@@ -48,33 +49,10 @@ class StepInterruptedError(asyncio.CancelledError):
 
 
 class OverBudgetError(ProviderError):
-    """The hour, the battery or the tokens spent forbid the LLM or the embedding model now.
-
-    Attributes:
-        model: What was to be used: "llm" or "embedder".
-    """
-
-    def __init__(self, message: str, model: Model) -> None:
-        super().__init__(message)
-        self.model = model
+    """The hour, the battery or the tokens spent forbid the LLM now."""
 
 
 AWAY = (EndpointError, EndpointRefusedError, OverBudgetError)  # what a later try may not meet
-
-
-class RuleStandsInError(BadAnswerError):
-    """The LLM's answer cannot be used, and a rule has an answer.
-
-    What the rule found is written, and the task is tried as after any bad answer. Given up, it stays
-    among the failed tasks; what an LLM finds in a later try replaces the rule's.
-
-    Attributes:
-        batch: What the rule found.
-    """
-
-    def __init__(self, error: BadAnswerError, batch: WriteBatch) -> None:
-        super().__init__(error.message, hint=error.hint)
-        self.batch = batch
 
 
 class Trigger(Struct, frozen=True):
@@ -122,7 +100,6 @@ def new_task(
     *,
     sources: Sequence[int] = (),
     note: object = None,
-    not_before: datetime | None = None,
 ) -> Task:
     """Return a task; the same work has the same key each time. ``note`` is encoded as JSON."""
     return Task(
@@ -134,7 +111,6 @@ def new_task(
         rank=rank,
         sources=tuple(sources),
         note="" if note is None else encode(note),
-        not_before=not_before,
     )
 
 
@@ -244,7 +220,7 @@ class JobLLM:
                 the names of its memories.
         """
         if limit := self._budget.blocks("llm", self._deps.clock(), self._deps.zone):
-            raise OverBudgetError(f"[idle] does not allow it now ({limit})", "llm")
+            raise OverBudgetError(f"[idle] does not allow it now ({limit})")
         self._check(prompt)
         own = replace(
             prompt,
@@ -336,6 +312,18 @@ class JobContext:
         if deps.llm is not None and found and job.needs != "nothing":
             own = deps.jobs.get(job.name, JobOptions())
             self.llm = JobLLM(deps.llm, deps, budget, own)
+        self._reader = self.llm
+
+    def without_llm(self) -> "JobContext":
+        """Return the context in which a step is done by rules, after the LLM was of no help."""
+        ruled = copy(self)
+        ruled.llm = None
+        return ruled
+
+    @property
+    def remote(self) -> bool:
+        """Whether what is read may be sent to an LLM on another machine."""
+        return self._reader is not None and self._reader.remote
 
     @property
     def now(self) -> datetime:
@@ -408,10 +396,10 @@ class Job(Protocol):
         name: Its name, also in ``[jobs.NAME]``.
         version: Of its prompt or rule; kept with everything that it makes.
         needs: What it uses. "llm" and "embedder": without that resource the job is not planned,
-            and its cursor stays; while ``[idle]`` forbids it, the tasks wait. "llm or rules": works
-            by rules at once, and puts its task back (with ``not_before``) until the LLM can be
-            asked. "llm if any": by rules only if no LLM is configured; otherwise its tasks wait as
-            those of "llm". "nothing": its context has no LLM.
+            and its cursor stays; while ``[idle]`` forbids it, the tasks wait. "llm or rules": where
+            the LLM cannot be asked, the step is done in a context without one, and its task put back
+            until it can. "llm if any": the same, but while ``[idle]`` forbids the LLM its tasks
+            wait. "nothing": its context has no LLM.
         trigger: When it is planned.
         Options: The type of its options.
     """
@@ -435,9 +423,9 @@ class Job(Protocol):
             What to write; the loop adds ``done`` and ``run``.
 
         Raises:
-            BadAnswerError: The LLM's answer cannot be used; the task is tried three times in all.
-                A job that can do without raises ``RuleStandsInError``. When the task is given up, a
-                job with a method ``pieces(task)`` is asked for smaller tasks, each tried once.
+            BadAnswerError: The LLM's answer cannot be used; the task is tried three times in all,
+                and a job that can do without does it by rules meanwhile. When the task is given up,
+                a job with a method ``pieces(task)`` is asked for smaller tasks, each tried once.
             PromptTooLongError: The task exceeds the LLM's context. A job with a method
                 ``split(task)`` is asked for smaller tasks.
             EndpointError: The LLM is unreachable; the task is tried again when it is back.

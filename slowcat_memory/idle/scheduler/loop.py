@@ -19,18 +19,17 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import (
-    EndpointError,
-    EndpointRefusedError,
     StoreClosedError,
     StoreFullError,
     describe_error,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Contexts, Job, OverBudgetError
-from slowcat_memory.idle.options import Budget, IdleOptions, Model
+from slowcat_memory.idle.job import AWAY, Contexts, Job
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.step import (
+    RULES_AFTER,
     NewModels,
     StepResult,
     batch_of,
@@ -99,9 +98,7 @@ class IdleLoop:
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
         self._server = breaker
-        self._found_server_away: set[str] = set()  # jobs, by their last step
         self._server_away = False
-        self._refused: dict[str, Model] = {}  # jobs, and what the budget refused to their last step
         self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._listeners: list[OnMemory] = []
@@ -250,14 +247,13 @@ class IdleLoop:
         now, queue = self._clock(), self._waiting()
         able = self._able(jobs)
         held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
-        mixed = {name for name in able if jobs[name].needs == "llm or rules"}
-        by_rule = mixed & held.keys() - self._refused.keys()
+        by_rule = {name for name in held if jobs[name].needs == "llm or rules"}
         able -= held.keys()
         on_server = {name for name in able if self._waits_for_server(jobs[name])}
         if any(job in on_server for job in self._waiting().jobs()):
             self._server_away = not await self._server_ready()
         away = on_server if self._server_away else set()
-        by_rule |= (mixed & away) - self._found_server_away
+        by_rule |= {name for name in away if jobs[name].needs in RULES_AFTER}
         self.waits = tuple(waits_of(queue, held, away, now))
         return queue.next_task(now, able - away, by_rule)
 
@@ -268,24 +264,17 @@ class IdleLoop:
     def _limit(self, job: Job, now: datetime) -> Held | None:
         """Return the limit of the budget for which a job's tasks wait, and its end."""
         context = self._context_of(job)
-        models = {self._refused[job.name]} if job.name in self._refused else set[Model]()
-        if context.llm is not None:
-            models.add("llm")
-        for model in models:
-            if limit := self._budget.blocks(model, now, context.zone):
-                return limit, self._budget.ends(limit, now, context.zone)
-        self._refused.pop(job.name, None)
+        if context.llm and (limit := self._budget.blocks("llm", now, context.zone)):
+            return limit, self._budget.ends(limit, now, context.zone)
         return None
 
     def _waits_for_server(self, job: Job) -> bool:
-        """Return whether a job's steps wait for the LLM's server: it needs it, or found it away.
+        """Return whether a job's steps wait for the LLM's server.
 
-        A job that can do without an LLM continues while the server is unreachable, and what it puts
-        back waits; one that failed instead would otherwise be retried without a pause.
+        A job that can do without an LLM continues while the server is unreachable, and what is put
+        back waits.
         """
-        if job.needs == "llm" or job.name in self._found_server_away:
-            return True
-        return self._server_away and job.needs == "llm or rules"
+        return job.needs == "llm" or (self._server_away and job.needs in RULES_AFTER)
 
     async def _server_ready(self) -> bool:
         return self._server is None or await probe_while_open(self._server, self._gate)
@@ -342,18 +331,10 @@ class IdleLoop:
         self._queued(tasks)
 
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
-        """Return what to write for a step, and record whether the server answered."""
+        """Return what to write for a step; nothing if it is to be done as it was, later."""
         error = result.error
-        if result.interrupted or isinstance(error, StoreFullError):
+        if result.interrupted or isinstance(error, (StoreFullError, *AWAY)):
             return WriteBatch()
-        if isinstance(error, OverBudgetError):
-            self._refused[job.name] = error.model
-            return WriteBatch()
-        if isinstance(error, EndpointError | EndpointRefusedError):
-            self._found_server_away.add(job.name)
-            return WriteBatch()
-        if self._waits_for_server(job):
-            self._found_server_away.discard(job.name)
         with self._store.snapshot() as snapshot:
             return batch_of(job, task, result, snapshot, self._clock(), self._options)
 

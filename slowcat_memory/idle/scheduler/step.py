@@ -21,8 +21,14 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
 from slowcat_memory.core.extraction.derived_text import keepable_batch
-from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
-from slowcat_memory.idle.job import Job, JobContext, JobLLM, RuleStandsInError, StepInterruptedError
+from slowcat_memory.errors import (
+    BadAnswerError,
+    EndpointError,
+    EndpointRefusedError,
+    PromptTooLongError,
+    describe_error,
+)
+from slowcat_memory.idle.job import AWAY, Job, JobContext, JobLLM, StepInterruptedError
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import CircuitBreakerLLM
@@ -33,9 +39,30 @@ T = TypeVar("T")
 Record = Callable[[str, BaseException | None], None]
 
 
+# After which errors a step is done by rules, by what its job needs.
+RULES_AFTER: dict[str, tuple[type[Exception], ...]] = {
+    "llm or rules": (BadAnswerError, *AWAY),
+    "llm if any": (BadAnswerError, EndpointError, EndpointRefusedError),
+}
+RETRY_AFTER = timedelta(minutes=5)  # the LLM was not asked, and rules were used meanwhile
 CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 
 _abandoned: set["asyncio.Task[Any]"] = set()  # asyncio holds its tasks weakly
+
+
+class RuleStandsInError(BadAnswerError):
+    """The LLM's answer cannot be used, and a rule has an answer.
+
+    What the rule found is written, and the task is tried as after any bad answer. Given up, it stays
+    among the failed tasks; what an LLM finds in a later try replaces the rule's.
+
+    Attributes:
+        batch: What the rule found.
+    """
+
+    def __init__(self, error: BadAnswerError, batch: WriteBatch) -> None:
+        super().__init__(error.message, hint=error.hint)
+        self.batch = batch
 
 
 class StepResult(Struct, frozen=True, kw_only=True):
@@ -138,7 +165,7 @@ async def _while_open(
 async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
     """Run a step; None if one of its reads was interrupted."""
     try:
-        batch = await job.step(task, context)
+        batch = await _step_or_rule(job, task, context)
     except StepInterruptedError:
         return None
     except (SystemExit, KeyboardInterrupt) as error:  # asyncio would end the thread with it
@@ -146,6 +173,25 @@ async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
     if not isinstance(batch, WriteBatch):
         raise TypeError(f"{job.name}.step returned no WriteBatch")
     return batch
+
+
+async def _step_or_rule(job: Job, task: Task, context: JobContext) -> WriteBatch:
+    """Run a step; where the LLM is of no help, by rules if the job has any.
+
+    Raises:
+        RuleStandsInError: The LLM's answer cannot be used.
+    """
+    try:
+        return await job.step(task, context)
+    except RULES_AFTER.get(job.needs, ()) as error:
+        fits_in_parts = isinstance(error, PromptTooLongError) and _parts(job, task, "split")
+        if context.llm is None or fits_in_parts:
+            raise
+        batch = await job.step(task, context.without_llm())
+        if isinstance(error, BadAnswerError):
+            raise RuleStandsInError(error, batch) from None
+        later = replace(task, not_before=context.now + RETRY_AFTER)
+        return replace(batch, tasks=(*batch.tasks, later), retask=True)
 
 
 def _forget_abandoned(task: "asyncio.Task[Any]") -> None:
