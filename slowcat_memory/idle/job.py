@@ -291,22 +291,13 @@ class JobContext:
             counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
     """
 
-    def __init__(
-        self,
-        deps: JobDeps,
-        job: "Job",
-        pool: ThreadPoolExecutor,
-        views: WorkingSet,
-        budget: Budget,
-        closing: threading.Event,
-    ) -> None:
-        self._deps, self._pool, self._budget = deps, pool, budget
-        self._interrupted, self._closing = threading.Event(), closing
+    def __init__(self, contexts: "Contexts", job: "Job", budget: Budget) -> None:
+        deps = self._deps = contexts.deps
+        self._pool, self._closing, self._budget = contexts.pool, contexts.closing, budget
+        self._interrupted = threading.Event()
         self.zone, self.language, self.upkeep = deps.zone, deps.language, deps.upkeep
-        self.scopes, self.view = deps.scopes, views.view
-        self.options: Any = deps.options.get(job.name)
-        if self.options is None:
-            self.options = job.Options()
+        self.scopes, self.view = deps.scopes, contexts.views.view
+        self.options: Any = deps.options.get(job.name) or job.Options()
         self.llm: JobLLM | None = None
         found = getattr(deps.llm, "found", True)  # False while one is looked for
         if deps.llm is not None and found and job.needs != "nothing":
@@ -440,28 +431,26 @@ class Contexts:
     """Makes a context for each plan and step; owns the thread for blocking work."""
 
     def __init__(self, deps: JobDeps) -> None:
-        self._deps = deps
-        self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
-        self._views = WorkingSet()
-        self._closing = threading.Event()
+        self.deps = deps
+        self.pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
+        self.views, self.closing = WorkingSet(), threading.Event()
 
     def __call__(self, job: Job, budget: Budget | None = None) -> JobContext:
         """Return the context of a plan or step, whose uses of models the budget limits."""
-        budget = budget or Budget(IdleOptions(on_battery=True))  # none
-        return JobContext(self._deps, job, self._pool, self._views, budget, self._closing)
+        return JobContext(self, job, budget or Budget(IdleOptions(on_battery=True)))  # or none
 
     def rest(self) -> None:
         """Discard what only speeds up work: there is none for now."""
-        self._views.clear()
+        self.views.clear()
 
     def interrupt(self) -> None:
         """Interrupt all plans and steps, running and later ones, because the engine closes."""
-        self._closing.set()
+        self.closing.set()
 
     def close(self) -> None:
         """Start no more blocking work; running work sees ``interrupted``."""
         self.interrupt()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
 
 def lower_thread_priority() -> None:

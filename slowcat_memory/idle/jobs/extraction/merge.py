@@ -20,7 +20,6 @@ from slowcat_memory.core.facts.merging import (
     VERSION,
     Outcome,
     Pair,
-    PairReply,
     PairsReply,
 )
 from slowcat_memory.core.memory import ENTITY, FACT, family
@@ -117,18 +116,16 @@ class Merge:
         answer = await context.llm.complete(prompt, PairsReply)
         verdicts = {one.pair: one for one in answer.value.pairs}
         complete = answer.whole and not answer.lost  # then a pair that it leaves out is two facts
-        return [
-            self._decided(pair, verdicts.get(number), answer.model)
-            for number, pair in enumerate(doubts, start=1)
-            if number in verdicts or complete
-        ]
-
-    def _decided(self, pair: Pair, verdict: PairReply | None, model: str) -> _Decision:
-        if verdict is None or not verdict.same_fact:
-            return _Decision(pair, None)
-        text = verdict.text or ""
-        outcome = merging.outcome_of_verdict(pair, text, self._tokenize)
-        return _Decision(pair, outcome, text, model)
+        decided = list[_Decision]()
+        for number, pair in enumerate(doubts, start=1):
+            verdict = verdicts.get(number)
+            if verdict is not None and verdict.same_fact:
+                text = verdict.text or ""
+                outcome = merging.outcome_of_verdict(pair, text, self._tokenize)
+                decided.append(_Decision(pair, outcome, text, answer.model))
+            elif verdict is not None or complete:
+                decided.append(_Decision(pair, None))
+        return decided
 
 
 def _was_asked(pair: Pair) -> bool:
