@@ -29,8 +29,7 @@ from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.task_queue import Forecast, forecast
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
+from slowcat_memory.providers import LLM, CircuitBreakerLLM, ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 

@@ -27,7 +27,7 @@ from slowcat_memory.errors import (
     describe_error,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import AWAY, Contexts, Job
+from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
@@ -302,7 +302,8 @@ class IdleLoop:
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
         with step_span(task, self._tracer) as record:
             result = await run_step(job, task, context, self._gate, timeout_s)
-            batch = self._batch_of(job, task, result)
+            with self._store.snapshot() as snapshot:
+                batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
             run = run_of(task, result, batch, context.llm, began)
             record(run.outcome, result.error)
         self._measure(run, result)
@@ -332,14 +333,6 @@ class IdleLoop:
         for task in tasks:
             await self._apply(job, WriteBatch(done=task.id, tasks=(task,), retask=True))
         self._queued(tasks)
-
-    def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
-        """Return what to write for a step; nothing if it is to be done as it was, later."""
-        error = result.error
-        if result.interrupted or isinstance(error, (StoreFullError, *AWAY)):
-            return WriteBatch()
-        with self._store.snapshot() as snapshot:
-            return batch_of(job, task, result, snapshot, self._clock(), self._options)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
         events: Sequence = ()

@@ -26,6 +26,7 @@ from slowcat_memory.errors import (
     EndpointError,
     EndpointRefusedError,
     PromptTooLongError,
+    StoreFullError,
     describe_error,
 )
 from slowcat_memory.idle.job import AWAY, Job, JobContext, JobLLM, StepInterruptedError
@@ -247,21 +248,22 @@ def batch_of(
     now: datetime,
     options: IdleOptions,
 ) -> WriteBatch:
-    """Return the batch to write after a step that returned or failed.
+    """Return the batch to write after a step.
 
     Args:
         now: Timezone-aware.
         options: How often, and how soon, a task is tried again.
 
     Returns:
-        The step's own batch with its task done; the parts of a task that was too long, or whose
+        Nothing if the task is to be done later as it is, because somebody spoke, or a server, the
+        budget or the disk does not allow it now; the step's own batch with its task done; the parts of a task that was too long, or whose
         answers cannot be used; or the task with its next try, and what a rule found meanwhile.
     """
     if result.batch is not None:
         return _done(result.batch, task, snapshot)
     error = result.error
-    if error is None:
-        raise ValueError(f"the step of {task.id} was interrupted: there is nothing to write")
+    if error is None or isinstance(error, (StoreFullError, *AWAY)):
+        return WriteBatch()
     if isinstance(error, PromptTooLongError) and (parts := _parts(job, task, "split")):
         return WriteBatch(done=task.id, tasks=parts)
     logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")
