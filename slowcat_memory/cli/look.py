@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Hit, LedgerEntry, Memory, Session, Task, Turn
-    from slowcat_memory.replay.rederive import Rederived
+    from slowcat_memory.replay.replay import Rederived
     from slowcat_memory.store import Snapshot
 
 UNLIKELY = 0.05  # a probability below which a hit answers nothing
@@ -556,7 +556,7 @@ def replay(
     known.existing()
     if turn is None:
         return _rederive(known, job, dry_run=dry_run)
-    from slowcat_memory.replay.replay_turn import replay_turn
+    from slowcat_memory.replay.replay import replay_turn
 
     with known.engine(readonly=True) as engine:
         replayed = replay_turn(engine, turn)
@@ -576,7 +576,7 @@ def replay(
 
 
 def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None:
-    from slowcat_memory.replay.rederive import REPLAY, rederive
+    from slowcat_memory.replay.replay import REPLAY, rederive
 
     with known.engine() as engine:
         try:

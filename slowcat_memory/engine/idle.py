@@ -28,15 +28,13 @@ from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.task_queue import Forecast, forecast
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
+from slowcat_memory.providers import LLM, CircuitBreakerLLM, ThinkingOptions, open_llm
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 
 if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
-    from slowcat_memory.idle.scheduler.loop import IdleLoop
-    from slowcat_memory.idle.scheduler.thread import IdleThread
+    from slowcat_memory.idle.scheduler.loop import IdleLoop, IdleThread
 
 PROGRESS_S = 0.5  # between two calls of a progress callback
 LOOK_S = 5.0  # between two looks at a gate that is held closed, before the jobs are imported
@@ -163,7 +161,7 @@ class IdleWork:
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
     ) -> "IdleThread":
-        from slowcat_memory.idle.scheduler.thread import IdleThread
+        from slowcat_memory.idle.scheduler.loop import IdleLoop, IdleThread
 
         parts = replace(self._parts, llm=opened)
 
@@ -172,8 +170,6 @@ class IdleWork:
                 self._wanted.wait(min(closed_s, LOOK_S))
             if self._stopping:
                 raise asyncio.CancelledError
-
-            from slowcat_memory.idle.scheduler.loop import IdleLoop
 
             self._contexts = Contexts(parts)
             loop = IdleLoop(

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from copy import copy
 from datetime import datetime, tzinfo
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -30,7 +31,7 @@ from slowcat_memory.errors import (
     PromptRefusedError,
     ProviderError,
 )
-from slowcat_memory.idle.options import Budget, IdleOptions, Model
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.options import JobOptions as JobOptions
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
@@ -48,33 +49,10 @@ class StepInterruptedError(asyncio.CancelledError):
 
 
 class OverBudgetError(ProviderError):
-    """The hour, the battery or the tokens spent forbid the LLM or the embedding model now.
-
-    Attributes:
-        model: What was to be used: "llm" or "embedder".
-    """
-
-    def __init__(self, message: str, model: Model) -> None:
-        super().__init__(message)
-        self.model = model
+    """The hour, the battery or the tokens spent forbid the LLM now."""
 
 
 AWAY = (EndpointError, EndpointRefusedError, OverBudgetError)  # what a later try may not meet
-
-
-class RuleStandsInError(BadAnswerError):
-    """The LLM's answer cannot be used, and a rule has an answer.
-
-    What the rule found is written, and the task is tried as after any bad answer. Given up, it stays
-    among the failed tasks; what an LLM finds in a later try replaces the rule's.
-
-    Attributes:
-        batch: What the rule found.
-    """
-
-    def __init__(self, error: BadAnswerError, batch: WriteBatch) -> None:
-        super().__init__(error.message, hint=error.hint)
-        self.batch = batch
 
 
 class Trigger(Struct, frozen=True):
@@ -122,7 +100,6 @@ def new_task(
     *,
     sources: Sequence[int] = (),
     note: object = None,
-    not_before: datetime | None = None,
 ) -> Task:
     """Return a task; the same work has the same key each time. ``note`` is encoded as JSON."""
     return Task(
@@ -134,7 +111,6 @@ def new_task(
         rank=rank,
         sources=tuple(sources),
         note="" if note is None else encode(note),
-        not_before=not_before,
     )
 
 
@@ -244,7 +220,7 @@ class JobLLM:
                 the names of its memories.
         """
         if limit := self._budget.blocks("llm", self._deps.clock(), self._deps.zone):
-            raise OverBudgetError(f"[idle] does not allow it now ({limit})", "llm")
+            raise OverBudgetError(f"[idle] does not allow it now ({limit})")
         self._check(prompt)
         own = replace(
             prompt,
@@ -315,27 +291,30 @@ class JobContext:
             counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
     """
 
-    def __init__(
-        self,
-        deps: JobDeps,
-        job: "Job",
-        pool: ThreadPoolExecutor,
-        views: WorkingSet,
-        budget: Budget,
-        closing: threading.Event,
-    ) -> None:
-        self._deps, self._pool, self._budget = deps, pool, budget
-        self._interrupted, self._closing = threading.Event(), closing
+    def __init__(self, contexts: "Contexts", job: "Job", budget: Budget) -> None:
+        deps = self._deps = contexts.deps
+        self._pool, self._closing, self._budget = contexts.pool, contexts.closing, budget
+        self._interrupted = threading.Event()
         self.zone, self.language, self.upkeep = deps.zone, deps.language, deps.upkeep
-        self.scopes, self.view = deps.scopes, views.view
-        self.options: Any = deps.options.get(job.name)
-        if self.options is None:
-            self.options = job.Options()
+        self.scopes, self.view = deps.scopes, contexts.views.view
+        self.options: Any = deps.options.get(job.name) or job.Options()
         self.llm: JobLLM | None = None
         found = getattr(deps.llm, "found", True)  # False while one is looked for
         if deps.llm is not None and found and job.needs != "nothing":
             own = deps.jobs.get(job.name, JobOptions())
             self.llm = JobLLM(deps.llm, deps, budget, own)
+        self._reader = self.llm
+
+    def without_llm(self) -> "JobContext":
+        """Return the context in which a step is done by rules, after the LLM was of no help."""
+        ruled = copy(self)
+        ruled.llm = None
+        return ruled
+
+    @property
+    def remote(self) -> bool:
+        """Whether what is read may be sent to an LLM on another machine."""
+        return self._reader is not None and self._reader.remote
 
     @property
     def now(self) -> datetime:
@@ -408,10 +387,10 @@ class Job(Protocol):
         name: Its name, also in ``[jobs.NAME]``.
         version: Of its prompt or rule; kept with everything that it makes.
         needs: What it uses. "llm" and "embedder": without that resource the job is not planned,
-            and its cursor stays; while ``[idle]`` forbids it, the tasks wait. "llm or rules": works
-            by rules at once, and puts its task back (with ``not_before``) until the LLM can be
-            asked. "llm if any": by rules only if no LLM is configured; otherwise its tasks wait as
-            those of "llm". "nothing": its context has no LLM.
+            and its cursor stays; while ``[idle]`` forbids it, the tasks wait. "llm or rules": where
+            the LLM cannot be asked, the step is done in a context without one, and its task put back
+            until it can. "llm if any": the same, but while ``[idle]`` forbids the LLM its tasks
+            wait. "nothing": its context has no LLM.
         trigger: When it is planned.
         Options: The type of its options.
     """
@@ -435,9 +414,9 @@ class Job(Protocol):
             What to write; the loop adds ``done`` and ``run``.
 
         Raises:
-            BadAnswerError: The LLM's answer cannot be used; the task is tried three times in all.
-                A job that can do without raises ``RuleStandsInError``. When the task is given up, a
-                job with a method ``pieces(task)`` is asked for smaller tasks, each tried once.
+            BadAnswerError: The LLM's answer cannot be used; the task is tried three times in all,
+                and a job that can do without does it by rules meanwhile. When the task is given up,
+                a job with a method ``pieces(task)`` is asked for smaller tasks, each tried once.
             PromptTooLongError: The task exceeds the LLM's context. A job with a method
                 ``split(task)`` is asked for smaller tasks.
             EndpointError: The LLM is unreachable; the task is tried again when it is back.
@@ -452,28 +431,26 @@ class Contexts:
     """Makes a context for each plan and step; owns the thread for blocking work."""
 
     def __init__(self, deps: JobDeps) -> None:
-        self._deps = deps
-        self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
-        self._views = WorkingSet()
-        self._closing = threading.Event()
+        self.deps = deps
+        self.pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
+        self.views, self.closing = WorkingSet(), threading.Event()
 
     def __call__(self, job: Job, budget: Budget | None = None) -> JobContext:
         """Return the context of a plan or step, whose uses of models the budget limits."""
-        budget = budget or Budget(IdleOptions(on_battery=True))  # none
-        return JobContext(self._deps, job, self._pool, self._views, budget, self._closing)
+        return JobContext(self, job, budget or Budget(IdleOptions(on_battery=True)))  # or none
 
     def rest(self) -> None:
         """Discard what only speeds up work: there is none for now."""
-        self._views.clear()
+        self.views.clear()
 
     def interrupt(self) -> None:
         """Interrupt all plans and steps, running and later ones, because the engine closes."""
-        self._closing.set()
+        self.closing.set()
 
     def close(self) -> None:
         """Start no more blocking work; running work sees ``interrupted``."""
         self.interrupt()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
 
 def lower_thread_priority() -> None:

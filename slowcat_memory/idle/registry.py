@@ -30,9 +30,9 @@ from slowcat_memory.idle.job import (
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts, NoteFacts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
-from slowcat_memory.idle.jobs.feedback import Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
+from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.rollups import Rollups, Topics
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.idle.jobs.summaries import SessionSummary, WindowSummary

@@ -15,17 +15,12 @@ from pipecat.frames import frames
 from slowcat_memory.core.commands.grammar import Command, Heard, prepare
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
+from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.undo_log import CommandContext, LLMPlace, Outcome
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.commands.undo_log import CommandContext, Outcome
 
 ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
-
-Push = Callable[[frames.Frame], Awaitable[None]]
-OnDone = Callable[[Command, Outcome], None]
-OnAnswer = Callable[[str, tuple[str, ...]], None]
 
 
 class VoiceCommands:
@@ -38,31 +33,16 @@ class VoiceCommands:
 
     def __init__(
         self,
-        engine: MemoryEngine,
-        off_record: OffRecord,
-        *,
-        push: Push,
-        on_done: OnDone,
-        on_answer: OnAnswer = lambda said, scopes: None,
-        shared: str = "",
-        guest: str = "",
-        llm: Callable[[], LLMPlace] = lambda: "unknown",
+        deps: ConversationDeps,
+        push: Callable[[frames.Frame], Awaitable[None]],
+        on_done: Callable[[Command, Outcome], None],
     ) -> None:
-        """Start with no command.
-
-        Args:
-            on_done: Called with every command and its outcome.
-            on_answer: Called with every answer that may hold memories, and the speakers' scopes.
-            shared: The household's scope, "" for none.
-            guest: The scope of guests, whose commands are refused; "" for none.
-        """
-        config = engine.config
+        """Start with no command; ``on_done`` is called with every command and its outcome."""
+        config = deps.engine.config
         self._options, self._language = config.commands, config.memory.language
         self._names = (config.memory.agent_name,)
-        self._off_record, self._push, self._on_done = off_record, push, on_done
-        self._shared, self._guest, self._llm = shared, guest, llm
-        self._on_answer = on_answer
-        self._engine = engine
+        self._deps, self._push, self._on_done = deps, push, on_done
+        self._guest = deps.audience.guest  # whose commands are refused; "" for none
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._question = 0  # id of the command that asked it
         self._meant: Command | None = None  # what the next turn confirms or not
@@ -146,7 +126,7 @@ class VoiceCommands:
         if outcome.rest:
             return False
         if not self.refuses(scopes):
-            self._on_answer(outcome.said, scopes)
+            self._deps.owned.add_answer(outcome.said, scopes)
         await self._push(frames.LLMFullResponseStartFrame())
         await self._push(frames.LLMTextFrame(outcome.said))
         await self._push(frames.LLMFullResponseEndFrame())
@@ -184,8 +164,8 @@ class VoiceCommands:
             session=turn.session,
             turn=turn.id,
             asked=self._question,
-            shared=self._shared,
-            llm=self._llm(),
+            shared=self._deps.config.people.household,
+            llm="local" if self._deps.locality.local else "remote",
         )
         # If interrupted or late, it still runs to its end: a command is never half done.
         task = asyncio.create_task(self._run(command, context))
@@ -198,7 +178,7 @@ class VoiceCommands:
 
     async def _run(self, command: Command, context: CommandContext) -> Outcome:
         try:
-            outcome = await asyncio.to_thread(self._engine.carry_out, command, context)
+            outcome = await asyncio.to_thread(self._deps.engine.carry_out, command, context)
         except Exception as error:  # nothing a user says may end the conversation
             logger.error(f"a voice command failed: {describe_error(error)}")
             outcome = self._apologise(command, "failed")
@@ -216,9 +196,9 @@ class VoiceCommands:
         """Switch off or on the record at once, so that no later word is kept."""
         if command.kind == "off_record":
             for scope in scopes:
-                self._off_record.begin(scope)
+                self._deps.off_record.begin(scope)
             return self._done(command, "off", rest=command.rest)
-        if self._off_record.end(scopes[-1]):
+        if self._deps.off_record.end(scopes[-1]):
             return self._done(command, "on", rest=command.rest)
         return self._done(command, "still_off", done=False)
 

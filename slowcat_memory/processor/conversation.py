@@ -28,10 +28,11 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity, Warming
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import ContextMessages, remove_forgotten
+from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.processor.neighbours import PipelineNeighbours
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.reports import FrameGuard
-from slowcat_memory.processor.turn import ConversationDeps, Replies, Turns
+from slowcat_memory.processor.turn import Replies, Turns
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
@@ -111,18 +112,9 @@ class LiveConversation:
         """Start a conversation with a unique name. May read the store for sessions to resume."""
         self.deps = deps
         self.activity = Activity(deps.engine.set_activity, name)
-        self.commands = VoiceCommands(
-            deps.engine,
-            deps.off_record,
-            push=push,
-            on_done=self._command_done,
-            on_answer=deps.owned.add_answer,
-            shared=deps.config.people.household,
-            guest=deps.audience.guest,
-            llm=lambda: "local" if deps.locality.local else "remote",
-        )
+        self.commands = VoiceCommands(deps, push, self._command_done)
         self.log = _open_log(deps)
-        self.replies = Replies(self.log, deps.guard, deps.engine.availability)
+        self.replies = Replies(deps, self.log)
         users = deps.neighbours.user_aggregator
         self.interim = InterimTranscripts(deps, users, self.log) if users else None
         prefetch = self.interim.prefetch if self.interim else None

@@ -1,4 +1,4 @@
-"""The processor's engine: its configuration, opening and closing."""
+"""The processor's engine: its configuration, opening and closing; what a conversation shares."""
 
 import asyncio
 import difflib
@@ -7,14 +7,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.config.loader import file_to_read
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
+from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.reports import FrameGuard, Reports
+from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.injection import Visible
+from slowcat_memory.runtime.recall.query import Recollection
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
@@ -223,3 +233,32 @@ class EngineHandle:
         elif self._opened is not None:
             opened, self._opened = self._opened, None
             await asyncio.to_thread(opened.close)
+
+
+class ConversationDeps(Struct, frozen=True, kw_only=True):
+    """Dependencies that the parts of one conversation share; complete once the memory is there.
+
+    ``config`` is the processor's, which may differ from the engine's.
+    """
+
+    engine: MemoryEngine
+    config: Config
+    audience: Audience
+    speaker_names: Mapping[str, str]
+    off_record: OffRecord
+    locality: Locality
+    neighbours: PipelineNeighbours
+    messages: ContextMessages
+    visible: Visible
+    owned: OwnedMessages
+    guard: FrameGuard
+    reports: Reports | None = None
+
+    @property
+    def strips(self) -> bool:
+        """Whether memories leave the context when another person speaks."""
+        return self.audience.apart and self.config.people.strip_on_change
+
+    def pack(self, found: Recollection) -> Packed:
+        """Write a recollection as the block for the LLM. Takes a fraction of a millisecond."""
+        return self.engine.blocks.pack(found, self.engine.clock())

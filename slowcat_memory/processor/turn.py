@@ -19,7 +19,6 @@ words are in the real context, and its block is placed there.
 
 import asyncio
 import time
-from collections.abc import Mapping
 
 from loguru import logger
 from msgspec import Struct
@@ -27,25 +26,18 @@ from msgspec.structs import replace
 from pipecat.frames.frames import LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import ContextMessages
-from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
-from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.reports import RECALL, WAIT, FrameGuard, Reports
+from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.reports import RECALL, WAIT
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
-from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible, trimmed
+from slowcat_memory.runtime.injection import trimmed
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Ack
@@ -53,43 +45,12 @@ from slowcat_memory.store import Ack
 EVERY_S = 60.0  # between two warnings of slow turns
 
 
-class ConversationDeps(Struct, frozen=True, kw_only=True):
-    """Dependencies that the parts of one conversation share; complete once the memory is there.
-
-    ``config`` is the processor's, which may differ from the engine's.
-    """
-
-    engine: MemoryEngine
-    config: Config
-    audience: Audience
-    speaker_names: Mapping[str, str]
-    off_record: OffRecord
-    locality: Locality
-    neighbours: PipelineNeighbours
-    messages: ContextMessages
-    visible: Visible
-    owned: OwnedMessages
-    guard: FrameGuard
-    reports: Reports | None = None
-
-    @property
-    def strips(self) -> bool:
-        """Whether memories leave the context when another person speaks."""
-        return self.audience.apart and self.config.people.strip_on_change
-
-    def pack(self, found: Recollection) -> Packed:
-        """Write a recollection as the block for the LLM. Takes a fraction of a millisecond."""
-        return self.engine.blocks.pack(found, self.engine.clock())
-
-
 class Replies:
     """Logs the agent's replies as spoken, one at a time. Use it on the event loop."""
 
-    def __init__(
-        self, conversation: Conversation, guard: FrameGuard, availability: Availability
-    ) -> None:
-        self._conversation, self._guard = conversation, guard
-        self._availability = availability
+    def __init__(self, deps: ConversationDeps, conversation: Conversation) -> None:
+        self._conversation, self._guard = conversation, deps.guard
+        self._availability = deps.engine.availability
         self._done = asyncio.Event()
         self._done.set()
         self._interrupted = False

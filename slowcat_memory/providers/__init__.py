@@ -8,7 +8,7 @@ No torch is needed but for a model that ``export/graph.py`` does not know (the e
 then in a child process only.
 """
 
-from slowcat_memory.providers.breaker import CircuitBreaker
+from slowcat_memory.providers.breaker import CircuitBreaker, CircuitBreakerLLM, open_llm
 from slowcat_memory.providers.embedding.base import (
     Embedded,
     Embedder,
@@ -23,7 +23,6 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.factory import export_model, open_query_embedder
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
-from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM, open_llm
 from slowcat_memory.providers.loopback import check_loopback
 
 __all__ = [

@@ -81,12 +81,8 @@ class HashEmbedder:
         self.key = f"{name}/{dim}"
         self.token_key = f"{self.key}~words/{token_dim}" if token_dim else ""
 
-    def encode(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
-    ) -> np.ndarray:
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Return shape (len(texts), dim), float32, each row of unit length."""
-        if progress:
-            progress(len(texts))
         rows = [self.encode_query(text) for text in texts]
         return np.array(rows, np.float32).reshape(-1, self.dim)
 
@@ -104,11 +100,9 @@ class HashEmbedder:
         tokens = self._words(text).astype(np.float32) if self.token_key else None
         return Encoded(self.encode_query(text), tokens)
 
-    def encode_tokens(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
-    ) -> Embedded:
+    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
         tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
-        return Embedded(self.encode(texts, progress), tokens)
+        return Embedded(self.encode(texts), tokens)
 
     def close(self) -> None:
         pass

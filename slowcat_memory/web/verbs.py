@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slowcat_memory.core.memory import turn_of
-from slowcat_memory.idle.jobs.feedback import JUDGED_QUERY, judgeable
+from slowcat_memory.idle.jobs.rerank import JUDGED_QUERY, judgeable
 from slowcat_memory.idle.scheduler.step import second_try
 from slowcat_memory.records import Forget, Key, Made, WriteBatch
 from slowcat_memory.web.context import PageContext

@@ -31,9 +31,9 @@ from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
+from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
 from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.turn import ConversationDeps
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker

@@ -13,7 +13,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, WriteBatch
-from slowcat_memory.replay.rederive import REPLAY, rederive
+from slowcat_memory.replay.replay import REPLAY, rederive
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note, say
 from tests.support.recorded_answers import RecordingLLM, ReplayingLLM

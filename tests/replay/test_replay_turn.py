@@ -13,7 +13,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, LedgerEntry, Turn, WriteBatch
-from slowcat_memory.replay.replay_turn import Replayed, replay_turn
+from slowcat_memory.replay.replay import Replayed, replay_turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer

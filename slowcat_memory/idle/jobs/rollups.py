@@ -8,7 +8,7 @@ about it, so that no LLM is asked.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -21,18 +21,10 @@ from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION
-from slowcat_memory.core.summaries.summary import TOPIC, WINDOW, Subject
+from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Subject
 from slowcat_memory.core.text.normalize import Tokenizer, fold
-from slowcat_memory.core.time.periods import PeriodKind, period_of
-from slowcat_memory.idle.job import (
-    JobContext,
-    Needs,
-    Plan,
-    Trigger,
-    cursor_at,
-    new_task,
-    payload_of,
-)
+from slowcat_memory.core.time.periods import PeriodKind, day_of, period_of
+from slowcat_memory.idle.job import JobContext, Needs, Trigger
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
 from slowcat_memory.idle.jobs.summaries import SummaryInput, SummaryJob, summaries_mark
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -51,48 +43,31 @@ class Rollup(Struct, frozen=True):
     over: bool = True
 
 
-class RollupsCursor(Struct, frozen=True, omit_defaults=True):
-    """The payload of the cursor, as JSON.
-
-    Attributes:
-        mark: That of all summaries, and the time zone.
-        next: When the next period with a session ends; None if there is none.
-    """
-
-    mark: str = ""
-    next: datetime | None = None
-
-
-class Rollups(SummaryJob):
+class Rollups(SummaryJob, ScopeJob):
     """Days and weeks that have ended, of their sessions; and long sessions, of their windows."""
 
-    name = "rollups"
-    wording = prompt.ROLLUP
+    name, writes, wording = "rollups", (META, DAY, WEEK), prompt.ROLLUP
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Compare what is stored with what there should be.
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes all namespaces due: also the end of a day, in which a week may end."""
+        day = day_of(context.now, context.zone).name
+        return f"{summaries_mark(snapshot, context)} {context.zone} {day}"
 
-        The cursor holds the change number up to which that was done, and the end of the next period:
-        a plan that finds nothing new reads two rows.
-        """
-        with context.snapshot() as snapshot:
-            before, changed = snapshot.cursor(self.name), snapshot.last_change()
-            note = payload_of(before, RollupsCursor) or RollupsCursor()
-            mark = f"{summaries_mark(snapshot, context)} {context.zone}"
-            over = note.next is not None and note.next <= context.now
-            if before and before.position == changed and note.mark == mark and not over:
-                return None
-            tasks, ends = list[Task](), list[datetime]()
-            made = {"meta": True, "day": context.options.days, "week": context.options.weeks}
-            ranks = {kind: rank for kind, rank in RANKS.items() if made[kind]}
-            for scope in context.scopes():
-                for kind, rank in ranks.items():
-                    wanted = rollups_of(snapshot, scope, kind, context)
-                    ends += [rollup.end for rollup in wanted.values() if not rollup.over]
-                    keys = due_keys(snapshot, scope, kind, wanted, context)
-                    tasks += [new_task(self.name, scope, key, context.now, rank) for key in keys]
-        cursor = cursor_at(self.name, changed, RollupsCursor(mark, min(ends, default=None)))
-        return None if cursor == before and not tasks else Plan(tasks=tuple(tasks), cursor=cursor)
+    def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterator[tuple[str, int]]:
+        """Yield what is missing, out of date, or no longer wanted."""
+        made = {"meta": True, "day": context.options.days, "week": context.options.weeks}
+        for kind, rank in RANKS.items():
+            if made[kind]:
+                wanted = rollups_of(snapshot, scope, kind, context)
+                every = snapshot.memories(scope, f"{SUMMARY}/{kind}/")
+                stored = {m.id.removeprefix(f"{SUMMARY}/"): m for m in summaries.current(every)}
+                yield from ((key, rank) for key in stored if key not in wanted)
+                for key, rollup in wanted.items():
+                    parts = may_see(rollup.parts, context)
+                    digest = summaries.digest_of(VERSION, summaries.of_summaries(parts))
+                    old, llm = stored.get(key), context.llm is not None
+                    if parts and rollup.over and summaries.is_stale(old, digest, llm=llm):
+                        yield key, rank
 
     def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
         kind, id = task.key.partition("/")[0], f"{SUMMARY}/{task.key}"
@@ -139,24 +114,6 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
         new = Rollup([], period.start, period.end, period.end <= context.now)
         rollups.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
     return rollups
-
-
-def due_keys(
-    snapshot: Snapshot, scope: str, kind: str, wanted: Mapping[str, Rollup], context: JobContext
-) -> list[str]:
-    """Return the keys of what is missing, out of date, or no longer wanted."""
-    stored = {
-        memory.id.removeprefix(f"{SUMMARY}/"): memory
-        for memory in summaries.current(snapshot.memories(scope, f"{SUMMARY}/{kind}/"))
-    }
-    due = [key for key in stored if key not in wanted]
-    for key, rollup in wanted.items():
-        parts = may_see(rollup.parts, context)
-        digest = summaries.digest_of(VERSION, summaries.of_summaries(parts))
-        stale = summaries.is_stale(stored.get(key), digest, llm=context.llm is not None)
-        if parts and rollup.over and stale:
-            due.append(key)
-    return due
 
 
 def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:

@@ -48,18 +48,6 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     version: str = ""
 
 
-def progress_of(cursor: Cursor | None, mark: str) -> Progress:
-    """Return how far a job has read the log; nothing if it did so under another mark."""
-    note = payload_of(cursor, Progress)
-    if cursor is None or note is None or note.version != mark:
-        return Progress(version=mark)
-    return replace(note, upto=cursor.position)
-
-
-def progress_cursor(job: str, progress: Progress) -> Cursor:
-    return cursor_at(job, progress.upto, replace(progress, upto=0))
-
-
 def visible_turns(
     snapshot: Snapshot,
     session: Session,
@@ -104,54 +92,14 @@ def _is_visible(snapshot: Snapshot, turn: Turn, context: JobContext | None) -> b
     memory = snapshot.memory(turn.scope, chunk_id(turn.id))
     if turn.aside or memory is None:
         return not turn.aside
-    remote = context is None or is_remote(context)
+    remote = context is None or context.remote
     return not (memory.retired_at or memory.muted or (remote and memory.local_only))
 
 
 def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
     """Return the memories that the LLM may see: no muted ones, nor local-only ones elsewhere."""
-    remote = is_remote(context)
+    remote = context.remote
     return [m for m in memories if not (m.muted or (remote and m.local_only))]
-
-
-def is_remote(context: JobContext) -> bool:
-    """Return whether there is an LLM on another machine."""
-    return context.llm is not None and bool(getattr(context.llm, "remote", True))
-
-
-def read_sessions(
-    snapshot: Snapshot,
-    progress: Progress,
-    context: JobContext,
-    *,
-    wait: bool = True,
-    whole: bool = False,
-) -> tuple[list[tuple[Session, int]], Progress]:
-    """Return the sessions with new turns, each with its first new turn, and the progress made.
-
-    Args:
-        progress: How far the log was read.
-        wait: Postpone open sessions.
-        whole: Postpone those of which the log is not read to the end, so that a long one is
-            returned once, not for each part of the log.
-    """
-    upto, first, scopes = progress.upto, dict(progress.open), set(context.scopes())
-    for event in islice(snapshot.events(after=upto), EVENTS_PER_PLAN):
-        upto = event.id
-        if isinstance(event, Turn) and event.scope in scopes:
-            first.setdefault(event.session, event.id)
-    found, open = list[tuple[Session, int]](), dict[str, int]()
-    for id, turn in first.items():
-        session = snapshot.session(id)
-        if session is None:
-            continue
-        unread = whole and session.last_turn > upto
-        goes_on = session.ended is None and context.now - session.last < SESSION_REST
-        if unread or (wait and goes_on):
-            open[id] = turn
-        else:
-            found.append((session, turn))
-    return found, replace(progress, upto=upto, open=open)
 
 
 class KnownView(KnownIndex):
@@ -217,14 +165,32 @@ class SessionJob:
 
     Attributes:
         wait: Whether it waits until a session has ended, or is silent.
+        whole: Whether a long session is due once, not for each part of the log.
     """
 
     name: str
-    wait = True
+    version: int
+    needs: Needs
+    trigger = Trigger(session_end=True, every_s=300.0)
+    Options: type[Struct]
+    wait = whole = True
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
         """Return what makes all sessions due again when it changes."""
         return ""
+
+    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
+        """Return how far the job has read the log; nothing if it did so under another mark."""
+        note, mark = payload_of(cursor, Progress), self.mark(snapshot, context)
+        if cursor is None or note is None or note.version != mark:
+            return Progress(version=mark)
+        return replace(note, upto=cursor.position)
+
+    def cursor(
+        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
+    ) -> Cursor:
+        """Return the cursor to write."""
+        return cursor_at(self.name, progress.upto, replace(progress, upto=0))
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
@@ -235,17 +201,37 @@ class SessionJob:
     def plan(self, context: JobContext) -> Plan | None:
         with context.snapshot() as snapshot:
             before = snapshot.cursor(self.name)
-            progress = progress_of(before, self.mark(snapshot, context))
-            sessions, progress = read_sessions(
-                snapshot, progress, context, wait=self.wait, whole=True
-            )
+            progress = self.progress(before, snapshot, context)
+            sessions, progress = self._unread(snapshot, progress, context)
             tasks = [
                 task
                 for session, first in sessions
                 for task in self.due(snapshot, session, range(first, progress.upto + 1), context)
             ]
-        cursor = progress_cursor(self.name, progress)
+            cursor = self.cursor(before, progress, snapshot, context)
         return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+
+    def _unread(
+        self, snapshot: Snapshot, progress: Progress, context: JobContext
+    ) -> tuple[list[tuple[Session, int]], Progress]:
+        """Return the sessions with new turns, each with its first new turn, and the progress made."""
+        upto, first, scopes = progress.upto, dict(progress.open), set(context.scopes())
+        for event in islice(snapshot.events(after=upto), EVENTS_PER_PLAN):
+            upto = event.id
+            if isinstance(event, Turn) and event.scope in scopes:
+                first.setdefault(event.session, event.id)
+        found, open = list[tuple[Session, int]](), dict[str, int]()
+        for id, turn in first.items():
+            session = snapshot.session(id)
+            if session is None:
+                continue
+            unread = self.whole and session.last_turn > upto
+            goes_on = session.ended is None and context.now - session.last < SESSION_REST
+            if unread or (self.wait and goes_on):
+                open[id] = turn
+            else:
+                found.append((session, turn))
+        return found, replace(progress, upto=upto, open=open)
 
 
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them
@@ -265,20 +251,20 @@ class ScopeJob:
 
     Attributes:
         rank: Of its tasks.
-        writes: Prefix of the ids that it writes; they count as a change only if the user wrote them.
+        writes: Beginnings of the ids that it writes; they count as a change only if the user wrote them.
     """
 
     name: str
     version: int
     rank: int
-    writes: str
+    writes: str | tuple[str, ...]
     needs: Needs = "nothing"
     trigger = Trigger(session_end=True, every_s=600.0)
     Options: type[Struct] = NoOptions
 
-    def keys(self, context: JobContext) -> Sequence[str]:
-        """Return the keys of a namespace's tasks."""
-        return (self.name,)
+    def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterable[tuple[str, int]]:
+        """Return the keys and ranks of a namespace's tasks."""
+        return ((self.name, self.rank),)
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
         """Return what makes all namespaces due when it changes.
@@ -296,12 +282,12 @@ class ScopeJob:
             cursor = cursor_of(self.name, snapshot, mark)
             if snapshot.cursor(self.name) == cursor:
                 return None
-        # With the mark as its note, a task that was given up is tried again under another.
-        tasks = [
-            new_task(self.name, scope, key, context.now, self.rank, note=mark)
-            for scope in scopes
-            for key in self.keys(context)
-        ]
+            # With the mark as its note, a task that was given up is tried again under another.
+            tasks = [
+                new_task(self.name, scope, key, context.now, rank, note=mark)
+                for scope in scopes
+                for key, rank in self.due(snapshot, scope, context)
+            ]
         return Plan(tasks=tuple(tasks), cursor=cursor)
 
 
@@ -310,7 +296,7 @@ def touched(
     job: str,
     mark: str,
     scopes: Iterable[str],
-    ignoring: str = "\0",
+    ignoring: str | tuple[str, ...] = "\0",
     *,
     made: bool = True,
 ) -> list[str]:
@@ -320,7 +306,7 @@ def touched(
 
     Args:
         mark: As in ``cursor_of``; if it differs, every namespace counts.
-        ignoring: Prefix of the ids that this job writes; they count only if the user wrote them.
+        ignoring: Beginnings of the ids that this job writes; they count only if the user wrote them.
         made: Whether memories and vectors count, besides turns.
     """
     cursor = snapshot.cursor(job)
@@ -337,7 +323,7 @@ def touched(
     ]
 
 
-def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:
+def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str | tuple[str, ...]) -> bool:
     """Return whether memories or vectors changed; publishing an index prunes older changes."""
     manifest = snapshot.manifest(scope)
     if manifest and manifest.changes > after:

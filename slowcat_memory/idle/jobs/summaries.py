@@ -1,14 +1,12 @@
 """Summaries of conversations: of a session, and of the windows of a long one.
 
-The LLM writes the summary, or a rule while there is none or its server is unreachable; the task
-then waits, and the LLM's summary replaces the rule's. A window is made from turns alone, so nothing
+The LLM writes the summary, or a rule while there is none or it is of no help; the LLM's summary then
+replaces the rule's. A window is made from turns alone, so nothing
 is summarised twice.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -24,12 +22,9 @@ from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import (
-    AWAY,
     JobContext,
     Needs,
-    RuleStandsInError,
     Trigger,
-    encode,
     llm_of,
     names_of,
     new_task,
@@ -45,8 +40,6 @@ TURN_CHARS = 800
 # Around a record, with what is known; and its least size.
 FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
 TURNS_BEHIND = 600  # of its parts, the latest, that a summary of summaries is compared with
-RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
-MAX_HALVINGS = 3  # of the LLM's input per turn
 
 
 class SummaryInput(Struct, frozen=True):
@@ -100,34 +93,16 @@ class SummaryJob:
             )
         if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
-        by_rule_stands = not summaries.is_stale(old, subject.digest, llm=False)
-        text, again, refused = only, tuple[Task, ...](), None
-        try:
-            if text is None and context.llm is not None:
-                text = await _text_by_llm(self.wording, task, given, context)
-        except AWAY:
-            again = (replace(task, not_before=now + RETRY_AFTER),)
-        except BadAnswerError as error:
-            if by_rule_stands:
-                raise
-            refused = error
-        if text is None and not by_rule_stands:
+        text = only
+        if text is None and context.llm is not None:
+            text = await _text_by_llm(self.wording, task, given, context)
+        elif text is None:
             text = await _text_by_rule(given, context)
-        memories: tuple[Memory, ...] = ()
-        if text is not None and text.text:
+        if text.text:
             made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
-            memories = summaries.replacing(made, old, now)
-        elif text is not None and old is not None:  # nothing but orders was said
-            memories = summaries.archived(old, now)
-        batch = WriteBatch(memories=memories, tasks=again, retask=bool(again))
-        if refused is not None:
-            raise RuleStandsInError(refused, batch)
-        return batch
-
-    def split(self, task: Task) -> tuple[Task, ...]:
-        """Halve the LLM's input per turn; none once that does not help."""
-        halved = _halved(task)
-        return (replace(task, note=encode(halved + 1)),) if halved < MAX_HALVINGS else ()
+            return WriteBatch(memories=summaries.replacing(made, old, now))
+        # Nothing but orders was said.
+        return WriteBatch(memories=summaries.archived(old, now) if old else ())
 
 
 def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
@@ -246,11 +221,6 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
 
 
-def _halved(task: Task) -> int:
-    """Return how often the LLM's input was halved because it was too long."""
-    return msgspec.json.decode(task.note or "0", type=int)
-
-
 async def _text_by_llm(
     wording: Purpose, task: Task, found: SummaryInput, context: JobContext
 ) -> SummaryText:
@@ -259,7 +229,6 @@ async def _text_by_llm(
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = prompt.instruction(wording, persona.text if persona else "")
     room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
-    room = max(MIN_RECORD_TOKENS, room) >> _halved(task)
     question = Prompt(
         job=task.job,
         version=VERSION,
@@ -267,7 +236,9 @@ async def _text_by_llm(
         user="\n".join(
             (
                 *knowledge.known_lines(known, context.zone),
-                fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
+                fenced(
+                    turns, context.zone, fitting(turns, max(MIN_RECORD_TOKENS, room), TURN_CHARS)
+                ),
             )
         ),
         made_from=names_of(

@@ -11,7 +11,10 @@ least once and ends. Both call ``_round``; while ``run_until_done`` works, ``run
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from datetime import datetime
 
 from loguru import logger
@@ -19,18 +22,17 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import (
-    EndpointError,
-    EndpointRefusedError,
     StoreClosedError,
     StoreFullError,
     describe_error,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Contexts, Job, OverBudgetError
-from slowcat_memory.idle.options import Budget, IdleOptions, Model
+from slowcat_memory.idle.job import Contexts, Job
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.step import (
+    RULES_AFTER,
     NewModels,
     StepResult,
     batch_of,
@@ -99,9 +101,7 @@ class IdleLoop:
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
         self._server = breaker
-        self._found_server_away: set[str] = set()  # jobs, by their last step
         self._server_away = False
-        self._refused: dict[str, Model] = {}  # jobs, and what the budget refused to their last step
         self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._listeners: list[OnMemory] = []
@@ -250,14 +250,13 @@ class IdleLoop:
         now, queue = self._clock(), self._waiting()
         able = self._able(jobs)
         held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
-        mixed = {name for name in able if jobs[name].needs == "llm or rules"}
-        by_rule = mixed & held.keys() - self._refused.keys()
+        by_rule = {name for name in held if jobs[name].needs == "llm or rules"}
         able -= held.keys()
         on_server = {name for name in able if self._waits_for_server(jobs[name])}
         if any(job in on_server for job in self._waiting().jobs()):
             self._server_away = not await self._server_ready()
         away = on_server if self._server_away else set()
-        by_rule |= (mixed & away) - self._found_server_away
+        by_rule |= {name for name in away if jobs[name].needs in RULES_AFTER}
         self.waits = tuple(waits_of(queue, held, away, now))
         return queue.next_task(now, able - away, by_rule)
 
@@ -268,24 +267,17 @@ class IdleLoop:
     def _limit(self, job: Job, now: datetime) -> Held | None:
         """Return the limit of the budget for which a job's tasks wait, and its end."""
         context = self._context_of(job)
-        models = {self._refused[job.name]} if job.name in self._refused else set[Model]()
-        if context.llm is not None:
-            models.add("llm")
-        for model in models:
-            if limit := self._budget.blocks(model, now, context.zone):
-                return limit, self._budget.ends(limit, now, context.zone)
-        self._refused.pop(job.name, None)
+        if context.llm and (limit := self._budget.blocks("llm", now, context.zone)):
+            return limit, self._budget.ends(limit, now, context.zone)
         return None
 
     def _waits_for_server(self, job: Job) -> bool:
-        """Return whether a job's steps wait for the LLM's server: it needs it, or found it away.
+        """Return whether a job's steps wait for the LLM's server.
 
-        A job that can do without an LLM continues while the server is unreachable, and what it puts
-        back waits; one that failed instead would otherwise be retried without a pause.
+        A job that can do without an LLM continues while the server is unreachable, and what is put
+        back waits.
         """
-        if job.needs == "llm" or job.name in self._found_server_away:
-            return True
-        return self._server_away and job.needs == "llm or rules"
+        return job.needs == "llm" or (self._server_away and job.needs in RULES_AFTER)
 
     async def _server_ready(self) -> bool:
         return self._server is None or await probe_while_open(self._server, self._gate)
@@ -310,7 +302,8 @@ class IdleLoop:
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
         with step_span(task, self._tracer) as record:
             result = await run_step(job, task, context, self._gate, timeout_s)
-            batch = self._batch_of(job, task, result)
+            with self._store.snapshot() as snapshot:
+                batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
             run = run_of(task, result, batch, context.llm, began)
             record(run.outcome, result.error)
         self._measure(run, result)
@@ -341,22 +334,6 @@ class IdleLoop:
             await self._apply(job, WriteBatch(done=task.id, tasks=(task,), retask=True))
         self._queued(tasks)
 
-    def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
-        """Return what to write for a step, and record whether the server answered."""
-        error = result.error
-        if result.interrupted or isinstance(error, StoreFullError):
-            return WriteBatch()
-        if isinstance(error, OverBudgetError):
-            self._refused[job.name] = error.model
-            return WriteBatch()
-        if isinstance(error, EndpointError | EndpointRefusedError):
-            self._found_server_away.add(job.name)
-            return WriteBatch()
-        if self._waits_for_server(job):
-            self._found_server_away.discard(job.name)
-        with self._store.snapshot() as snapshot:
-            return batch_of(job, task, result, snapshot, self._clock(), self._options)
-
     async def _apply(self, job: str, batch: WriteBatch) -> None:
         events: Sequence = ()
         if batch.done and self._listeners:
@@ -382,3 +359,114 @@ class IdleLoop:
         self._metrics.observe(f"idle_step_{run.job}", run.ms)
         if run.outcome == "interrupted":
             self._metrics.observe("idle_preempt", result.stopped_ms)
+
+
+# ------------------------------------------------------------------- its thread
+
+# A step that computes for long, or a slow LLM, delays only other idle work. The thread keeps its
+# priority: slowed while it holds the interpreter's lock, it would slow every thread that waits for the
+# lock. Heavy computation runs elsewhere (``job.lower_thread_priority``).
+
+NAME = "slowcat-idle"
+STOP_S = 1.0
+START_S = 30.0  # until the jobs are imported and the loop is made, on a busy machine
+
+
+class IdleThread:
+    """Hosts an ``IdleLoop``. Its methods may be called from any thread but its own."""
+
+    def __init__(
+        self,
+        make_loop: Callable[[], IdleLoop],
+        on_end: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Store the arguments; ``start`` starts the thread.
+
+        Args:
+            make_loop: Makes the loop, on the thread.
+            on_end: Closes what belongs to the thread's event loop, such as an LLM's connections.
+        """
+        self._make_loop, self._on_end = make_loop, on_end
+        self._event_loop = asyncio.new_event_loop()
+        self._main: asyncio.Task[None] | None = None
+        self._made: Future[IdleLoop] = Future()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._host, name=NAME, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread. Call it once."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float = STOP_S) -> bool:
+        """End the running step and the thread; return whether it has ended.
+
+        Unwritten work is due again next time.
+        """
+        if self._thread.ident is None:  # never started
+            self._event_loop.close()
+            return True
+        self._stopped.set()
+        with suppress(RuntimeError):  # it has ended
+            self._event_loop.call_soon_threadsafe(self._cancel)
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def drain(self, jobs: Sequence[str] | None = None, patience_s: float = 600.0) -> Future[int]:
+        """Call ``IdleLoop.run_until_done`` on the thread.
+
+        Returns:
+            How many tasks are left. Cancelling the future stops that call only.
+
+        Raises:
+            RuntimeError: The thread does not run.
+        """
+        loop = self._made.result(START_S)
+        if self._stopped.is_set() or not self._thread.is_alive():
+            raise RuntimeError("idle work does not run")
+        done = loop.run_until_done(jobs, patience_s)
+        return asyncio.run_coroutine_threadsafe(done, self._event_loop)
+
+    def waits(self) -> tuple[Wait, ...]:
+        """Return what waits, and why, as of the loop's last choice of a task."""
+        made = self._made.done() and self._made.exception() is None
+        return self._made.result().waits if made else ()
+
+    def _cancel(self) -> None:
+        if self._main is not None:
+            self._main.cancel()
+
+    def _host(self) -> None:
+        try:
+            self._event_loop.run_until_complete(self._run())
+        except asyncio.CancelledError:  # stopped
+            pass
+        except Exception as error:
+            logger.error(f"Idle work has ended: {describe_error(error)}")
+            if not self._made.done():
+                self._made.set_exception(error)
+        finally:
+            self._stopped.set()
+            self._end()
+
+    async def _run(self) -> None:
+        self._main = asyncio.current_task()
+        if self._stopped.is_set():  # before it had begun
+            return
+        loop = self._make_loop()
+        self._made.set_result(loop)
+        await loop.run()
+
+    def _end(self) -> None:
+        """Cancel remaining tasks (a drain, an abandoned step), then close."""
+        left = asyncio.all_tasks(self._event_loop)
+        for task in left:
+            task.cancel()
+        try:
+            if left:
+                self._event_loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
+            if self._on_end:
+                self._event_loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
+        except Exception as error:
+            logger.warning(f"Idle work did not close cleanly: {describe_error(error)}")
+        finally:
+            self._event_loop.close()

@@ -21,8 +21,15 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
 from slowcat_memory.core.extraction.derived_text import keepable_batch
-from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
-from slowcat_memory.idle.job import Job, JobContext, JobLLM, RuleStandsInError, StepInterruptedError
+from slowcat_memory.errors import (
+    BadAnswerError,
+    EndpointError,
+    EndpointRefusedError,
+    PromptTooLongError,
+    StoreFullError,
+    describe_error,
+)
+from slowcat_memory.idle.job import AWAY, Job, JobContext, JobLLM, StepInterruptedError
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import CircuitBreakerLLM
@@ -33,9 +40,30 @@ T = TypeVar("T")
 Record = Callable[[str, BaseException | None], None]
 
 
+# After which errors a step is done by rules, by what its job needs.
+RULES_AFTER: dict[str, tuple[type[Exception], ...]] = {
+    "llm or rules": (BadAnswerError, *AWAY),
+    "llm if any": (BadAnswerError, EndpointError, EndpointRefusedError),
+}
+RETRY_AFTER = timedelta(minutes=5)  # the LLM was not asked, and rules were used meanwhile
 CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 
 _abandoned: set["asyncio.Task[Any]"] = set()  # asyncio holds its tasks weakly
+
+
+class RuleStandsInError(BadAnswerError):
+    """The LLM's answer cannot be used, and a rule has an answer.
+
+    What the rule found is written, and the task is tried as after any bad answer. Given up, it stays
+    among the failed tasks; what an LLM finds in a later try replaces the rule's.
+
+    Attributes:
+        batch: What the rule found.
+    """
+
+    def __init__(self, error: BadAnswerError, batch: WriteBatch) -> None:
+        super().__init__(error.message, hint=error.hint)
+        self.batch = batch
 
 
 class StepResult(Struct, frozen=True, kw_only=True):
@@ -138,7 +166,7 @@ async def _while_open(
 async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
     """Run a step; None if one of its reads was interrupted."""
     try:
-        batch = await job.step(task, context)
+        batch = await _step_or_rule(job, task, context)
     except StepInterruptedError:
         return None
     except (SystemExit, KeyboardInterrupt) as error:  # asyncio would end the thread with it
@@ -146,6 +174,25 @@ async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
     if not isinstance(batch, WriteBatch):
         raise TypeError(f"{job.name}.step returned no WriteBatch")
     return batch
+
+
+async def _step_or_rule(job: Job, task: Task, context: JobContext) -> WriteBatch:
+    """Run a step; where the LLM is of no help, by rules if the job has any.
+
+    Raises:
+        RuleStandsInError: The LLM's answer cannot be used.
+    """
+    try:
+        return await job.step(task, context)
+    except RULES_AFTER.get(job.needs, ()) as error:
+        fits_in_parts = isinstance(error, PromptTooLongError) and _parts(job, task, "split")
+        if context.llm is None or fits_in_parts:
+            raise
+        batch = await job.step(task, context.without_llm())
+        if isinstance(error, BadAnswerError):
+            raise RuleStandsInError(error, batch) from None
+        later = replace(task, not_before=context.now + RETRY_AFTER)
+        return replace(batch, tasks=(*batch.tasks, later), retask=True)
 
 
 def _forget_abandoned(task: "asyncio.Task[Any]") -> None:
@@ -201,21 +248,22 @@ def batch_of(
     now: datetime,
     options: IdleOptions,
 ) -> WriteBatch:
-    """Return the batch to write after a step that returned or failed.
+    """Return the batch to write after a step.
 
     Args:
         now: Timezone-aware.
         options: How often, and how soon, a task is tried again.
 
     Returns:
-        The step's own batch with its task done; the parts of a task that was too long, or whose
+        Nothing if the task is to be done later as it is, because somebody spoke, or a server, the
+        budget or the disk does not allow it now; the step's own batch with its task done; the parts of a task that was too long, or whose
         answers cannot be used; or the task with its next try, and what a rule found meanwhile.
     """
     if result.batch is not None:
         return _done(result.batch, task, snapshot)
     error = result.error
-    if error is None:
-        raise ValueError(f"the step of {task.id} was interrupted: there is nothing to write")
+    if error is None or isinstance(error, (StoreFullError, *AWAY)):
+        return WriteBatch()
     if isinstance(error, PromptTooLongError) and (parts := _parts(job, task, "split")):
         return WriteBatch(done=task.id, tasks=parts)
     logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")

@@ -31,7 +31,7 @@ from slowcat_memory.providers.llm import server as servers
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import connect
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
-from slowcat_memory.providers.llm.server import ContextSizes, JsonMode, Server, ServerError, label
+from slowcat_memory.providers.llm.server import JsonMode, Server, ServerError, label
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 T = TypeVar("T", bound=Struct)
@@ -82,7 +82,7 @@ class OpenAILLM:
         """
         self.name = host_and_port(options.url)
         self._options, self._clock = options, clock
-        self._contexts = ContextSizes()
+        self._learned: dict[str, int] = {}  # context lengths, by model
         # what each (model, kind of server) accepted last
         self._modes: dict[tuple[str, str], JsonMode] = {}
         self._server: Server | None = None
@@ -95,7 +95,7 @@ class OpenAILLM:
 
     @property
     def prompt_tokens(self) -> int:
-        return self._contexts.prompt_tokens(self._model(), self._told())
+        return self._room(self._model())
 
     @property
     def remote(self) -> bool:
@@ -172,8 +172,7 @@ class OpenAILLM:
             if await self._answers_others(server, mode, prompt.model):
                 raise BadAnswerError("the server refuses this request, and no other") from None
         if error is ServerError.TOO_LONG:
-            model = self._model(prompt.model)
-            self._contexts.refused(model, self._told(), _size(prompt), refused.text)
+            self._learn(prompt, refused.text)
             raise PromptTooLongError("the prompt is longer than the LLM reads") from None
         if error is ServerError.BAD_ANSWER:
             raise BadAnswerError("the server could not read the LLM's answer") from None
@@ -267,20 +266,36 @@ class OpenAILLM:
     def _model(self, wanted: str = "") -> str:
         return wanted or (self._server.model if self._server else "")
 
+    def _context(self, model: str) -> int:
+        """Return the context length in tokens: the smaller of what was told and learned, 0 for none."""
+        return min(filter(None, (self._told(), self._learned.get(model, 0))), default=0)
+
+    def _room(self, model: str) -> int:
+        """Return how many tokens a prompt may have."""
+        return int((self._context(model) or servers.ASSUMED) * servers.SHARE_OF_CONTEXT)
+
+    def _learn(self, prompt: Prompt, error: str = "") -> None:
+        """Learn from a prompt that was too long (the server's error says so), or was cut."""
+        model = self._model(prompt.model)
+        before = self._context(model)
+        if named := servers.named_length(error):
+            self._learned[model] = min(named, before or named)
+        elif not self._told():
+            self._learned[model] = servers.smaller(before or servers.ASSUMED, _size(prompt))
+
     def _check_fits(self, prompt: Prompt) -> None:
         """Refuse a prompt that was made before the context length was known, or became smaller."""
-        model, told, size = self._model(prompt.model), self._told(), _size(prompt)
-        context = self._contexts.known(model, told)
-        room = self._contexts.prompt_tokens(model, told)
-        if context and size > room and size + prompt.max_tokens > context:
+        model, size = self._model(prompt.model), _size(prompt)
+        context = self._context(model)
+        if context and size > self._room(model) and size + prompt.max_tokens > context:
             raise PromptTooLongError(
                 f"the prompt and its answer are longer than the {context} tokens of the LLM"
             )
 
     def _check_not_truncated(self, prompt: Prompt, done: _Completion) -> None:
-        size, model = _size(prompt), self._model(prompt.model)
+        size = _size(prompt)
         if servers.was_cut(size, done.tokens_in, known=self._told() > 0):
-            self._contexts.refused(model, self._told(), size)
+            self._learn(prompt)
             raise PromptTooLongError(
                 f"the LLM read {done.tokens_in} tokens of about {size}: its server cuts prompts",
                 hint="Give the model a longer context, or set idle_llm.context_tokens",

@@ -96,19 +96,17 @@ def classify(status: int, text: str) -> ServerError:
     return ServerError.UNKNOWN_MODEL if status == 404 else ServerError.AWAY
 
 
-def seconds_to_wait(retry_after: str, now: datetime | None = None) -> float:
+def seconds_to_wait(retry_after: str) -> float:
     """Return the seconds that a ``Retry-After`` header asks for, at most one hour, 0 if unreadable.
 
     Args:
         retry_after: Seconds, or a date; "" without a header.
-        now: Aware; None for this machine's time.
     """
     try:
         wait = float(retry_after)
     except ValueError:
         try:
-            then = parsedate_to_datetime(retry_after)
-            wait = (then - (now or datetime.now(UTC))).total_seconds()
+            wait = (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
         except (ValueError, TypeError):
             return 0.0
     return min(max(wait, 0.0), MAX_RETRY_AFTER_S) if wait == wait else 0.0
@@ -219,35 +217,6 @@ def _list(listing: Any) -> list[Any]:
 # ------------------------------------------------------------------- context length
 
 
-class ContextSizes:
-    """Remembers the lengths learned, for each model of a server."""
-
-    def __init__(self) -> None:
-        self._learned: dict[str, int] = {}
-
-    def known(self, model: str, told: int) -> int:
-        """Return the context length in tokens, 0 if unknown; ``told`` is configured, or 0."""
-        learned = self._learned.get(model, 0)
-        return min(told, learned) if told and learned else told or learned
-
-    def prompt_tokens(self, model: str, told: int) -> int:
-        """Return how many tokens a prompt may have."""
-        return int((self.known(model, told) or ASSUMED) * SHARE_OF_CONTEXT)
-
-    def refused(self, model: str, told: int, prompt_tokens: int, error: str = "") -> None:
-        """Learn from a prompt that was too long, or was cut.
-
-        Args:
-            prompt_tokens: Estimate of its length.
-            error: The server's words, "" without any.
-        """
-        before = self.known(model, told)
-        if named := named_length(error):
-            self._learned[model] = min(named, before or named)
-        elif not told:
-            self._learned[model] = _smaller(before or ASSUMED, prompt_tokens)
-
-
 def named_length(error: str) -> int:
     """Return the context length that an error names, 0 if it names none."""
     lengths = (int(next(filter(None, found.groups()))) for found in _NAMED.finditer(error))
@@ -268,7 +237,7 @@ def was_cut(estimate: int, tokens_read: int, *, known: bool) -> bool:
     return 0 < tokens_read < TRUNCATED_BELOW * estimate or (tokens_read > 0 and fills)
 
 
-def _smaller(context: int, prompt_tokens: int) -> int:
+def smaller(context: int, prompt_tokens: int) -> int:
     """Return the next smaller length for which a prompt of this size is too long."""
     fitting = (one for one in SMALLER if one < context and one * SHARE_OF_CONTEXT < prompt_tokens)
     return next(fitting, SMALLER[-1])

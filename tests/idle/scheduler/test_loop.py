@@ -5,12 +5,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.errors import (
-    BadAnswerError,
-    EndpointError,
-    PromptTooLongError,
-    StoreFullError,
-)
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError, StoreFullError
 from slowcat_memory.idle.job import Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.providers import Answer, CircuitBreakerLLM, Prompt
@@ -187,11 +182,8 @@ def test_loop_idle_loop_what_is_too_long_is_split(rig):
         def split(self, whole):
             return [task(f"{whole.key}.{n}") for n in (1, 2)] if "." not in whole.key else []
 
-    def behave(task, context):
-        if task.key == "1":
-            raise PromptTooLongError("too long")
-
-    one = rig(Splits(behave=behave))
+    job = Splits(behave=fails(PromptTooLongError("too long")), needs="llm or rules")
+    one = rig(job, parts={"llm": Mind()})
     one.say("a")
     assert one.done() == 0
     assert sorted(one.made()) == ["fake-1.1", "fake-1.2"]

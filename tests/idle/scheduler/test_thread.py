@@ -7,8 +7,7 @@ import time
 import pytest
 
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
+from slowcat_memory.idle.scheduler.loop import NAME, IdleLoop, IdleThread
 from slowcat_memory.records import WriteBatch
 from tests.support.idle_doubles import Fake, Rig, memory
 
@@ -126,7 +125,7 @@ def test_idle_thread_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait
         time.sleep(0.001)
     assert thread.stop(30)
     let_go.set()
-    one.contexts._pool.shutdown(wait=True)
+    one.contexts.pool.shutdown(wait=True)
     assert told[0].startswith("slowcat-idle-work") and told[1] is True
 
 

@@ -134,11 +134,11 @@ class Away(HashEmbedder):
 
     def __init__(self, remote: bool) -> None:
         super().__init__()
-        self.remote, self.texts = remote, list[str]()
+        self.remote, self.texts = remote, []
 
-    def encode(self, texts: Any, progress: Any = None) -> np.ndarray:
+    def encode(self, texts: Any) -> np.ndarray:
         self.texts += texts
-        return super().encode(texts, progress)
+        return super().encode(texts)
 
 
 @pytest.fixture

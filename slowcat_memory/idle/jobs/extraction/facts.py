@@ -33,6 +33,7 @@ from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
+    Plan,
     Trigger,
     cursor_at,
     llm_of,
@@ -47,7 +48,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, is_remote, may_see
+from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -105,16 +106,18 @@ class Facts(SessionExtractor):
         )
         return replace(note, rules=rules, llm=llm)
 
-    def extra_tasks(
-        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
-    ) -> Sequence[Task]:
-        """Return the tasks that derive the graph again after a forget."""
-        if before is None or self._positions(before).epoch == snapshot.forget_epoch():
-            return ()
-        return [
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan to derive the graph again as well, after a forget."""
+        plan = super().plan(context)
+        with context.snapshot() as snapshot:
+            before, epoch = snapshot.cursor(NAME), snapshot.forget_epoch()
+        if plan is None or before is None or self._positions(before).epoch == epoch:
+            return plan
+        again = (
             new_task(NAME, scope, REBUILD, context.now, self.rank)
             for scope in sorted(set(context.scopes()))
-        ]
+        )
+        return replace(plan, tasks=(*plan.tasks, *again))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         if task.key == REBUILD:
@@ -214,7 +217,7 @@ def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
 
     None that was made from what must stay here, if the LLM is elsewhere.
     """
-    remote = is_remote(context)
+    remote = context.remote
     with context.snapshot() as snapshot:
         found = [
             (one, snapshot.turn(one.sources[0]) if one.sources else None)

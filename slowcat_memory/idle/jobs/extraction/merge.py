@@ -20,19 +20,12 @@ from slowcat_memory.core.facts.merging import (
     VERSION,
     Outcome,
     Pair,
-    PairReply,
     PairsReply,
 )
 from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
-from slowcat_memory.errors import (
-    BadAnswerError,
-    EndpointError,
-    EndpointRefusedError,
-    PromptTooLongError,
-)
-from slowcat_memory.idle.job import JobContext, Needs, Plan, RuleStandsInError, Trigger, new_task
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
@@ -82,26 +75,19 @@ class Merge:
                 candidates = state.candidates(new)
                 found = merging.match_known_facts(new, candidates, self._tokenize, context.options)
                 if found.match is None:
-                    doubts += (pair for pair in found.doubts if not _was_asked(pair, context))
+                    doubts += (pair for pair in found.doubts if not _was_asked(pair))
                     break
                 state.merge(*found.match)
         once = list({pair.mark: pair for pair in doubts}.values())  # each once by its texts
         most = MAX_PAIRS if context.llm else len(once)
         due, rest = once[:most], once[most:]
-        refused: BadAnswerError | None = None
-        try:
-            answered = await self._ask(due, context)
-        except BadAnswerError as error:
-            answered, refused = [], error
+        answered = await self._ask(due, context)
         for decided in [*answered, *self._by_words(due, answered, context)]:
             if not state.join(decided, self._tokenize) and decided.outcome is not None:
                 state.merge(decided.pair, decided.outcome)
         state.mark_as_asked(decided.pair for decided in answered)
         batch = await state.batch()
-        batch = replace(batch, tasks=(_rest(task, rest, context),)) if rest else batch
-        if refused is not None:
-            raise RuleStandsInError(refused, batch)
-        return batch
+        return replace(batch, tasks=(_rest(task, rest, context),)) if rest else batch
 
     def _by_words(
         self, doubts: Sequence[Pair], answered: Sequence[_Decision], context: JobContext
@@ -127,29 +113,24 @@ class Merge:
             made_from=tuple((m.scope, m.id) for pair in doubts for m in (pair.older, pair.newer)),
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
         )
-        try:
-            answer = await context.llm.complete(prompt, PairsReply)
-        except (EndpointError, EndpointRefusedError, PromptTooLongError):
-            return []
+        answer = await context.llm.complete(prompt, PairsReply)
         verdicts = {one.pair: one for one in answer.value.pairs}
         complete = answer.whole and not answer.lost  # then a pair that it leaves out is two facts
-        return [
-            self._decided(pair, verdicts.get(number), answer.model)
-            for number, pair in enumerate(doubts, start=1)
-            if number in verdicts or complete
-        ]
-
-    def _decided(self, pair: Pair, verdict: PairReply | None, model: str) -> _Decision:
-        if verdict is None or not verdict.same_fact:
-            return _Decision(pair, None)
-        text = verdict.text or ""
-        outcome = merging.outcome_of_verdict(pair, text, self._tokenize)
-        return _Decision(pair, outcome, text, model)
+        decided = list[_Decision]()
+        for number, pair in enumerate(doubts, start=1):
+            verdict = verdicts.get(number)
+            if verdict is not None and verdict.same_fact:
+                text = verdict.text or ""
+                outcome = merging.outcome_of_verdict(pair, text, self._tokenize)
+                decided.append(_Decision(pair, outcome, text, answer.model))
+            elif verdict is not None or complete:
+                decided.append(_Decision(pair, None))
+        return decided
 
 
-def _was_asked(pair: Pair, context: JobContext) -> bool:
-    """Return whether the LLM has decided about two facts already."""
-    return context.llm is not None and pair.mark in pair.newer.facets.get(ASKED, "").split()
+def _was_asked(pair: Pair) -> bool:
+    """Return whether an LLM has decided about two facts already."""
+    return pair.mark in pair.newer.facets.get(ASKED, "").split()
 
 
 def _rest(task: Task, pairs: Sequence[Pair], context: JobContext) -> Task:

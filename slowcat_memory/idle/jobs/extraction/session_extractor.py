@@ -1,15 +1,13 @@
 """Base of the jobs that read sessions: descriptions and facts.
 
-`SessionExtractor.plan` reads the log from the job's cursor. A session that has ended, or is silent,
-is divided into calls: spans of turns that fit a prompt, each with a few turns that the call asks
-about. Each call is a task, so it survives a restart. `step` reads the task's turns again and passes
-them to the subclass, which has the prompt, the reply type, the check of the reply and the result. A
-task that is too long for the LLM is split. Sessions that continue stay in the cursor, with their
-first turn that was not planned for.
+A session that has ended, or is silent, is divided into calls: spans of turns that fit a prompt, each
+with a few turns that the call asks about. Each call is a task, so it survives a restart. `step` reads
+the task's turns again and passes them to the subclass, which has the prompt, the reply type, the
+check of the reply and the result. A task that is too long for the LLM is split.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar
 
 import msgspec
@@ -26,25 +24,9 @@ from slowcat_memory.core.extraction.prompt_record import (
     windows,
 )
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import (
-    AWAY,
-    JobContext,
-    Needs,
-    Plan,
-    RuleStandsInError,
-    Trigger,
-    new_task,
-)
-from slowcat_memory.idle.jobs.session_log import (
-    Progress,
-    known_before,
-    progress_cursor,
-    progress_of,
-    read_sessions,
-    turns_around,
-)
-from slowcat_memory.records import Cursor, Session, Task, Turn, WriteBatch
+from slowcat_memory.idle.job import JobContext, new_task
+from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, turns_around
+from slowcat_memory.records import Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 # Of a prompt without the record, what is known in it, and of a server's template.
@@ -52,7 +34,6 @@ FRAME_TOKENS = 150 + KNOWN_TOKENS
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
 TURN_CHARS = 800  # of a turn that the LLM sees; of a longer one its beginning and end
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
-RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
 SHARED_TURNS = 12  # that two spans of a long session have in common
 PIECES = 4  # that a task is divided into when it is given up
 
@@ -88,7 +69,7 @@ class Request(Struct, frozen=True):
 # ------------------------------------------------------------------- the extractor
 
 
-class SessionExtractor:
+class SessionExtractor(SessionJob):
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
     A subclass sets the attributes, and implements at least ``read_by_llm`` and
@@ -98,12 +79,8 @@ class SessionExtractor:
         rank: Of its tasks.
     """
 
-    name: str
-    version: int
-    Options: type[Struct]
-    needs: Needs
-    trigger = Trigger(session_end=True, every_s=300.0)
     rank: ClassVar[int]
+    whole = False
 
     # --------------------------------------------------- implemented by subclasses
 
@@ -119,15 +96,9 @@ class SessionExtractor:
         """Return the tokens of the prompt without the record and without `FRAME_TOKENS`."""
         raise NotImplementedError
 
-    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Return what has been read; nothing with another prompt, or after a forget."""
-        return progress_of(cursor, f"{self.version}.{snapshot.forget_epoch()}")
-
-    def cursor(
-        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
-    ) -> Cursor:
-        """Return the cursor to write."""
-        return progress_cursor(self.name, progress)
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes everything be read again: another prompt, or a forget."""
+        return f"{self.version}.{snapshot.forget_epoch()}"
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
@@ -149,24 +120,20 @@ class SessionExtractor:
         """Return the rank of a session's tasks."""
         return self.rank
 
-    def extra_tasks(
-        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
-    ) -> Sequence[Task]:
-        """Return additional tasks that are no calls about turns."""
-        return ()
-
     # --------------------------------------------------- plan, step, split
 
-    def plan(self, context: JobContext) -> Plan | None:
-        with context.snapshot() as snapshot:
-            before = snapshot.cursor(self.name)
-            sessions, progress = read_sessions(
-                snapshot, self.progress(before, snapshot, context), context
-            )
-            tasks = tuple(self._tasks(snapshot, sessions, progress.upto, context))
-            tasks += tuple(self.extra_tasks(before, snapshot, context))
-            cursor = self.cursor(before, progress, snapshot, context)
-        return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> Iterator[Task]:
+        turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
+        wanted = self.wanted(snapshot, turns, new, context)
+        sizes = [estimate_tokens(line(turn, TURN_CHARS)) + 1 for turn in turns]
+        spans = list(windows(sizes, self._room(context), SHARED_TURNS)) if wanted else []
+        rank = self.rank_of(session, context)
+        for span, places in groups(wanted, spans, context.options.turns) if wanted else ():
+            asked = Asked([turns[place].id for place in places])
+            seen = [turns[place].id for place in span]
+            yield self.task(session.scope, session.id, asked, seen, session.last, rank)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         request = self._request(task, context)
@@ -174,19 +141,8 @@ class SessionExtractor:
             return WriteBatch()
         if context.llm is None:
             return await self.read_by_rule(request, context)
-        try:
-            request = replace(request, known=known_before(request.seen, context))
-            return await self.read_by_llm(request, context)
-        except AWAY:
-            if self.needs == "llm":
-                raise
-            batch = await self.read_by_rule(request, context)
-            later = replace(task, not_before=context.now + RETRY_AFTER)
-            return replace(batch, tasks=(*batch.tasks, later), retask=True)
-        except BadAnswerError as error:
-            if self.needs == "llm":
-                raise
-            raise RuleStandsInError(error, await self.read_by_rule(request, context)) from None
+        known = known_before(request.seen, context)
+        return await self.read_by_llm(replace(request, known=known), context)
 
     def split(self, task: Task) -> tuple[Task, ...]:
         """Split a task that is too long for the LLM: half the questions, half the turns around.
@@ -234,27 +190,6 @@ class SessionExtractor:
             }
         seen = [turn for turn in turns if turn.id in task.sources]
         return Request(task, asked.again, turns, seen, due)
-
-    def _tasks(
-        self,
-        snapshot: Snapshot,
-        sessions: Sequence[tuple[Session, int]],
-        upto: int,
-        context: JobContext,
-    ) -> Iterator[Task]:
-        for session, first in sessions:
-            new = range(first, upto + 1)
-            turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
-            wanted = self.wanted(snapshot, turns, new, context)
-            sizes = [estimate_tokens(line(turn, TURN_CHARS)) + 1 for turn in turns]
-            spans = list(windows(sizes, self._room(context), SHARED_TURNS)) if wanted else []
-            for span, places in groups(wanted, spans, context.options.turns) if wanted else ():
-                asked = [turns[place].id for place in places]
-                seen = [turns[place].id for place in span]
-                yield self.task(
-                    session.scope, session.id, Asked(asked), seen, session.last,
-                    self.rank_of(session, context),
-                )  # fmt: skip
 
     def _room(self, context: JobContext) -> int:
         reads = context.llm.prompt_tokens if context.llm else 0

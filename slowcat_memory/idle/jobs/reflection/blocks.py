@@ -2,8 +2,7 @@
 
 Planned at a session's end and every five minutes in namespaces that changed; runs after all other
 jobs, because it reads their results. An LLM writes the lines; without one they are taken from
-facts, summaries and salient sentences, and rewritten once there is an LLM. After an unusable
-answer, the LLM is asked again an hour later at the earliest.
+facts, summaries and salient sentences, and rewritten once there is an LLM.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +23,7 @@ from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.errors import PromptTooLongError
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
@@ -36,14 +35,12 @@ from slowcat_memory.idle.job import (
 )
 from slowcat_memory.idle.jobs.session_log import ScopeJob, recent_sessions, user_of
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "blocks"
 RANK = 90  # after its inputs
 LABELS = tuple(label for label in OWNERS if label != blocks.PROFILE)
-FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
-RETRY_S = 3600.0  # each retry costs a prompt for each block
 MOST_STATEMENTS = 24  # in the prompt about the user
 MOST_NEAR = 6  # of them of the next days
 MOST_NOTES, FEW = 8, 4  # in the others
@@ -98,12 +95,11 @@ class Blocks(ScopeJob):
     trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = BlocksOptions
 
-    def keys(self, context: JobContext) -> list[str]:
-        return [label for label in LABELS if context.options.chars_of(label)]
+    def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterable[tuple[str, int]]:
+        return ((label, RANK) for label in LABELS if context.options.chars_of(label))
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        retry = _retry_mark(snapshot, self.name, context)
-        return f"{super().mark(snapshot, context)}.{context.llm is not None:d}.{retry}"
+        return f"{super().mark(snapshot, context)}.{context.llm is not None:d}"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BlocksOptions = context.options
@@ -125,14 +121,10 @@ class Blocks(ScopeJob):
             asked, VERSION, found.marked(label), len(draft.written), context.now, rest
         )
         if context.llm is not None and found.shown and due:
-            answer = await _asked(label, found, draft, seen, task, context)
-            if answer is None:
-                cursor = Cursor(name=FAILED, position=int(context.now.timestamp()), in_log=False)
-            else:
-                draft = answer
-                marks = prompt.marks_of(found.marked(label))
-                done = Asked(at=context.now, version=VERSION, seen=marks, lines=len(draft.written))
-                cursor = cursor_at(_asked_name(task), 0, done)
+            draft = await _asked(label, found, draft, seen, task, context)
+            marks = prompt.marks_of(found.marked(label))
+            done = Asked(at=context.now, version=VERSION, seen=marks, lines=len(draft.written))
+            cursor = cursor_at(_asked_name(task), 0, done)
         new = _block(label, draft, before, seen.user, task, context)
         versions = blocks.history(memories, label)
         changed = blocks.revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
@@ -248,8 +240,8 @@ def _added(
 
 async def _asked(
     label: str, found: Material, draft: Draft, seen: BlockInput, task: Task, context: JobContext
-) -> Draft | None:
-    """Ask the LLM for a block; None if it is unreachable, or its answer unusable."""
+) -> Draft:
+    """Ask the LLM for a block."""
     chars, user = context.options.chars_of(label), seen.user
     before = blocks.current(seen.memories, label)
     there = "\n".join(draft.written) if before is not None and not is_withheld(before) else ""
@@ -272,10 +264,8 @@ async def _asked(
             break
         except PromptTooLongError:
             if len(shown) < 2:
-                return None
+                raise
             shown = shown[len(shown) // 2 :]
-        except (BadAnswerError, EndpointError):
-            return None
     names = (user, "User", _agent(seen.sessions))
     support = Support(found.known, names, context.zone, found.others)
     ground = statements.ground_of(found.known, (*names, *found.others), context.zone)
@@ -311,14 +301,6 @@ def _block(
 
 def _asked_name(task: Task) -> str:
     return f"{NAME}/{task.key}/{task.scope}"
-
-
-def _retry_mark(snapshot: Snapshot, job: str, context: JobContext) -> str:
-    """Return the time of the failure after which all blocks were, or are now, asked for again."""
-    before, failed = snapshot.cursor(job), snapshot.cursor(FAILED)
-    if failed is None or not context.llm or context.now.timestamp() - failed.position < RETRY_S:
-        return before.note.rpartition(".")[2] if before else ""
-    return str(failed.position)
 
 
 def _agent(sessions: Sequence[SessionView]) -> str:

@@ -23,7 +23,7 @@ from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
-from slowcat_memory.idle.job import JobContext, Needs, Trigger, new_task
+from slowcat_memory.idle.job import JobContext, Needs, new_task
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (
     ScopeJob,
@@ -191,7 +191,6 @@ class Episodes(SessionJob):
     name = EPISODES
     version = EPISODES_VERSION
     needs: Needs = "nothing"
-    trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = EpisodesOptions
 
     def due(

@@ -41,7 +41,7 @@ def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Any]:
 def week(engine: MemoryEngine, clock: FixedClock, number: int) -> list[Turn]:
     turns = say(engine, clock, number)
     note(engine, number)
-    assert engine.idle.until_done(OURS) == 0
+    assert engine.idle.until_done(OURS, patience_s=0.0) in (0, 4)  # blocks are put back
     return turns
 
 
@@ -109,9 +109,9 @@ def test_reflection_where_an_llm_is_no_help_rules_do(
     assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
     assert {m.made.model for m in memories(engine) if m.made} == {""}
     engine = opened(ScriptedLLM(lambda prompt: {"lines": ["Maya was anxious."]}))
-    engine.idle.until_done(OURS)
+    engine.idle.until_done(OURS, patience_s=0.0)
     assert "Maya was anxious." != block_of(engine, "relationship"), "not asked at every look"
-    clock.advance(3600)
+    clock.advance(86_400)
     engine.idle.until_done(OURS)
     assert block_of(engine, "relationship") == "Maya was anxious.", "written anew once it is there"
     engine = opened(ScriptedLLM(lambda prompt: fault))

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
-from slowcat_memory.idle.jobs.feedback import Rerank
+from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM

@@ -4,7 +4,7 @@ Queries recur in other words: each judgement is kept as a key of the memory, wit
 text, and changes its score for similar queries (``core.ranking.score``).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
@@ -36,11 +36,6 @@ LOOKED_AT = 500  # turns that a plan reads at once: milliseconds
 SHORT = 12  # words: "no, I meant the one we booked" is understood only with what came before
 # Memories rejected for a reason unrelated to the query.
 NOT_JUDGED = frozenset(("heard", "duplicate", "over", "gone"))
-
-
-def is_query(turn: Turn) -> bool:
-    """Return whether a turn is a user's, and no voice command."""
-    return turn.role == "user" and not turn.aside and bool(turn.text)
 
 
 def judgeable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
@@ -87,51 +82,6 @@ def before_short(snapshot: Snapshot, turn: Turn) -> Turn | None:
     return None if before is None or before.aside or is_private(snapshot, before) else before
 
 
-async def judgements(
-    turn: Turn,
-    judged: Mapping[str, float],
-    speakers: Iterable[str],
-    sources: tuple[int, ...],
-    made: Made,
-    kept: int,
-    context: JobContext,
-) -> WriteBatch:
-    """Return the keys that keep a query's judgements, their vectors, and the keys they displace.
-
-    Args:
-        judged: Judgement by memory id, -1 to 1; 0 carries no information.
-        speakers: Speakers of the memories: their names are no part of a query's vector.
-        sources: Log ids of the turns that the judgement was made from.
-    """
-    weights = {id_: weight for id_, weight in judged.items() if weight}
-    if not weights:
-        return WriteBatch()
-    embedded = await context.embed([without_names(turn.text, speakers)])
-    keys = tuple(
-        Key(
-            scope=turn.scope,
-            memory=id_,
-            id=f"{id_}?a{turn.id}",
-            kind=JUDGED_QUERY,
-            text=turn.text,
-            weight=weight,
-            sources=sources,
-            made=made,
-        )
-        for id_, weight in weights.items()
-    )
-    with context.snapshot() as snapshot:
-        drop = tuple(one for key in keys for one in _displaced(snapshot, key, kept))
-    gone = {id_ for _, id_ in drop}
-    keys = tuple(key for key in keys if key.id not in gone)
-    vectors = tuple(
-        Vector(scope=key.scope, memory=key.id, values=values)
-        for values in embedded.vectors[:1]
-        for key in keys
-    )
-    return WriteBatch(keys=keys, drop_keys=drop, vectors=vectors, embedder=context.space)
-
-
 def _displaced(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, str]]:
     """Yield (scope, id) of a memory's judgements that exceed ``kept`` with a new one."""
     there = [one for one in snapshot.keys(key.scope, key.memory) if one.kind == JUDGED_QUERY]
@@ -167,16 +117,16 @@ class Rerank:
             cursor = snapshot.cursor(self.name)
             after = cursor.position if cursor else max(0, snapshot.last_id() - NEWEST)
             turns = list(islice(snapshot.turns(after=after), LOOKED_AT))
-            own = (turn for turn in turns if turn.scope in scopes and is_query(turn))
+            own = (turn for turn in turns if turn.scope in scopes)
             tasks = [task for turn in own if (task := self.task(snapshot, turn, context.now))]
         if not turns:
             return None
         return Plan(tasks=tuple(tasks), cursor=Cursor(name=self.name, position=turns[-1].id))
 
     def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
-        """Return the task for a turn, if there is anything to judge."""
+        """Return the task for a user's turn that is no command, if there is anything to judge."""
         short = len(turn.text.split()) <= SHORT  # no memory answers a long statement
-        asks = short or "?" in turn.text
+        asks = turn.role == "user" and not turn.aside and (short or "?" in turn.text)
         entry = snapshot.ledger(turn.id) if asks else None
         if entry is None or len(entry.told) < 2:
             return None
@@ -189,7 +139,7 @@ class Rerank:
             if turn is None or entry is None or is_private(snapshot, turn):
                 return WriteBatch()
             most = max(2, MOST >> task.attempts)  # fewer after an answer that cannot be used
-            memories = list(candidates(snapshot, entry))[:most]
+            memories = list(islice(candidates(snapshot, entry), most))
             before = before_short(snapshot, turn)
         llm = context.llm
         if len(memories) < 2 or llm is None:
@@ -211,15 +161,36 @@ class Rerank:
         )
         answer = await llm.complete(prompt, Grades)
         grades = grading.grades_of(answer.value, lines)
-        judged = {
-            memory.id: grading.judgement(grades[n], offered)
+        weights = {
+            memory.id: weight
             for n, (memory, offered) in enumerate(memories[:lines], 1)
-            if n in grades
+            if n in grades and (weight := grading.judgement(grades[n], offered))
         }
-        if len(set(grades.values())) < 2:
-            judged = {}  # one grade for all carries no information
+        if not weights or len(set(grades.values())) < 2:  # one grade for all says nothing
+            return WriteBatch()
         made = Made(job=self.name, version=self.version, model=answer.model)
+        # The speakers' names are no part of a query's vector.
         speakers = [memory.speaker for memory, _ in memories]
-        return await judgements(
-            turn, judged, speakers, (turn.id, *earlier), made, options.kept, context
+        embedded = await context.embed([without_names(turn.text, speakers)])
+        keys = [
+            Key(
+                scope=turn.scope,
+                memory=id_,
+                id=f"{id_}?a{turn.id}",
+                kind=JUDGED_QUERY,
+                text=turn.text,
+                weight=weight,
+                sources=(turn.id, *earlier),
+                made=made,
+            )
+            for id_, weight in weights.items()
+        ]
+        with context.snapshot() as snapshot:
+            drop = tuple(one for key in keys for one in _displaced(snapshot, key, options.kept))
+        kept = tuple(key for key in keys if (key.scope, key.id) not in drop)
+        vectors = tuple(
+            Vector(scope=key.scope, memory=key.id, values=values)
+            for values in embedded.vectors[:1]
+            for key in kept
         )
+        return WriteBatch(keys=kept, drop_keys=drop, vectors=vectors, embedder=context.space)
