@@ -21,6 +21,7 @@ from slowcat_memory.core.disclosure import (
 )
 from slowcat_memory.core.facts.merging import Pair, merge
 from slowcat_memory.records import Memory
+from tests.support.rows import cases
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 HERE, AWAY = Reader(frozenset({"anna"}), local=True), Reader(frozenset({"anna"}))
@@ -50,9 +51,7 @@ def find(*stored: Memory) -> Any:
     ],
     ids=["here", "away", "guest", "other"],
 )
-def test_disclosure_of_a_memory_depends_on_reader_and_place(
-    reader: Reader, shown: set[str]
-) -> None:
+def test_disclosure_of_a_memory_depends_on_reader_and_place(reader, shown):
     stored = [memory("note/1"), memory("note/2", local_only=True)]
     stored.append(memory("fact/1", kind="fact/quarantined"))
     assert {one.id for one in disclose_all(stored, reader)} == shown
@@ -153,21 +152,8 @@ def test_disclosure_of_marks_reads_each_origin_once(monkeypatch: pytest.MonkeyPa
     assert work(2000) <= 2.1 * work(1000)
 
 
-@pytest.mark.parametrize(
-    ("kind", "pinned", "listed"),
-    [
-        ("note", False, True),
-        ("fact/person", False, True),
-        ("reading", False, False),
-        ("summary/day", False, False),
-        ("block/human", False, False),
-        ("chunk", False, False),
-        ("chunk", True, True),
-    ],
-)
-def test_disclosure_lists_facts_notes_and_what_is_pinned(
-    kind: str, pinned: bool, listed: bool
-) -> None:
+@cases("rules/disclosure.jsonl")
+def test_disclosure_lists_facts_notes_and_what_is_pinned(kind, pinned, listed):
     assert is_listed(memory("x/1", kind=kind, pinned=pinned)) is listed
 
 

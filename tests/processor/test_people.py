@@ -15,6 +15,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.memories import edges, engine_of, ledger, remember, residue, turns
 from tests.support.processors import EagerVoice, Mark, aggregators, saw
+from tests.support.rows import listed_texts
 from tests.support.sessions import hold
 from tests.support.stores import household
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -241,20 +242,7 @@ def stored(config) -> tuple[list, list]:
         return [m for s in scopes for m in snapshot.memories(s)], list(snapshot.commands())
 
 
-ORDERS = (
-    f"remember that my code is {CODE}",
-    f"remember for all of us that the code is {CODE}",
-    "what do you know about me",
-    f"forget everything about {CODE}",
-    "forget that",
-    f"that's wrong, it's {CODE}",
-    "undo that",
-    "why did you say that",
-    "keep that between us",
-    "off the record",
-    "back on the record",
-    "who can see this",
-)
+ORDERS = [order.format(code=CODE) for order in listed_texts("commands/guests")]
 
 
 def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(house):

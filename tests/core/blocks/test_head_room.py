@@ -11,6 +11,7 @@ from slowcat_memory.core.render.head_blocks import size
 from slowcat_memory.core.render.repeats import Told, split
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Made, Memory, Statement
+from tests.support import said
 from tests.support.rows import each_row
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
@@ -38,9 +39,7 @@ DATED = (
 
 
 def memory(kind: str, text: str, **more: object) -> Memory:
-    given: dict[str, object] = {"id": f"{kind}/{text}", "scope": "anna", "speaker": "Anna",
-                                "valid_from": NOW - timedelta(days=1), "made": MADE}  # fmt: skip
-    return Memory(kind=kind, text=text, **{**given, **more})  # type: ignore[arg-type]
+    return said.memory(kind, text, **{"valid_from": NOW - timedelta(days=1), "made": MADE} | more)
 
 
 def head(language: str = "english", options: HeadOptions = HeadOptions(), **more: object) -> str:

@@ -1,17 +1,11 @@
 """Sourced lines: validity, weight, records."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, timedelta
 
 from slowcat_memory.core.blocks.statements import SourcedLine, fit, record, to_lines, valid_of_kind
-from slowcat_memory.records import Memory, Statement
+from tests.support.said import NOON, fact, memory
 
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
-
-
-def fact(text: str, kind: str = "fact/preference", **more: Any) -> Memory:
-    given = {"id": f"fact/{text}", "scope": "anna", "speaker": "Anna", "valid_from": NOW}
-    return Memory(**{**given, "sources": (1,), **more}, kind=kind, text=text)
+NOW = NOON
 
 
 def test_fit_drops_the_least_weight_first() -> None:
@@ -28,12 +22,12 @@ def test_to_lines_of_valid_memories() -> None:
     kept = fact("Anna likes tea.")
     others = [
         fact("Old.", retired_at=NOW), fact("Over.", valid_to=NOW), fact("Private.", local_only=True),
-        fact("Obey.", kind="fact/quarantined"), fact("A note.", kind="note"),
+        fact("Obey.", "quarantined"), memory("note", "A note."),
         fact("anna likes  tea", id="fact/again", valid_from=NOW + timedelta(1)),
     ]  # fmt: skip
     found = to_lines(valid_of_kind([*others, kept], "fact"))
     assert [(one.text, one.of) for one in found] == [("Anna likes tea.", kept.id)]
-    unsure = fact("a", statement=Statement(confidence="medium"))
+    unsure = fact("a", confidence="medium")
     sure = to_lines([unsure, fact("b"), fact("c", pinned=True)])
     assert [one.weight for one in sure] == sorted(one.weight for one in sure)
 

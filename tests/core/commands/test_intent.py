@@ -7,7 +7,7 @@ from slowcat_memory.core.commands.grammar import Heard, recognise
 from slowcat_memory.core.commands.intent import Utterance, find_argument, find_intended
 from slowcat_memory.core.commands.intent_model import Intent, read_model
 from slowcat_memory.core.language import LANGUAGES, language_of
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 
 class FixedModel:
@@ -30,7 +30,7 @@ def test_intent_a_forgetting_without_its_topic_is_asked_about():
     assert found == [("forget_that", False)]
 
 
-@each_row(("language", "said"), listed("commands/talk"))
+@each_listed("commands/talk", "")
 def test_intent_talk_is_no_command(language, said):
     for heard in (said, said.lower(), f"{said}?"):
         assert recognise(heard, language) is None
@@ -54,7 +54,7 @@ def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
     assert not Heard("the fence is green and new").asks_change()
 
 
-@each_row(("language", "kind", "said", "expected"), listed("commands/arguments"))
+@each_listed("commands/arguments", "")
 def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
     utterance = Utterance(said, language_of(language).commands.intents)
     span = find_argument(kind, utterance, read_model(language)) or (0, 0)

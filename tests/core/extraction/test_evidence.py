@@ -8,7 +8,7 @@ from slowcat_memory.core.extraction.evidence import Dated, dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Turn
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)  # a Monday
 
@@ -22,10 +22,7 @@ def day(text: str, written: str = "", quote: str = "") -> Dated:
     return dated(quote or text, said, written, ground([said], UTC), UTC)
 
 
-@each_row(
-    ("text", "written", "expected"),
-    listed("rules/evidence", "dated_an_extractors_date_counts_if_the_words_can_mean_it"),
-)
+@each_listed("rules/evidence")
 def test_dated_an_extractors_date_counts_if_the_words_can_mean_it(text, written, expected) -> None:
     assert day(text, written).day == expected
 
@@ -51,10 +48,7 @@ NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday
 # What was said, the quote, the extractor's date, the day, and since when ("" for when it was said).
 
 
-@each_row(
-    ("text", "quote", "written", "expected", "since"),
-    listed("rules/evidence", "dated_the_year_and_the_since_are_those_that_were_meant"),
-)
+@each_listed("rules/evidence")
 def test_dated_the_year_and_the_since_are_those_that_were_meant(
     text: str, quote: str, written: str, expected: str, since: str
 ) -> None:

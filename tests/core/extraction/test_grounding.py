@@ -2,11 +2,9 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.extraction.grounding import ground, strays
 from slowcat_memory.records import Turn
-from tests.support.rows import each_row, listed, listed_texts
+from tests.support.rows import cases, each_listed
 
 
 def said(*lines: str, at: datetime = datetime(2023, 5, 25, 13, tzinfo=UTC)) -> list[Turn]:
@@ -28,12 +26,12 @@ TALK = ground(
 )
 
 
-@each_row("text", listed_texts("rules/grounding", "what follows from a conversation"))
+@each_listed("rules/grounding", "what follows from a conversation")
 def test_strays_what_follows_from_a_conversation_passes(text):
     assert strays(text, TALK) == []
 
 
-@each_row(("text", "stray"), listed("rules/grounding", "what nobody said"))
+@each_listed("rules/grounding", "what nobody said")
 def test_strays_what_nobody_said_is_found(text, stray):
     found = strays(text, TALK)
     assert ", ".join(found) == stray or (stray == "-" and found)
@@ -54,36 +52,20 @@ def spoken(*lines: str) -> list[Turn]:
     return said(*(f"Mira: {line}" for line in lines), at=NOVEMBER)
 
 
-@each_row(
-    ("line", "right", "wrong"),
-    listed("rules/grounding", "strays_a_spoken_number_is_the_written_one"),
-)
+@each_listed("rules/grounding")
 def test_strays_a_spoken_number_is_the_written_one(line: str, right: str, wrong: str) -> None:
     grounding = ground(spoken(line), UTC)
     assert strays(right, grounding) == []
     assert len(strays(wrong, grounding)) == 1
 
 
-@each_row(
-    ("line", "right", "wrong"), listed("rules/grounding", "strays_a_year_is_that_of_the_words")
-)
+@each_listed("rules/grounding")
 def test_strays_a_year_is_that_of_the_words(line: str, right: str, wrong: str) -> None:
     grounding = ground(spoken(line), UTC)
     assert strays(right, grounding) == []
     assert len(strays(wrong, grounding)) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "stray"),
-    [
-        ("Mira fliegt nach Lissabon.", ["Lissabon"]),
-        ("Bertil hat die Katze zum Tierarzt gebracht.", ["Bertil"]),
-        ("Mira hat sich mit Frau Kowalski über die Wohnung unterhalten.", ["Kowalski"]),
-        (
-            "Mira bringt die Katze wegen der Bauchspeicheldrüse zum Tierarzt; Haustier, Krankheit.",
-            [],
-        ),
-    ],
-)
+@cases("rules/grounding.jsonl")
 def test_strays_an_invented_name_is_one_in_german_too(text: str, stray: list[str]) -> None:
     assert strays(text, ground(spoken("ich bring die katze morgen zum tierarzt"), UTC)) == stray

@@ -104,9 +104,7 @@ def test_the_last_word_counts_and_one_holds(statements: list[tuple[str, int]]) -
 
 
 @given(told, st.integers(0, 60))
-def test_what_was_believed_does_not_change_afterwards(
-    statements: list[tuple[str, int]], asked: int
-) -> None:
+def test_what_was_believed_does_not_change_afterwards(statements, asked):
     facts = [says(what, since, 100 + n) for n, (what, since) in enumerate(statements)]
     seen = [where(facts[: n + 1], asked, 100 + n) for n in range(len(facts))]
     assert [where(facts, asked, 100 + n) for n in range(len(facts))] == seen

@@ -17,7 +17,7 @@ from slowcat_memory.core.facts.merging import in_order
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -107,9 +107,7 @@ def test_no_two_facts_that_exclude_each_other_hold(statements: list[tuple[str, s
 
 
 @given(STATEMENTS, st.randoms(use_true_random=False))
-def test_what_holds_does_not_depend_on_the_order_of_extraction(
-    statements: list[tuple[str, str]], random: object
-) -> None:
+def test_what_holds_does_not_depend_on_the_order_of_extraction(statements, random):
     facts = [said(*one, turn) for turn, one in enumerate(statements, start=1)]
     shuffled = list(facts)
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis' Random
@@ -124,13 +122,13 @@ def test_without_the_rules_opposites_are_found() -> None:
     assert contradictions(take_up(facts)) == []
 
 
-@each_row(("earlier", "later"), listed("rules/holding", "a_sentence_ends_what_it_says_to_be_over"))
+@each_listed("rules/holding")
 def test_a_sentence_ends_what_it_says_to_be_over(earlier: str, later: str) -> None:
     older, newer = sentence(earlier, 1), sentence(later, 2)
     assert loser(newer, older) is older
 
 
-@each_row(("earlier", "later"), listed("rules/holding", "a_sentence_ends_nothing_else"))
+@each_listed("rules/holding")
 def test_a_sentence_ends_nothing_else(earlier: str, later: str) -> None:
     assert loser(sentence(later, 2), sentence(earlier, 1)) is None
 

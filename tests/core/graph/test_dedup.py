@@ -18,7 +18,7 @@ from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory import SESSION_SUMMARY
 from slowcat_memory.records import Made, Memory, Statement, Turn
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row
 
 # ------------------------------------------------------------------- two names, one entity: the stages, the vetoes, and F1 on the labelled pairs
 
@@ -123,17 +123,12 @@ def one(kind: str, first: str, second: str, **options: float) -> bool:
     return same(*candidates, None, DedupOptions(**options)) is not None
 
 
-@each_row(
-    ("kind", "first", "second"),
-    listed("rules/names_of_one", "spellings_titles_and_aliases_of_one_name_are_joined"),
-)
-def test_spellings_titles_and_aliases_of_one_name_are_joined(
-    kind: str, first: str, second: str
-) -> None:
+@each_listed("rules/names_of_one")
+def test_spellings_titles_and_aliases_of_one_name_are_joined(kind, first, second):
     assert one(kind, first, second) and one(kind, second, first)
 
 
-@each_row(("kind", "first", "second"), listed("rules/names_of_one", "contrasting_names_stay_apart"))
+@each_listed("rules/names_of_one")
 def test_contrasting_names_stay_apart(kind: str, first: str, second: str) -> None:
     assert not one(kind, first, second) and not one(kind, second, first)
 

@@ -19,7 +19,7 @@ from slowcat_memory.core.proactive.policy import (
     is_quiet,
 )
 from slowcat_memory.records import Memory, Statement, Turn
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 # ------------------------------------------------------------------- what is worth bringing up: from facts, or from words where there are none
 
@@ -69,10 +69,7 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
         assert (asked.what, asked.due) == ("reminder", one.due)
 
 
-@each_row(
-    ("text", "later", "outcome"),
-    listed("rules/open_threads", "an_open_task_closes_when_it_is_done"),
-)
+@each_listed("rules/open_threads")
 def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str) -> None:
     opened = fact("it", "fact/open_thread", sources=(3,))
     opened = replace(opened, text=text)
@@ -83,12 +80,7 @@ def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str
     )
 
 
-@each_row(
-    ("later", "outcome"),
-    listed(
-        "rules/open_threads", "an_event_is_not_asked_about_when_it_was_moved_called_off_or_told"
-    ),
-)
+@each_listed("rules/open_threads")
 def test_an_event_is_not_asked_about_when_it_was_moved_called_off_or_told(later, outcome) -> None:
     viewing = replace(
         fact("it", "fact/event", sources=(3,), date="2026-05-20"),
@@ -126,7 +118,7 @@ def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
 AT = datetime(2026, 4, 19, 10, tzinfo=UTC)
 
 
-@each_row(("matter", "later"), listed("rules/closing", "a_result_closes_a_matter_whoever_did_it"))
+@each_listed("rules/closing")
 def test_a_result_closes_a_matter_whoever_did_it(matter, later):
     found = closed_by(matter, "Ida", 1, [Later(later, AT, 2)])
     assert found and found[0] == "done"

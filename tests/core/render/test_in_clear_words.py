@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from slowcat_memory.core.render.memory_block import FACTS, PackOptions, pack
 from slowcat_memory.records import Hit, Memory
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -21,6 +21,6 @@ def line(text: str, *facts: str, **options: int) -> str:
     return pack([hit(text, *facts)], NOW, UTC, PackOptions(**options)).text.splitlines()[1]
 
 
-@each_row(("said", "fact"), listed("rules/in_clear_words", "added"))
+@each_listed("rules/in_clear_words", "added")
 def test_who_or_which_day_is_meant_is_added_in_brackets(said: str, fact: str) -> None:
     assert line(said, fact) == f"- (today) Anna: {said} ({fact})"

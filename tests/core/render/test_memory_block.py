@@ -19,7 +19,7 @@ from slowcat_memory.core.render.memory_block import (
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Hit, Made, Memory
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 # ------------------------------------------------------------------- memory block
 
@@ -48,9 +48,7 @@ def block(*hits: Hit, **options: int) -> str:
     st.integers(0, 12),
     st.integers(1, 120),
 )
-def test_pack_never_exceeds_the_budget(
-    said: list[tuple[str, str]], budget: int, memories: int, each: int
-) -> None:
+def test_pack_never_exceeds_the_budget(said, budget, memories, each):
     options = PackOptions(memory_token_budget=budget, memories=memories, memory_tokens=each)
     hits = [hit(text, speaker=speaker) for speaker, text in said]
     packed = pack(hits, NOW, UTC, options)
@@ -113,9 +111,7 @@ def test_instruction_names_the_tool_that_searches(language: str, hint: str) -> N
         ("never", True, [], 0),
     ],
 )
-def test_pack_tells_the_time_as_configured(
-    now: str, asks_time: bool, hits: list[Hit], lines: int
-) -> None:
+def test_pack_tells_the_time_as_configured(now, asks_time, hits, lines):
     options = PackOptions(now=now)  # type: ignore[arg-type]
     text = pack(hits, NOW, UTC, options, asks_time=asks_time).text
     assert len(text.splitlines()) == (lines + 2 if lines else 0)
@@ -157,31 +153,15 @@ def test_memory_line_no_one_said_what_idle_work_wrote() -> None:
 # ------------------------------------------------------------------- attribution
 
 
-@each_row(
-    ("text", "told"),
-    listed("rules/attribution", "attributed_quotes_what_is_doubtful_and_leaves_out_orders"),
-)
+@each_listed("rules/attribution")
 def test_attributed_quotes_what_is_doubtful_and_leaves_out_orders(text: str, told: str) -> None:
     assert attributed(text, "Eve", ENGLISH) == told
 
 
 # ------------------------------------------------------------------- which sentences say what another one says
 
-SAME = [
-    ("Anna is allergic to latex.", "Anna has an allergy to latex; she is allergic."),
-    ("Anna works at Northlight as a planner.", "Anna works at Northlight."),
-    ("The plumber comes on 12 May 2026 at ten.", "The plumber comes on 12 May."),
-    ("Cathal is an electrician in Halifax.", "Cathal works as electrician."),
-    ("Anna no longer eats meat.", "Anna does not eat meat any longer."),
-    ("Ben is seven years old.", "Ben is 7 years old."),
-    ("Anna lebt seit Mai in Leipzig.", "Anna lebt in Leipzig."),
-    ("Anna mag keinen Fisch.", "Anna mag Fisch nicht."),
-    ("Biscuit is Anna's cat.", "Anna's cat is Biscuit."),
-    ("Two Blokes are booked for the move.", "The move: Two Blokes booked."),
-]
 
-
-@each_row(("first", "second"), SAME[1:])
+@each_listed("rules/repeats", "")
 def test_what_another_sentence_says_is_told_once(first: str, second: str) -> None:
     told = Told(("Anna",))
     told.add(first)

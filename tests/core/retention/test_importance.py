@@ -3,21 +3,13 @@
 import pytest
 
 from slowcat_memory.core import retention as tiering
+from tests.support.rows import cases
 
 DAY = 86_400.0
 NOW = 1000 * DAY
 
 
-@pytest.mark.parametrize(
-    ("text", "adds"),
-    [
-        ("We had plum cake.", 0),
-        ("Remember that I told you about it", 0.15),
-        ("What was my flight number?", 0.2),
-        ("LAST TIME it was cheaper", 0.1),
-        ("rememberable saidin beforehand", 0),
-    ],
-)
+@cases("rules/importance.jsonl")
 def test_importance_of_words(text, adds):
     assert tiering.importance_of_words(text) == pytest.approx(0.5 + adds)
 

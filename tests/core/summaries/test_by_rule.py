@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.summaries import by_rule
@@ -11,6 +9,7 @@ from slowcat_memory.core.summaries.by_rule import subjects
 from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Turn
+from tests.support.rows import cases
 
 # ------------------------------------------------------------------- summaries by rule: of conversations, and of days and weeks
 
@@ -149,15 +148,7 @@ def test_subjects_things_that_were_named_twice() -> None:
     assert found(*said) == ("driving test",)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("I was there before noon, and three cups were left.", "Three cups, before noon."),
-        ("I know, it feels hard.", "It sounds funny, and I'm listening.", "I feel hard."),
-        ("It was actually awful.", "We argued back and forth, actually.", "How awful."),
-        ("My day was great.", "What a day.", "The time, the day, the week."),
-    ],
-)
+@cases("rules/by_rule.jsonl")
 def test_subjects_verbs_adjectives_and_everyday_words_are_none(said: tuple[str, ...]) -> None:
     assert found(*said) == ()
 

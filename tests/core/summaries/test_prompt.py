@@ -18,7 +18,7 @@ from slowcat_memory.core.summaries.summary import (
     summary,
 )
 from slowcat_memory.records import Made, Turn
-from tests.support.rows import each_row, listed
+from tests.support.rows import cases, each_listed
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
 TURNS = [
@@ -43,9 +43,7 @@ TURNS = [
 GROUND = ground(TURNS, UTC)
 
 
-@each_row(
-    ("written", "is_kept"), listed("rules/prompt", "check_reply_sentences_are_kept_that_hold")
-)
+@each_listed("rules/prompt")
 def test_check_reply_sentences_are_kept_that_hold(written, is_kept):
     told = check_reply(Reflection(summary=written), SESSION, GROUND)
     assert (told is not None and told.text == written) == (is_kept == "yes")
@@ -90,15 +88,7 @@ def test_replacing_keeps_one_that_counts_and_its_history():
     assert len({m.id for m in replacing(new, replace(old, retired_at=AT), AT)}) == 1
 
 
-@pytest.mark.parametrize(
-    ("model", "digest", "llm", "expected"),
-    [
-        ("m", "d", True, False),
-        ("m", "e", True, True),
-        ("", "d", True, True),
-        ("", "d", False, False),
-    ],
-)
+@cases("rules/summaries.jsonl")
 def test_is_stale(model, digest, llm, expected):
     assert is_stale(_summary(model=model), digest, llm=llm) == expected
     assert is_stale(None, digest, llm=llm)
