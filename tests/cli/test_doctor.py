@@ -122,9 +122,7 @@ def long_ago(sm: Any) -> Any:
     return sm
 
 
-def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(
-    long_ago: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(long_ago, monkeypatch):
     monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: False)
     told = found(long_ago, code=None)
     assert "60.0 days later than expected" in told["clock"]["found"]
@@ -136,9 +134,7 @@ def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(
     assert found(long_ago, code=None)["erasure"]["found"].endswith("1 expired turn")
 
 
-def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(
-    long_ago: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(long_ago, monkeypatch):
     monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: False)
     told = found(long_ago, "--clock-is-right", code=None)
     assert told["clock"]["state"] == told["erasure"]["state"] == "fine"

@@ -16,7 +16,7 @@ from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import remember, residue, turns
 from tests.support.processors import EagerVoice, memory
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
@@ -314,7 +314,7 @@ def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(
     assert UNCHANGED not in second, "a statement asks for no change"
 
 
-@each_row(("language", "said", "told", "kept", "last"), listed("commands/dialogues"))
+@each_listed("commands/dialogues", "")
 def test_commands_in_dialogue(tmp_path_factory, language, said, told, kept, last):
     folder = tmp_path_factory.mktemp("dialogue")
     config = configured(folder, memory={"path": str(folder / "m"), "language": language})

@@ -55,9 +55,7 @@ class Room:
 
 
 @pytest.mark.parametrize("ahead", [True, False], ids=["prefetch", "no prefetch"])
-def test_voice_warmup_from_the_first_sound_until_the_turn(
-    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine, ahead: bool
-) -> None:
+def test_voice_warmup_from_the_first_sound_until_the_turn(config, monkeypatch, engine, ahead):
     engine.config = replace(engine.config, prefetch=PrefetchOptions(enabled=ahead))
 
     async def scenario(room: Room) -> None:

@@ -121,9 +121,7 @@ def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: Memor
     assert {hit.memory.id for hit in today.hits} - told(replayed.then).keys()
 
 
-def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
-    engine: MemoryEngine,
-) -> None:
+def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(engine):
     early = engine.remember("Max eats carrots in the morning", "anna")
     engine.flush(indexed=True)
     asked = ask(engine, QUESTION)

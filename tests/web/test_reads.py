@@ -222,9 +222,7 @@ def test_pages_follow_on_without_gaps_or_repeats(long: PageContext) -> None:
 
 
 @pytest.mark.parametrize("page_number", [1, 3])
-def test_no_view_reads_more_than_a_few_rows_for_each_that_it_shows(
-    long: PageContext, decoded: list[object], page_number: int
-) -> None:
+def test_no_view_reads_more_than_a_few_rows_for_each_that_it_shows(long, decoded, page_number):
     know.facts(long, {})  # the catalogue is read once
     for read, cursor, most in (
         (know.facts, "after", 2),  # the memory, and its context
@@ -246,18 +244,14 @@ def test_no_view_reads_more_than_a_few_rows_for_each_that_it_shows(
     assert len(decoded) <= 20
 
 
-def test_the_count_of_rows_read_sees_a_view_that_reads_everything(
-    long: PageContext, decoded: list[object]
-) -> None:
+def test_the_count_of_rows_read_sees_a_view_that_reads_everything(long, decoded):
     """The negative control of the test above."""
     with long.memory.snapshot() as snapshot:
         list(snapshot.memories(ANNA))
     assert len(decoded) >= MANY
 
 
-def test_the_catalogue_is_read_once_and_then_only_what_changed(
-    long: PageContext, decoded: list[object]
-) -> None:
+def test_the_catalogue_is_read_once_and_then_only_what_changed(long, decoded):
     know.facts(long, {})
     decoded.clear()
     at = MONDAY + timedelta(days=400)

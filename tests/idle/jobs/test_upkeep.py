@@ -158,9 +158,7 @@ def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: O
 # ------------------------------------------------------------------- erase, retention
 
 
-def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
-    opened: Open, clock: FixedClock
-) -> None:
+def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(opened, clock):
     engine = opened()
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
@@ -176,9 +174,7 @@ def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     )
 
 
-def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
-    opened: Open, clock: FixedClock
-) -> None:
+def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(opened, clock):
     engine = opened(retention={"raw_days": 90})
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
@@ -197,9 +193,7 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     assert engine.search("tea", "anna").hits and not engine.eraser.expired()
 
 
-def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(
-    opened: Open, clock: FixedClock
-) -> None:
+def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(opened, clock):
     engine = opened(people={"scopes": "each"})
     talk(engine, 2, "guest")
     clock.advance(3600 * 25)

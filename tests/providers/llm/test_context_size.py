@@ -22,7 +22,7 @@ from slowcat_memory.providers.llm.server import (
 )
 from tests.support.faulty_llm_server import FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row, listed
 
 # What servers say of a prompt of some 9,000 tokens, when they have 4,096.
 REFUSALS = dict(listed("server_errors", "a prompt that is too long"))
@@ -80,9 +80,7 @@ def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size()
 
 @each_row("context", [4096, 2048])
 @each_row("refusal", [*REFUSALS, "cut", "cut uncounted"])
-def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(
-    refusal: str, context: int
-) -> None:
+def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusal, context):
     """Until one is answered: each is as long as the client says that it may be."""
     text = REFUSALS.get(refusal, "").replace("4096", str(context))
     server = SmallServer(context, text, counts=refusal != "cut uncounted")
@@ -113,15 +111,6 @@ def test_context_size_errors_of_every_server_are_known(text: str) -> None:
     assert (named_length(text) == 4096) == ("4096" in text)
 
 
-@each_row(
-    ("estimate", "read", "known", "cut"),
-    [
-        (4900, 4096, False, True), (4900, 4095, False, True), (4900, 4100, False, False),
-        (4900, 4096, True, False), (4000, 4096, False, False), (4900, 2900, True, True),
-        (200, 7, False, False), (4900, 0, False, True), (2000, 0, False, False), (4900, 0, True, False),
-    ],
-)  # fmt: skip
-def test_context_size_when_a_prompt_was_cut(
-    estimate: int, read: int, known: bool, cut: bool
-) -> None:
+@each_listed("providers/context_size.jsonl")
+def test_context_size_when_a_prompt_was_cut(estimate, read, known, cut):
     assert was_cut(estimate, read, known=known) is cut

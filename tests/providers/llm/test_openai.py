@@ -17,7 +17,7 @@ from slowcat_memory.providers.llm.server import Server, classify, label, schema_
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.idle_doubles import job_llm
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_row, listed
+from tests.support.rows import cases, each_listed
 
 
 def talk(
@@ -195,7 +195,7 @@ def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
     assert lines and not any("Max" in line or "Anna" in line for line in lines)
 
 
-@each_row(("status", "text", "meaning"), listed("server_errors", "an error"))
+@each_listed("server_errors", "an error")
 def test_openai_llm_what_an_error_means(status: str, text: str, meaning: str) -> None:
     assert classify(int(status), text) == meaning
 
@@ -221,16 +221,7 @@ def test_json_modes_a_schema_has_neither_references_nor_limits_that_no_grammar_c
     assert "$" not in json.dumps(schema)
 
 
-@pytest.mark.parametrize(
-    ("sent", "shown"),
-    [
-        ("qwen3:4b", "qwen3:4b"),
-        ("/models/my model.gguf", "/models/my model.gguf"),
-        ("a\nb\x1b[31mc\x00\u202ed", "a b [31mc d"),
-        ("x" * 500, "x" * 80),
-        ("\n\x1b", ""),
-    ],
-)
+@cases("providers/openai.jsonl")
 def test_server_info_a_models_name_is_one_printable_line(sent, shown) -> None:
     assert label(sent) == shown
     server = Server(kind="server", model=sent)

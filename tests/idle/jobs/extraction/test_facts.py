@@ -21,6 +21,7 @@ from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job
 from tests.support.idle_doubles import drain
+from tests.support.rows import cases
 from tests.support.sessions import hold
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
@@ -177,33 +178,14 @@ def test_facts_known_facts_are_shown_and_not_written_again(house: House) -> None
 # ------------------------------------------------------------------- merging
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "holds", "past"),
-    [
-        ("My address is 123 Main Street.", "I moved to 456 Oak Avenue last week.",
-         {"Anna lives at 456 Oak Avenue."}, {"Anna's address is 123 Main Street."}),
-        ("My dog Max is 3.", "My dog Max is 4.",
-         {"Max is 4 years old.", "Anna has a dog called Max."}, {"Max is 3 years old."}),
-        ("I work at Acme.", "I no longer work at Acme.",
-         {"Anna no longer works at Acme."}, {"Anna works at Acme."}),
-        ("I work at Google.", "I no longer work at Acme.",
-         {"Anna works at Google.", "Anna no longer works at Acme."}, set()),
-        ("My dog Max is 3.", "My cat Mia is 3.",
-         {"Max is 3 years old.", "Mia is 3 years old.", "Anna has a dog called Max.",
-          "Anna has a cat called Mia."}, set()),
-        ("I'm allergic to peanuts.", "I'm allergic to cats.",
-         {"Anna is allergic to peanuts.", "Anna is allergic to cats."}, set()),
-    ],
-)  # fmt: skip
-def test_facts_what_is_newer_takes_the_place_of_what_it_changes(
-    house: House, first: str, second: str, holds: set[str], past: set[str]
-) -> None:
+@cases("idle/facts.jsonl")
+def test_facts_what_is_newer_takes_the_place_of_what_it_changes(house, first, second, holds, past):
     house.say(first)
     house.think()
     house.say(second)
     house.think()
-    assert (house.facts(), house.past()) == (holds, past)
-    assert set(house.keys()) == holds, "what is superseded leads nowhere"
+    assert (house.facts(), house.past()) == (set(holds), set(past))
+    assert set(house.keys()) == set(holds), "what is superseded leads nowhere"
 
 
 def test_facts_read_in_the_wrong_order_the_later_words_still_win(house: House) -> None:
@@ -235,9 +217,7 @@ def test_facts_two_people_keep_their_own(house: House) -> None:
         (0.6, {"Anna is allergic to hazelnuts."}),
     ],
 )
-def test_facts_below_the_least_importance_are_not_kept(
-    house: House, least: float, kept: set[str]
-) -> None:
+def test_facts_below_the_least_importance_are_not_kept(house, least, kept):
     turn, *_ = house.say("I like tea. I live in Lisbon. I'm allergic to hazelnuts.")
     house.think(least_importance=least)
     assert house.facts() == kept
@@ -279,18 +259,7 @@ def test_facts_that_say_different_parts_become_one_sentence_with_both_sources(ho
     assert set(kept.sources) == {one, two} and kept.made and kept.made.job == "merge"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Since May, Anna works as a baker at Lindner in Graz.",
-        "Since May 2019, Anna works as a baker at Lindner.",
-        "Since May, Anna does not work as a baker at Lindner.",
-        "Anna works at Lindner as a baker.",
-        "Since May, Bea works as a baker at Lindner.",
-        "Since May, Anna works as a baker at Lindner, see https://lindner.example.",
-    ],
-)
+@cases("idle/facts.jsonl")
 def test_facts_a_joined_sentence_adds_and_loses_nothing(house: House, text: str) -> None:
     two_parts(house, text)
     assert house.facts() == {BAKERY, SINCE_MAY} and not house.past()

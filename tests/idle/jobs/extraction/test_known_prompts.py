@@ -106,9 +106,7 @@ def test_every_prompt_that_reads_turns_shows_who_was_known_before(house) -> None
         assert "Last conversation (2026-05-12): Hana works at Northlight in Leeds." in head, job
 
 
-def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summaries(
-    house,
-) -> None:
+def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summaries(house):
     one = house()
     first = one.talk("s1", FIRST, 0)
     one.done()

@@ -61,9 +61,7 @@ FIRST = fact(1, "Nell moves into the cottage on 14 November 2026.", date="2026-1
 SECOND = fact(3, "Nell moves into the cottage on 28 November 2026.", date="2026-11-28")
 
 
-def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first(
-    store: Store,
-) -> None:
+def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first(store):
     llm = answering(same=True)
     merge(store, llm, FIRST, SECOND)
     assert current(store) == {SECOND.text}

@@ -59,9 +59,7 @@ def test_episodes_every_short_evening_has_its_own(tmp_path: Path, clock: FixedCl
 
 
 @pytest.mark.parametrize("at_once", [2, 3, 5])
-def test_episodes_of_a_bulk_import_are_those_of_the_days(
-    tmp_path: Path, clock: FixedClock, at_once: int
-) -> None:
+def test_episodes_of_a_bulk_import_are_those_of_the_days(tmp_path, clock, at_once):
     found = list[dict[str, tuple[int, ...]]]()
     for name, portion in (("days", 1), ("bulk", at_once)):
         engine = _engine(tmp_path / name, clock)

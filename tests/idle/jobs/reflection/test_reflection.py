@@ -63,9 +63,7 @@ def edit(engine: Any, label: str, text: str) -> None:
     assert engine.edit(SCOPE, next(found).id, text=text)
 
 
-def test_reflection_the_head_is_the_same_all_through_a_session(
-    opened: Any, clock: FixedClock
-) -> None:
+def test_reflection_the_head_is_the_same_all_through_a_session(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
     week(engine, clock, 0)
     clock.now = begin(1)
@@ -101,9 +99,7 @@ def test_reflection_what_a_person_edits_is_not_written_over(opened: Any, clock: 
 @pytest.mark.parametrize(
     "fault", [EndpointError("away"), BadAnswerError("nonsense"), "no JSON at all"]
 )
-def test_reflection_where_an_llm_is_no_help_rules_do(
-    opened: Any, clock: FixedClock, fault: Any
-) -> None:
+def test_reflection_where_an_llm_is_no_help_rules_do(opened, clock, fault):
     engine = opened(ScriptedLLM(lambda prompt: fault))
     week(engine, clock, 0)
     assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
@@ -148,9 +144,7 @@ def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedCl
     assert "anxious" in block_of(engine, "relationship"), "what is left is told again"
 
 
-def test_reflection_an_icebreaker_comes_once_for_each_source(
-    opened: Any, clock: FixedClock
-) -> None:
+def test_reflection_an_icebreaker_comes_once_for_each_source(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0}, bring_up={"most": 2})
     week(engine, clock, 0)
     week(engine, clock, 1)
@@ -183,9 +177,7 @@ def put(engine: MemoryEngine, clock: FixedClock, id_: str, kind: str, text: str,
     engine.store.apply("test", WriteBatch(memories=(known,))).wait(None)
 
 
-def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(
-    opened: Any, clock: FixedClock
-) -> None:
+def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
     put(engine, clock, "1", "open_thread", "Maya has to ask the plumber about the leak.")
     put(engine, clock, "2", "event", "Maya has a viewing.", date=f"{clock.now + timedelta(9):%F}")
