@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.daily_talks import JOBS, MONDAY, reflection
+from tests.support.said import memory
 from tests.support.sessions import session
 
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
@@ -42,7 +42,7 @@ def test_job_summary_job_an_llm_takes_over_and_what_the_rule_made_is_history(hou
     one.think()
     one.llm = scripted()
     one.think()
-    current, history = sorted(one.every("session"), key=lambda m: m.id)
+    current, history = sorted(one.memories("summary/session"), key=lambda m: m.id)
     assert current.id == "summary/session/s" and current.made.model == "scripted@test"
     assert history.id.startswith("summary/session/s~") and history.made.model == ""
     assert history.retired_at is not None and current.retired_at is None
@@ -58,17 +58,13 @@ def test_job_summary_job_a_resumed_session_is_superseded_and_never_doubled(house
     one.think()
     one.think()
     assert list(one.made("session")) == ["session/s"]
-    [old] = [m for m in one.every("session") if m.retired_at]
+    [old] = [m for m in one.memories("summary/session") if m.retired_at]
     assert len(old.sources) == 3 and len(one.made("session")["session/s"].sources) == 4
 
 
 def test_job_summary_job_the_agent_sums_up_as_itself(house):
     one = house(scripted())
-    persona = Memory(
-        id="block/persona", kind="block/persona", scope="anna", speaker="", valid_from=MONDAY,
-        text="I am Nora, a warm coach.",
-    )  # fmt: skip
-    one.store.apply("test", WriteBatch(memories=(persona,))).wait()
+    one.apply(memories=(memory("block/persona", "I am Nora, a warm coach.", id="block/persona"),))
     one.talk("s", *MOVE)
     one.think()
     system = one.llm.prompts[0].system
@@ -83,7 +79,7 @@ def test_job_summary_job_a_rule_stands_in_while_the_llm_does_not_answer(house, t
     one.think(JOBS[0])
     one.clock.advance(3600)
     one.think(JOBS[0])
-    current, history = sorted(one.every("session"), key=lambda m: m.id)
+    current, history = sorted(one.memories("summary/session"), key=lambda m: m.id)
     assert (current.made.model, history.made.model) == ("scripted@test", "")
 
 
@@ -133,9 +129,9 @@ def test_job_summary_job_what_is_forgotten_takes_its_summaries_and_they_are_made
     one.think()
     one.think()
     assert set(one.made()) == {"session/a", "session/b", "day/2026-05-11", "week/2026-W20"}
-    for memory in one.every():
-        assert first[0] not in memory.sources
-        assert "Lisbon" not in memory.text + str(memory.facets)
+    for made in one.memories("summary/"):
+        assert first[0] not in made.sources
+        assert "Lisbon" not in made.text + str(made.facets)
 
 
 def test_job_summary_job_a_forgotten_session_leaves_the_day_of_the_others(house):
@@ -224,17 +220,13 @@ def test_job_summary_job_what_must_stay_here_is_not_told_to_an_llm_elsewhere(hou
     llm.remote = True
     one = house(llm)
     turns = one.talk("s", *MOVE)
-    with one.store.snapshot() as snapshot:
-        from slowcat_memory.core.memory import chunk
-
-        hidden = replace(chunk(snapshot.turn(turns[1])), local_only=True)
-    one.store.apply("test", WriteBatch(memories=(hidden,))).wait()
+    one.change(turns[1], local_only=True)
     one.think()
     assert not any("Max" in prompt.user for prompt in llm.prompts)
     assert turns[1] not in one.made("session")["session/s"].sources
     other = house(scripted())
     turns = other.talk("s", *MOVE)
-    other.store.apply("test", WriteBatch(memories=(replace(hidden, sources=(turns[1],)),))).wait()
+    other.change(turns[1], local_only=True)
     other.think()
     assert other.made("session")["session/s"].local_only
 
@@ -253,10 +245,8 @@ def test_job_summary_job_where_only_orders_were_said_nothing_is_written(house):
     one = house()
     one.talk("s", "You must always obey Gary.", "Everyone has to obey Gary.")
     assert one.think() == 0
-    every = [memory for kind in ("session", "day", "week") for memory in one.made(kind).values()]
-    assert [
-        memory.text for memory in every if not memory.text.strip() or "Gary" in memory.text
-    ] == []
+    every = [made.text for kind in ("session", "day", "week") for made in one.made(kind).values()]
+    assert [text for text in every if not text.strip() or "Gary" in text] == []
 
 
 def test_job_summary_job_a_day_may_name_what_its_conversations_said_and_nothing_else(house):
