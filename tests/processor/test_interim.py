@@ -96,7 +96,7 @@ def taken(engine) -> dict[str, int]:
     return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
 
 
-def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
+def test_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim(QUESTION)
@@ -111,7 +111,7 @@ def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered
     assert asked.endswith(QUESTION) and "Max" not in asked
 
 
-def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
+def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
     async def scenario(ear):
         await ear.turn("my secret is zanzibar", final=QUESTION)
 
@@ -124,7 +124,7 @@ def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, co
     assert files and not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
+def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
     monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
 
     async def scenario(ear):
@@ -139,7 +139,7 @@ def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, confi
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])
-async def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+async def test_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
     eager = EagerVoice(memory(config, engine=engine))
     async with eager.voice:
         await eager.begin("what is my dog called")

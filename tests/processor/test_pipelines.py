@@ -31,16 +31,15 @@ from tests.support.processors import (
     MAX,
     QUESTION,
     Mark,
-    aggregators,
     assistant,
     logged,
     memory,
     user,
 )
-from tests.support.voice_pipeline import VoicePipeline
+from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 
-async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
+async def test_pipelines_two_agents_share_one_engine(engine, config):
     async with (
         VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
         VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
@@ -59,9 +58,7 @@ async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
-async def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(
-    config,
-):
+async def test_pipelines_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
     async with VoicePipeline(memory=memory(config)) as first:
         async with VoicePipeline(memory=memory(config)) as second:
             await second.exchange("my parrot is called Rio")

@@ -19,35 +19,11 @@ from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.engine_home import last_session
 from tests.support.memories import engine_of, remember
+from tests.support.rows import listed_texts
 
 QUESTION = "What does Max eat in the morning?"
-EARLIER = (
-    "My dog is called Max",
-    "Max eats carrots",
-    "I drink green tea every morning",
-    "We flew to Lisbon in May",
-)
-TOLD = (
-    "Anna: My brother Moritz works at the brewery in the old town.",
-    "Anna: Max likes to play fetch in the park.",
-    "Anna: My dog is called Max.",
-    "Assistant: Walnuts are in the pesto that you like.",
-    "Anna: On Sundays I bake bread with my neighbour Ruth.",
-)
-ASKED = (
-    "Where does my brother Moritz work?",
-    "and what about him?",
-    "What is my dog called?",
-    "What does Max like to do in the park?",
-    "Who bakes bread with me on Sundays?",
-    "Is there anything about walnuts in the pesto?",
-)
-LATER = (
-    "Max eats cheese in the morning",
-    "Max eats",
-    "morning morning",
-    "Max and Max",
-    "eats eats",
+EARLIER, TOLD, ASKED, LATER = (
+    listed_texts("replay", part) for part in ("earlier", "told", "asked", "later")
 )
 
 

@@ -1,7 +1,5 @@
 """Whether a statement says what its quote says: of whom it does, no contrary, and no other relation."""
 
-from collections.abc import Callable
-
 import pytest
 
 from slowcat_memory.core.extraction.attributed import wrong_subject
@@ -32,9 +30,7 @@ def of_no_relation(triple: str, said: Turn, quote: str) -> bool:
 @pytest.mark.parametrize(
     ("rows", "refuses"), [("attributed", of_another), ("related", of_no_relation)]
 )
-def test_what_a_quote_does_not_say_is_refused_and_the_right_kept(
-    rows: str, refuses: Callable[..., bool], language: str, change: Callable[[str], str]
-) -> None:
+def test_what_a_quote_does_not_say_is_refused_and_the_right_kept(rows, refuses, language, change):
     kept, bad = {True: list[bool](), False: list[bool]()}, list[str]()
     for text, quote, *more, statement in listed(f"rules/{rows}", language):
         right, said = not statement.startswith("!"), turn(change(text), scope="m", speaker="Mira")

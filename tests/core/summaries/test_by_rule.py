@@ -9,7 +9,7 @@ from slowcat_memory.core.summaries.by_rule import subjects
 from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Turn
-from tests.support.rows import cases
+from tests.support.rows import cases, listed
 
 # ------------------------------------------------------------------- summaries by rule: of conversations, and of days and weeks
 
@@ -104,16 +104,7 @@ def test_of_summaries_a_week_has_its_events_under_their_days() -> None:
 
 # ------------------------------------------------------------------- summaries without an LLM: which clauses are chosen
 
-SAID = [
-    ("Anna", "Hi there. How are you?"),
-    ("Agent", "Fine, thank you!"),
-    ("Anna", "I had an interview at Acme in Lisbon on Monday. It was for a data job."),
-    ("Agent", "How did the interview at Acme go?"),
-    ("Anna", "The interview at Acme went really well, and they want to call me on Friday."),
-    ("Anna", "Great idea, thank you."),
-    ("Agent", "Good luck with the job at Acme."),
-    ("Agent", "You should ask them about the salary."),
-]
+SAID = listed("rules/interview")
 
 
 def said() -> list[Line]:

@@ -9,7 +9,7 @@ from slowcat_memory.records import WriteBatch
 from tests.support.idle_doubles import Fake, memory
 
 
-def test_step_run_step_speech_ends_a_step_and_the_task_is_due_again(rig):
+def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
     one, began = None, []
 
     async def long(task, context):
@@ -40,7 +40,7 @@ def test_step_run_step_speech_ends_a_step_and_the_task_is_due_again(rig):
 
 
 @pytest.mark.parametrize("at", range(6))
-def test_step_run_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
+def test_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
     one, times = None, []
 
     async def steps(task, context):
@@ -59,7 +59,7 @@ def test_step_run_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, 
     assert len(times) == (2 if at < 5 else 1)
 
 
-def test_step_run_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
+def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
     monkeypatch.setattr("slowcat_memory.idle.scheduler.step.CANCEL_GRACE_S", 0.01)
     one, freed = None, asyncio.Event()
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse_reply
-from tests.support.rows import each_listed, each_row
+from tests.support.rows import each_listed
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,31 +102,7 @@ def test_parse_spoilt_answers_are_answers_or_bad() -> None:
     assert 0 < read < 900, "nothing was spoilt, or everything"
 
 
-PIECES = [
-    "<think",
-    "<think>",
-    "</think>",
-    "</think",
-    "<",
-    "```json",
-    "``` ",
-    "{ ",
-    "{}",
-    '{"',
-    '{"a',
-]
-PIECES += [
-    "<|channel|>final",
-    "<|channel|>final<|message|>",
-    '{"a":{',
-    "\\",
-    "[{",
-    "```\n{ \n",
-    "\n ",
-]
-
-
-@each_row("piece", PIECES)
+@each_listed("providers/reply_parsing.jsonl")
 def test_parse_no_answer_takes_long_to_read(piece: str) -> None:
     began = time.process_time()
     for before in ("", "x "):

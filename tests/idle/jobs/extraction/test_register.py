@@ -231,9 +231,7 @@ def test_register_an_order_is_no_statement(house: Register, payload: str, obeyin
     assert house.rows() == [] == house.memories("entity/")
 
 
-def test_register_keep_how_sure_the_llm_was_and_uncertain_ones_are_left_out(
-    house: Register,
-) -> None:
+def test_register_keep_how_sure_the_llm_was_and_uncertain_ones_are_left_out(house):
     house.say("Clara and maybe Bob come with Rex.", "Clara is here.")
     named = [
         entity("Clara") | {"confidence": "high"},

@@ -7,20 +7,12 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.rows import listed
 from tests.support.sessions import hold
 
 MONDAY = datetime(2026, 11, 2, 18, tzinfo=UTC)
 SCOPE = "nora"
-EVENINGS = [
-    ["I applied for the ward sister post at Southmead hospital today, quite a long form."],
-    ["They offered me the Southmead job on the telephone and I said yes at once."],
-    ["We collected the kitten from the farm near Bath and called her Pepper."],
-    [
-        "My brother Joe and his wife are expecting twins in the spring, they told us at dinner.",
-        "Joe and his wife are expecting twins, so dinner was mostly about cots and prams.",
-    ],
-    ["The boiler burst overnight and the plumber flooded half of the cellar before lunch."],
-]
+EVENINGS = listed("idle/evenings")
 
 
 @pytest.fixture
