@@ -1,6 +1,5 @@
 """Which memories a reader may see, and what a derived memory inherits: the rules alone."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -21,15 +20,17 @@ from slowcat_memory.core.disclosure import (
 )
 from slowcat_memory.core.facts.merging import Pair, merge
 from slowcat_memory.records import Memory
+from tests.support import said
 from tests.support.rows import cases
+from tests.support.said import NOON
 
-NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 HERE, AWAY = Reader(frozenset({"anna"}), local=True), Reader(frozenset({"anna"}))
 
 
 def memory(id: str, *sources: int, **more: Any) -> Memory:
-    given = {"kind": id.partition("/")[0], "scope": "anna", "text": id, **more}
-    return Memory(id=id, speaker="Anna", valid_from=NOON, sources=sources, **given)
+    return said.memory(
+        **{"kind": id.partition("/")[0], "text": id, "id": id, "sources": sources} | more
+    )
 
 
 def chunk(turn: int, *, local: bool = True) -> Memory:

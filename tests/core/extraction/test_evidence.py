@@ -8,18 +8,19 @@ from slowcat_memory.core.extraction.evidence import Dated, dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Turn
+from tests.support import said
 from tests.support.rows import each_listed
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)  # a Monday
 
 
 def turn(text: str) -> Turn:
-    return Turn(session="s", scope="lena", speaker="Lena", role="user", text=text, at=AT, id=3)
+    return said.turn(text, scope="lena", speaker="Lena", at=AT, id=3)
 
 
 def day(text: str, written: str = "", quote: str = "") -> Dated:
-    said = turn(text)
-    return dated(quote or text, said, written, ground([said], UTC), UTC)
+    one = turn(text)
+    return dated(quote or text, one, written, ground([one], UTC), UTC)
 
 
 @each_listed("rules/evidence")
@@ -40,8 +41,8 @@ def test_a_spoken_appointment_becomes_a_fact_of_the_day_that_was_meant() -> None
 
 
 def test_a_relation_begins_on_the_day_that_was_meant() -> None:
-    said = turn("I moved to Porto on Friday.")
-    assert {one.since.date().isoformat() for one in facts_by_rule(said, UTC)} == {"2026-10-30"}
+    (fact,) = facts_by_rule(turn("I moved to Porto on Friday."), UTC)
+    assert fact.since.date().isoformat() == "2026-10-30"
 
 
 NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday
@@ -52,7 +53,7 @@ NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday
 def test_dated_the_year_and_the_since_are_those_that_were_meant(
     text: str, quote: str, written: str, expected: str, since: str
 ) -> None:
-    said = replace(turn(text), at=NOVEMBER)
-    found = dated(quote, said, written, ground([said], UTC), UTC)
+    one = replace(turn(text), at=NOVEMBER)
+    found = dated(quote, one, written, ground([one], UTC), UTC)
     assert found.day == expected
     assert found.since.isoformat().startswith(since or NOVEMBER.isoformat())

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.facts.holding import history
 from slowcat_memory.core.validity import as_of, supersede
-from slowcat_memory.records import Ending, Memory, Statement
+from slowcat_memory.records import Ending, Memory
+from tests.support.said import fact
 
 DAY = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(400)]
 
@@ -19,12 +20,11 @@ def says(
 ) -> Memory:
     """Return a fact that was told on a day, in the turn with that number."""
     told = since if told is None else told
-    said = Statement(subject="Anna", predicate=predicate, object=object_, **more)
-    return Memory(
-        id=f"fact/{told}-{object_}", kind="fact/person", scope="anna", speaker="Anna",
-        text=f"Anna {predicate} {object_}.", valid_from=DAY[since], recorded_at=DAY[told],
-        sources=(told,), statement=said,
-    )  # fmt: skip
+    parts = {"subject": "Anna", "predicate": predicate, "object": object_}
+    times = {"valid_from": DAY[since], "recorded_at": DAY[told], "sources": (told,)}
+    return fact(
+        f"Anna {predicate} {object_}.", id=f"fact/{told}-{object_}", **times, **parts, **more
+    )
 
 
 def where(facts: Iterable[Memory], true: int, known: int | None = None) -> list[str]:

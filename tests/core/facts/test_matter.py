@@ -5,20 +5,17 @@ from datetime import UTC, datetime, timedelta
 from slowcat_memory.core.facts.matter import days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory, Statement
+from slowcat_memory.records import Memory
+from tests.support import said
 from tests.support.rows import cases, each_listed
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 TOKENIZE = Tokenizer("english")
 
 
-def fact(
-    text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **facets: str
-) -> Memory:
-    return Memory(
-        id=f"fact/{day}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
-        valid_from=AT + timedelta(days=day), statement=Statement(subject=subject, **facets), sources=(day + 1,),
-    )  # fmt: skip
+def fact(text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **more: str) -> Memory:
+    given = {"id": f"fact/{day}", "valid_from": AT + timedelta(days=day), "sources": (day + 1,)}
+    return said.fact(text, type, subject=subject, **given, **more)
 
 
 @each_listed("rules/matter")

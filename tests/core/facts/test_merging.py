@@ -1,6 +1,6 @@
 """One fact or two: bands, guards, numbers, denials."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from msgspec.structs import replace
 
@@ -17,21 +17,20 @@ from slowcat_memory.core.facts.merging import (
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
 from tests.support.rows import each_listed, each_row, listed
+from tests.support.said import NOON, fact
 
 TOKENIZE = Tokenizer("english")
 
 
-AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+AT = NOON
 
 
 def claim(content: str, type: str = "person", **facets: str) -> Memory:
     """Return a fact as an LLM writes it: a sentence, read by rule."""
     read = read_sentence(content, facets.get("subject") or content.split()[0])
     parts = statement_of(read) if read else Statement()
-    return Memory(
-        id="fact/1", kind=f"fact/{type}", scope="anna", speaker="Anna", text=content,
-        valid_from=AT, statement=replace(parts, quote="", **facets),
-    )  # fmt: skip
+    statement = replace(parts, quote="", **facets)
+    return fact(content, type, id="fact/1", sources=(), statement=statement)
 
 
 @each_listed("rules/merging.jsonl")

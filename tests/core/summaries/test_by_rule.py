@@ -10,6 +10,7 @@ from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Turn
 from tests.support.rows import cases, listed
+from tests.support.said import turn
 
 # ------------------------------------------------------------------- summaries by rule: of conversations, and of days and weeks
 
@@ -19,25 +20,20 @@ TOKENIZE = Tokenizer("english")
 
 def talk(*texts: str, at: datetime = MONDAY) -> list[Turn]:
     """Return turns; the agent's begin with "> "."""
+    agent = {"speaker": "Assistant", "role": "assistant"}
     return [
-        Turn(
+        turn(
+            text.removeprefix("> "),
             id=n,
-            session="s",
-            scope="nora",
-            speaker="Assistant" if text.startswith("> ") else "Nora",
-            role="assistant" if text.startswith("> ") else "user",
-            text=text.removeprefix("> "),
             at=at,
+            **agent if text[:2] == "> " else {"speaker": "Nora"},
         )
         for n, text in enumerate(texts, 1)
     ]
 
 
-def part(text: str, days: int, speaker: str = "Summary") -> Turn:
-    at = MONDAY + timedelta(days=days)
-    return Turn(
-        id=days + 1, session="", scope="nora", speaker=speaker, role="user", text=text, at=at
-    )
+def part(text: str, days: int) -> Turn:
+    return turn(text, id=days + 1, session="", speaker="Summary", at=MONDAY + timedelta(days=days))
 
 
 EVENING = talk(
@@ -110,8 +106,8 @@ SAID = listed("rules/interview")
 def said() -> list[Line]:
     return [
         line
-        for turn, (who, text) in enumerate(SAID, 1)
-        for line in split_turn(who, text, turn, agent=who == "Agent")
+        for n, (who, text) in enumerate(SAID, 1)
+        for line in split_turn(who, text, n, agent=who == "Agent")
     ]
 
 

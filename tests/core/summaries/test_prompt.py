@@ -17,28 +17,15 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
 )
-from slowcat_memory.records import Made, Turn
+from slowcat_memory.records import Made
 from tests.support.rows import cases, each_listed
+from tests.support.said import turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
 TURNS = [
-    Turn(
-        id=n,
-        session="s",
-        scope="anna",
-        speaker=who,
-        role="user" if who == "Anna" else "assistant",
-        text=text,
-        at=AT + timedelta(minutes=n),
-    )  # fmt: skip
-    for n, (who, text) in enumerate(
-        (
-            ("Anna", "I moved to Lisbon in March and it is lovely. My rent is 900 euros."),
-            ("Nora", "That sounds like a big step. How is the flat?"),
-            ("Anna", "The flat is small, and my dog Max likes the beach."),
-        ),
-        start=1,
-    )
+    turn("I moved to Lisbon in March and it is lovely. My rent is 900 euros."),
+    turn("That sounds like a big step. How is the flat?", id=2, speaker="Nora", role="assistant"),
+    turn("The flat is small, and my dog Max likes the beach.", id=3),
 ]
 GROUND = ground(TURNS, UTC)
 
