@@ -233,3 +233,9 @@ def test_only_the_engine_makes_readers_so_that_none_is_without_names():
         "runtime/conversation/audience.py",
         "runtime/recall/query.py",
     }
+
+
+@pytest.mark.parametrize("path", ["~no-such-user-here/memory", "a\0b", " "])
+def test_load_config_a_path_that_names_no_folder_is_refused_at_once(config, path):
+    with pytest.raises(ConfigError, match="memory.path"):
+        HybridContextualMemoryProcessor(config=config, path=path)

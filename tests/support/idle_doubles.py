@@ -15,13 +15,14 @@ from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Cursor, Key, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Cursor, Key, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock
+from tests.support import said
 from tests.support.sessions import hold
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
+NOW = said.NOON
 Behave = Callable[[Task, JobContext], Any]
 
 
@@ -30,10 +31,7 @@ def task(key: str, job: str = "fake", **given: Any) -> Task:
 
 
 def memory(key: str, text: str = "") -> Memory:
-    return Memory(
-        id=f"note/{key}", kind="note", scope="anna", speaker="Anna", text=text or key,
-        valid_from=NOW,
-    )  # fmt: skip
+    return said.memory("note", text or key, id=f"note/{key}")
 
 
 class Fake:
@@ -140,8 +138,8 @@ class House:
     def change(self, turn: int, **fields: Any) -> None:
         """Change the chunk of a turn."""
         with self.store.snapshot() as snapshot:
-            said = chunk(snapshot.turn(turn))
-        self.apply(memories=(replace(said, **fields),))
+            one = chunk(snapshot.turn(turn))
+        self.apply(memories=(replace(one, **fields),))
 
     def memories(self, beginning: str = "", scope: str = "anna") -> list[Memory]:
         with self.store.snapshot() as snapshot:
@@ -199,8 +197,7 @@ class Rig:
 
     def say(self, *texts: str) -> None:
         for text in texts:
-            turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=NOW)
-            self.store.append(turn).wait()
+            self.store.append(said.turn(text, id=0)).wait()
 
     def done(self, **given: Any) -> int:
         return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 60))

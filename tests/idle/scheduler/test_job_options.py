@@ -95,14 +95,6 @@ def write_asked_today(one):
     return WriteBatch(cursor=cursor)
 
 
-def test_job_options_timeout_s_bounds_a_step(rig) -> None:
-    slow = Fake("slow", lambda task, context: asyncio.sleep(60))
-    one = rig(slow, options=set_for("slow", timeout_s=0.01))
-    one.say("a")
-    assert one.done() == 0
-    assert [task.error for task in one.tasks("dead")] == ["TimeoutError"]
-
-
 class Empty(msgspec.Struct, forbid_unknown_fields=True):
     pass
 

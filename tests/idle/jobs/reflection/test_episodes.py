@@ -1,12 +1,11 @@
 """Which episodes a diary has does not depend on when, or in which order, it is worked on."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock
 from tests.support.rows import listed
 from tests.support.sessions import hold
 
@@ -20,11 +19,7 @@ def clock() -> FixedClock:
     return FixedClock(MONDAY)
 
 
-def _engine(path: Path, clock: FixedClock) -> MemoryEngine:
-    options = {"window": 1, "words": 8, "per_day": 6}
-    return MemoryEngine(
-        memory_config(path, idle={"grace_s": 0.0}, episodes=options), clock=clock, llm=None
-    )
+OPTIONS = {"window": 1, "words": 8, "per_day": 6}
 
 
 def _say(engine: MemoryEngine, clock: FixedClock, evening: int) -> None:
@@ -40,25 +35,15 @@ def _episodes(engine: MemoryEngine) -> dict[str, tuple[int, ...]]:
         return {one.id: one.sources for one in every if not one.retired_at and one.text}
 
 
-def test_episodes_every_short_evening_has_its_own(tmp_path: Path, clock: FixedClock) -> None:
-    engine = _engine(tmp_path / "memory", clock)
-    for evening in range(len(EVENINGS)):
-        _say(engine, clock, evening)
-        engine.idle.until_done(("episodes",))
-    found = _episodes(engine)
-    engine.close()
-    assert len(found) == 6, "a window of an evening each"
-
-
 @pytest.mark.parametrize("at_once", [2, 3, 5])
-def test_episodes_of_a_bulk_import_are_those_of_the_days(tmp_path, clock, at_once):
+def test_episodes_of_a_bulk_import_are_those_of_the_days(opened, clock: FixedClock, at_once: int):
     found = list[dict[str, tuple[int, ...]]]()
     for name, portion in (("days", 1), ("bulk", at_once)):
-        engine = _engine(tmp_path / name, clock)
+        engine = opened(name=name, episodes=OPTIONS)
         for evening in range(len(EVENINGS)):
             _say(engine, clock, evening)
             if (evening + 1) % portion == 0 or evening == len(EVENINGS) - 1:
                 engine.idle.until_done(("episodes",))
         found.append(_episodes(engine))
-        engine.close()
-    assert found[0] == found[1] and found[0]
+    assert found[0] == found[1]
+    assert len(found[0]) == 6, "a window of an evening each"
