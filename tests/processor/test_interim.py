@@ -1,7 +1,6 @@
 """Recall ahead of the speaker, in whole pipelines: what is heard, what a turn takes of it."""
 
 import asyncio
-import contextlib
 
 import pytest
 from pipecat.frames.frames import (
@@ -15,7 +14,7 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.records import Forget
-from tests.support.memories import remember
+from tests.support.memories import engine_remembering
 from tests.support.processors import (
     MAX,
     QUESTION,
@@ -31,14 +30,7 @@ from tests.support.processors import (
 )
 from tests.support.voice_pipeline import VoicePipeline, run
 
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    remember(config, "User: We flew to Lisbon in May.", days=9)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
+engine = engine_remembering({3: [MAX], 9: ["User: We flew to Lisbon in May."]})
 
 
 class Ear:

@@ -1,18 +1,16 @@
 """Longer walks: what one conversation hears, another recalls; and laws that hold at every turn."""
 
 import asyncio
-import contextlib
 from itertools import pairwise
 
-import pytest
 from pipecat.frames.frames import LLMContextFrame, MetricsFrame
 from pipecat.metrics.metrics import ProcessingMetricsData
 from pipecat.pipeline.worker import PipelineParams
 from pipecat.processors.filters.function_filter import FunctionFilter
 
-from slowcat_memory import MemoryEngine, strip_memories
+from slowcat_memory import strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
-from tests.support.memories import ledger, remember, said
+from tests.support.memories import engine_remembering, ledger, remember, said
 from tests.support.processors import (
     QUESTION,
     STORY,
@@ -37,12 +35,7 @@ async def walk(voice, *lines):
         await voice.exchange(line)
 
 
-@pytest.fixture
-def engine(config):
-    remember(config, *EARLIER)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
+engine = engine_remembering({3: EARLIER})
 
 
 # ---------------------------------------------------------------- sessions

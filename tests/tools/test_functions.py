@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
+from slowcat_memory.records import Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, TOKENS, Call, ToolCalls, memory_tools
 from tests.support.memories import remember
 from tests.support.processors import PETS, talking
 from tests.support.rows import each_listed
+from tests.support.said import fact, memory
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
@@ -109,15 +110,13 @@ def test_tool_remember_keeps_a_note_and_facts_list_it(engine):
 
 def test_tool_facts_are_listed_but_those_over_retired_uncertain_or_internal(engine):
     now = engine.clock()
-    one = Memory(
-        id="fact/1", kind="fact/person", scope="user", speaker="Anna", text="Anna lives in Graz.",
-        valid_from=now - timedelta(days=9),
-    )  # fmt: skip
+    held = {"scope": "user", "valid_from": now - timedelta(days=9), "sources": ()}
+    one = fact("Anna lives in Graz.", id="fact/1", **held)
     kinds = ("reading", "entity/person", "block/human", "summary/day",
              "episode", "icebreaker", "fact/quarantined")  # fmt: skip
     rows = [replace(one, id=f"{kind}/x", kind=kind, text="internal") for kind in kinds]
     rows.append(replace(one, id="fact/2", text="over", valid_to=now - timedelta(days=1)))
-    rows.append(replace(one, id="fact/3", text="a joke", statement=Statement(confidence="low")))
+    rows.append(fact("a joke", confidence="low", **held))
     rows.append(replace(one, id="fact/4", text="retired", retired_at=now))
     engine.apply("test", WriteBatch(memories=(one, *rows)))
     engine.edit("user", engine.search("dog called Max", "user", 1).hits[0].memory.id, pinned=True)
@@ -139,13 +138,11 @@ def test_tool_many_facts_are_cut_and_counted(engine):
 def test_tool_what_held_then_and_is_over_now_says_until_when(engine):
     now = engine.clock()
     moved = now - timedelta(days=2)
-    anna = Memory(
-        id="entity/anna", kind="entity/person", scope="user", speaker="Anna", text="Anna",
-        valid_from=now - timedelta(days=90), facets={"name": "Anna", "type": "person"},
-    )  # fmt: skip
-    said = Statement(subject="Anna", predicate="lives_in", object="Graz", quote="I live in Graz")
-    home = replace(anna, id="fact/1", kind="fact/person", text="Anna lives in Graz",
-                   statement=said, valid_to=moved)  # fmt: skip
+    held = {"scope": "user", "valid_from": now - timedelta(days=90)}
+    facets = {"name": "Anna", "type": "person"}
+    anna = memory("entity/person", "Anna", id="entity/anna", facets=facets, **held)
+    parts = {"predicate": "lives_in", "object": "Graz", "quote": "I live in Graz"}
+    home = fact("Anna lives in Graz", subject="Anna", valid_to=moved, **parts, **held)
     engine.apply("test", WriteBatch(memories=(anna, home)))
     asked_for = {"query": "where does Anna live", "date": str((now - timedelta(days=30)).date())}
     held = ToolCalls().answer("memory_as_of", asked_for, call(engine))["memories"]

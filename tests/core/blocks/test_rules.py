@@ -108,22 +108,15 @@ def test_a_tone_is_what_somebody_says_to_feel_and_not_its_word(tone: str, said: 
     assert stated_tones(said) == {tone} - {"none"}
 
 
-def test_one_turn_is_no_tone_of_a_conversation() -> None:
-    nervous = "I'm nervous about the exam."
-    assert tone_of([nervous]) == ""
-    assert tone_of([nervous, "What time is it?"]) == ""
+def test_a_tone_of_a_conversation_is_said_in_two_turns_and_there_is_no_other() -> None:
+    nervous, question = "I'm nervous about the exam.", "What time is it?"
+    assert tone_of([nervous]) == tone_of([nervous, question]) == ""
     assert tone_of([nervous, "I'm still so worried."]) == "anxious"
-
-
-def test_where_two_tones_are_said_neither_is_told() -> None:
     mixed = ["I'm sad.", "I feel so lonely.", "I'm happy again.", "I am so glad."]
     assert tone_of(mixed) == "" and tone_of([*mixed, "I'm thrilled."]) == "happy"
-
-
-def test_a_fond_reunion_and_a_good_day_are_not_sad() -> None:
     reunion = ["Hana is here, we both cried at the station.", "I was crying so much I missed the tram.",
                "Happy tears, and heartbroken when she left."]  # fmt: skip
-    assert tone_of(reunion) == ""
+    assert tone_of(reunion) == "", "a fond reunion is not sad"
 
 
 def test_every_tone_can_be_stated() -> None:
@@ -139,11 +132,9 @@ MONDAY = datetime(2026, 5, 11, 4, tzinfo=UTC)
 
 def summary(id: str, text: str, days: int = 0, length: int = 1) -> Memory:
     at = MONDAY + timedelta(days=days)
-    return Memory(
-        id=f"summary/{id}", kind=f"summary/{id.partition('/')[0]}", scope="anna", speaker="Summary",
-        text=text, valid_from=at, sources=(days + 1,),
-        facets={"until": (at + timedelta(days=length)).isoformat()},
-    )  # fmt: skip
+    given = {"id": f"summary/{id}", "valid_from": at, "sources": (days + 1,)}
+    until = (at + timedelta(days=length)).isoformat()
+    return memory(f"summary/{id.partition('/')[0]}", text, facets={"until": until}, **given)
 
 
 MEMORIES = [
@@ -156,27 +147,16 @@ MEMORIES = [
 
 
 def test_rollup_lines_the_latest_of_each_and_nothing_twice() -> None:
-    lines = list(rollup_lines(MEMORIES, ["Anna: The lamp broke."], UTC))
-    assert [line.text for line in lines] == [
-        "The week of 11 May: Anna moved to Porto. Anna: I sold the car."
-    ]
-    assert lines[0].of == "summary/week/2026-W20" and lines[0].sources == (1,)
-
-
-def test_rollup_lines_a_day_that_says_more_than_the_week() -> None:
-    lines = list(rollup_lines(MEMORIES, [], UTC, language_of("german")))
-    assert [line.text for line in lines] == [
+    week = "The week of 11 May: Anna moved to Porto. Anna: I sold the car."
+    [line] = rollup_lines(MEMORIES, ["Anna: The lamp broke."], UTC)
+    assert (line.text, line.of, line.sources) == (week, "summary/week/2026-W20", (1,))
+    german = list(rollup_lines(MEMORIES, [], UTC, language_of("german")))
+    assert [line.text for line in german] == [
         "Die Woche ab dem 11. Mai: Anna moved to Porto. Anna: I sold the car.",
         "Am 15. Mai: Anna: The lamp broke.",
-    ]
-
-
-def test_background_of_a_week() -> None:
+    ], "a day that says more than its week"
     lines = rules.background(MEMORIES, MONDAY + timedelta(days=8), UTC, 3)
-    assert [line.text for line in lines] == [
-        "Recent: Anna: The lamp broke.",
-        "The week of 11 May: Anna moved to Porto. Anna: I sold the car.",
-    ]
+    assert [line.text for line in lines] == ["Recent: Anna: The lamp broke.", week]
 
 
 # ------------------------------------------------------------------- heads, blocks and the profile show what holds now, surely, and once
