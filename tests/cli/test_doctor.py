@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Task, Turn, WriteBatch
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import backups_of
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.said import turn
 
 # ------------------------------------------------------------------- ``doctor``: what is wrong is told, and what can be made again is
 
@@ -107,17 +108,13 @@ def test_doctor_damaged_files_outlive_forgetting_and_are_named(scribbled: Any) -
 DAYS = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n[retention]\nraw_days = 30\n'
 
 
-def turn(at: datetime) -> Turn:
-    return Turn(session="s", scope="anna", speaker="Anna", role="user", text="tea", at=at)
-
-
 @pytest.fixture
 def long_ago(sm: Any) -> Any:
     """A command line whose store was closed two months ago, with a turn of then."""
     sm.config.write_text(DAYS)
     then = datetime.now(UTC) - timedelta(days=60)
     engine = MemoryEngine(memory_config(sm.store), clock=FixedClock(then))
-    engine.append(turn(then))
+    engine.append(turn("tea", id=0, at=then))
     engine.close()
     return sm
 

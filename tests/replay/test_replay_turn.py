@@ -20,6 +20,7 @@ from slowcat_memory.testing.server import ScriptedServer
 from tests.support.engine_home import last_session
 from tests.support.memories import engine_of, remember
 from tests.support.rows import listed_texts
+from tests.support.said import turn
 
 QUESTION = "What does Max eat in the morning?"
 EARLIER, TOLD, ASKED, LATER = (
@@ -45,8 +46,7 @@ def opened(folder: Path, **sections: dict) -> MemoryEngine:
 
 def say(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:
     engine.clock.advance(10)  # type: ignore[attr-defined]
-    said = Turn(session=session, scope="anna", speaker="Anna", role=role, text=text,
-                at=engine.clock())  # type: ignore[arg-type]  # fmt: skip
+    said = turn(text, id=0, session=session, role=role, at=engine.clock())
     return replace(said, id=engine.append(said).id)
 
 

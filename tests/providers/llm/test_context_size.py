@@ -1,8 +1,8 @@
 """A server that tells no context length is tried, and what it refuses or cuts is learned."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
@@ -51,16 +51,12 @@ class SmallServer(FaultServer):
         return await Scene(self, http, body).stream(GOOD, tokens_in=read)
 
 
-def talk(
-    server: SmallServer, script: Callable[[OpenAILLM], Awaitable[Any]], **options: Any
-) -> None:
-    async def run() -> None:
-        async with server:
-            llm = OpenAILLM(ThinkingOptions(url=server.url, **options))
-            await script(llm)
-            await llm.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def client_of(server: SmallServer) -> AsyncIterator[OpenAILLM]:
+    async with server:
+        llm = OpenAILLM(ThinkingOptions(url=server.url))
+        yield llm
+        await llm.close()
 
 
 def words(tokens: int) -> str:
@@ -68,14 +64,12 @@ def words(tokens: int) -> str:
     return text[: int(len(text) * tokens / estimate_tokens(text))]
 
 
-def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size() -> None:
-    async def script(llm: OpenAILLM) -> None:
+async def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size() -> None:
+    async with client_of(SmallServer(16_384)) as llm:
         assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT) > 4000
         user = words(llm.prompt_tokens - 100)
         assert (await llm.complete(replace(PROMPT, user=user), Note)).value.note
         assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT), "nothing was wrong with it"
-
-    talk(SmallServer(16_384), script)
 
 
 @each_row("context", [4096, 2048])
@@ -85,7 +79,11 @@ def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusa
     text = REFUSALS.get(refusal, "").replace("4096", str(context))
     server = SmallServer(context, text, counts=refusal != "cut uncounted")
 
-    async def script(llm: OpenAILLM) -> None:
+    async def run() -> None:
+        async with client_of(server) as llm:
+            await learned(llm)
+
+    async def learned(llm: OpenAILLM) -> None:
         failed = 0
         while failed < 4:
             prompt = replace(PROMPT, user=words(llm.prompt_tokens - 50))
@@ -101,7 +99,7 @@ def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusa
             await llm.complete(replace(PROMPT, user=words(6000)), Note)
         assert len(server.requests) == asked, "it is remembered, and not sent again"
 
-    talk(server, script)
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("text", REFUSALS.values(), ids=REFUSALS)
