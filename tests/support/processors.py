@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any, TypeVar
 
 from loguru import logger
 from pipecat.frames.frames import (
@@ -24,6 +26,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from tests.support.voice_pipeline import VoicePipeline, aggregators, run
 
+T = TypeVar("T")
 QUESTION = "what is my dog called"
 MAX = "User: My dog is called Max."
 PETS = (
@@ -64,11 +67,29 @@ class Mark(DataFrame):
     """A frame without meaning to any processor."""
 
 
-def logged_words(engine) -> list[tuple[str, str]]:
-    """What the log holds now, without the session of an earlier day."""
+def stored(engine, read: Callable[[Any], T]) -> T:
+    """Read what is stored by now."""
     assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
-        return [(t.speaker, t.text) for t in snapshot.turns() if not t.session.startswith("earl")]
+        return read(snapshot)
+
+
+def session_turns(engine):
+    """What the log holds now, without the session of an earlier day."""
+    every = stored(engine, lambda snapshot: [*snapshot.turns()])
+    return [turn for turn in every if not turn.session.startswith("earl")]
+
+
+def logged_words(engine) -> list[tuple[str, str]]:
+    return [(turn.speaker, turn.text) for turn in session_turns(engine)]
+
+
+def ledger_of(engine):
+    return stored(engine, lambda snapshot: snapshot.ledger_tail(100))
+
+
+def sessions(engine):
+    return stored(engine, lambda snapshot: snapshot.sessions())
 
 
 def contents(request) -> list[str]:
@@ -83,24 +104,6 @@ def last_said(request) -> str:
 
 def with_words(voice, count) -> list:
     return [turn for turn in voice.turns if turn.content][:count]
-
-
-def ledger_of(engine):
-    assert engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.ledger_tail(100)
-
-
-def session_turns(engine):
-    assert engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return [turn for turn in snapshot.turns() if not turn.session.startswith("earl")]
-
-
-def sessions(engine):
-    engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.sessions()
 
 
 def saw(voice, kind: type[Frame]) -> bool:
