@@ -202,6 +202,17 @@ class Rig:
     def done(self, **given: Any) -> int:
         return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 60))
 
+    def run_until(self, holds: Callable[[], bool]) -> None:
+        """Let the loop run in the background until something holds."""
+
+        async def scenario() -> None:
+            running = asyncio.create_task(self.loop.run())
+            while not holds():
+                await asyncio.sleep(0)
+            running.cancel()
+
+        asyncio.run(asyncio.wait_for(scenario(), 60))
+
     def tasks(self, state: Any = "") -> list[Task]:
         with self.store.snapshot() as snapshot:
             return snapshot.tasks(state=state)

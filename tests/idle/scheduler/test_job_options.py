@@ -1,6 +1,5 @@
 """Each field of ``[jobs.NAME]`` is honoured for any job."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -40,15 +39,8 @@ def asked_at(one, job: Fake, hours: int) -> list[datetime]:
         return plan(context)
 
     job.plan = timed
-
-    async def scenario() -> None:
-        running = asyncio.create_task(one.loop.run())
-        end = one.clock() + timedelta(hours=hours)
-        while one.clock() < end:
-            await asyncio.sleep(0)
-        running.cancel()
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    end = one.clock() + timedelta(hours=hours)
+    one.run_until(lambda: one.clock() >= end)
     return times
 
 

@@ -89,14 +89,7 @@ def test_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
     job = Pieces(trigger=Trigger(turns=5))
     one = rig(job)
     one.say(*"abcde")
-
-    async def for_a_while():
-        running = asyncio.create_task(one.loop.run())
-        while one.tasks() or len(job.steps) < 5:
-            await asyncio.sleep(0)
-        running.cancel()
-
-    asyncio.run(asyncio.wait_for(for_a_while(), 60))
+    one.run_until(lambda: not one.tasks() and len(job.steps) >= 5)
     assert sorted(job.steps) == list("12345")
 
 
@@ -201,14 +194,7 @@ def test_loop_a_full_disk_burns_no_attempt(rig):
     job = Fake(behave=fails(StoreFullError("full")))
     one = rig(job)
     one.say("a")
-
-    async def scenario():
-        running = asyncio.create_task(one.loop.run())
-        while one.tasks() or not one.made():
-            await asyncio.sleep(0)
-        running.cancel()
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    one.run_until(lambda: not one.tasks() and bool(one.made()))
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
 
