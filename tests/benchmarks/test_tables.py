@@ -1,5 +1,6 @@
 """Pages show the results that are kept, each figure from its own place."""
 
+import json
 import re
 from importlib.util import find_spec
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from benchmarks import common, plain_figures, quality, run_all, tables
 from benchmarks.plain_figures import PLACE, Row
+from tests.support.rows import DATA
 
 # ------------------------------------------------------------------- tables
 
@@ -72,43 +74,8 @@ WORDED = {"95", "100", "10", "300", "50"}
 
 def measured() -> dict[str, Any]:
     """Return results of every file that a row reads, each value another one, all on one commit."""
-    stamp = {
-        "commit": "abcd1234",
-        "date": "2026-11-23",
-        "machine": {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"},
-        "load": [0.5],
-    }
-    wait = {"p50": 5.125, "p95": 9.25}
-    found = {"all": {"n": 786, "Hit@5": 0.951}}
-    offered = {"all": {"hit": 0.746, "precision": 0.314}}
-    arms = {"ours": {"broken": 0}, "Mem0's": {"broken": 37}}
-    size = {
-        "memories": 100_000,
-        "pauses": {"300": {"p50": 4.75, "p95": 7.375}, "reading": {"300": 2.5, "0": 1.25}},
-        "cold": {"lexical": 106.2, "full": 163.8},
-        "rss_mb": 264.9,
-        "disk_mb": 252.3,
-        "inline": {"p50": 3.625},
-    }
-    results = [size | {"memories": 10_000, "rss_mb": 121.1}, size]
-    files = {
-        "turn.json": {
-            "pause_s": [0.3, 2.0],
-            "arms": {
-                "one core: segmented": {"wait": wait, "in_time": 0.9875},
-                "one core: streaming": {"wait": {"p50": 0.35, "p95": 0.52}},
-            },
-        },
-        "latency.json": {"results": results},
-        "growth.json": {"results": results},
-        "prefix.json": {"results": [{"turns": 20}, {"turns": 50, "arms": arms}]},
-        "quality-locomo.json": {
-            "results": [
-                {"data": "LoCoMo", "levels": {"session": found}, "offered": {"turn": offered}}
-            ]
-        },
-    }
-    return {name: stamp | written for name, written in files.items()}
+    files = json.loads((DATA / "measured.json").read_text())
+    return {name: STAMP | {"load": [0.5]} | written for name, written in files.items()}
 
 
 README = list(plain_figures.README)

@@ -1,5 +1,6 @@
 import hashlib
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from benchmarks.unseen import __main__ as unseen
 from benchmarks.unseen import blocks, lists, utterances
 from slowcat_memory.testing import HashEmbedder
-from tests.support.rows import DATA
+from tests.support.rows import DATA, listed
 
 MARK = "quetzal"  # in every row of the half "held out" that fails
 
@@ -25,45 +26,9 @@ def write_lists(folder: Path, lists: dict[str, str] | None = None) -> Path:
     return folder
 
 
-EXPECTED: dict[str, dict[str, float]] = {  # of the half "tuned": right rows and wrong ones
-    "commands": {
-        "right kind": 4 / 6,
-        "right kind, or asked whether": 4 / 6,
-        "another kind done": 2 / 6,
-        "right argument": 2 / 4,
-        "right argument of those done": 2 / 3,
-        "privacy, right kind": 1.0,
-    },
-    "lookalikes": {"taken": 1 / 2, "asked back": 0.0},
-    "gate": {"looked up": 1 / 2, "skipped": 1.0},
-    "time": {
-        "exact": 3 / 6,
-        "exact or near": 4 / 6,
-        "wrong": 1 / 6,
-        "question, exact or near": 1.0,
-        "event, exact or near": 2 / 3,
-        "relative, exact or near": 1 / 2,
-        "no date": 1.0,
-    },
-    "facts": {"precision": 2 / 3, "recall": 2 / 4, "endings found": 1.0, "F1": 4 / 7},
-    "statements": {
-        "precision": 3 / 4,
-        "recall": 1.0,
-        "F1": 6 / 7,
-        "forbidden fact": 1 / 4,
-        "as wanted": 3 / 4,
-    },
-    "traps": {"forbidden fact": 1 / 2, "any fact": 1 / 2},
-    "entities": {"precision": 1 / 2, "recall": 1 / 2, "F1": 1 / 2},
-    "misheard": {"name recognised": 1 / 2, "among the first six": 1 / 2},
-    "ordinary": {"taken for the name": 1 / 2},
-    "recall": {
-        "literal, first six": 1 / 2,
-        "answerable told unknown": 0.0,
-        "unknown told": 0.0,
-        "unknown offered nothing": 0.0,
-    },
-}
+def expected(name: str) -> dict[str, float]:
+    """Return the shares in the half "tuned": of right rows and of wrong ones."""
+    return {figure: float(Fraction(share)) for figure, share in listed("unseen_expected", name)}
 
 
 @pytest.fixture(autouse=True)
@@ -87,20 +52,18 @@ def figures(name: str, folder: Path) -> dict[str, Any]:
 def test_unseen_right_rows_count_and_wrong_ones_do_not(name: str, folder: Path):
     told = figures(name, folder)
     shares = {figure: one["share"] for figure, one in told["tuned"]["all"]["figures"].items()}
-    assert shares == pytest.approx(EXPECTED[name], abs=1e-4)
+    assert shares == pytest.approx(expected(name), abs=1e-4)
     assert told["held out"]["all"]["n"] > 0
 
 
-def test_unseen_no_word_of_the_held_out_half_is_ever_shown_or_written(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_unseen_no_word_of_the_held_out_half_is_ever_shown_or_written(folder, tmp_path, capsys):
     written = tmp_path / "unseen.json"
     unseen.main(["--data", str(folder), "--wrong", "--json", str(written)])
     shown = capsys.readouterr().out
     assert "Please forget that." in shown and "wanted undo" in shown  # a tuned row that fails
     assert MARK not in (shown + written.read_text()).lower()
     kept = json.loads(written.read_text())
-    assert set(kept["lists"]) == set(EXPECTED)
+    assert set(kept["lists"]) == {one.name for one in unseen.LISTS}
     assert all(set(halves) == {"tuned", "held out"} for halves in kept["lists"].values())
 
 

@@ -78,9 +78,7 @@ def test_every_law_has_a_control() -> None:
     assert set(tiny_diary.FALSIFIED) == {*LAWS, *cli.ASKED}
 
 
-def test_the_command_writes_its_figures_and_hides_held_out_cases(
-    tmp_path, monkeypatch, capsys
-) -> None:
+def test_the_command_writes_its_figures_and_hides_held_out_cases(tmp_path, monkeypatch, capsys):
     text = tiny_diary.FILE.read_text().replace('half = "tuned"', 'half = "held out"')
     (tmp_path / "tiny.toml").write_text(text)
     saved = tmp_path / "out" / "written.json"

@@ -10,18 +10,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from slowcat_memory.cli.app import app
+from tests.support.rows import DATA
 
 CONFIG = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n'
-CHAT = """\
-# 2024-05-12 18:30
-Anna: My dog is called Max.
-Assistant: What a good name!
-Anna: He eats [bold]everything[/].
-
-# 2024-05-14 09:00
-Ben: We moved to Lisbon.
-Assistant: How is it there?
-"""
+CHAT = (DATA / "cli/chat.txt").read_text("utf-8")
 
 
 @dataclass

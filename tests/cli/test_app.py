@@ -11,7 +11,7 @@ import typer
 
 from slowcat_memory.cli.app import FIRST, app
 from slowcat_memory.cli.shell import last_moment, parse_time, period_of
-from tests.support.rows import each_row, listed
+from tests.support.rows import cases, each_listed
 
 HEAVY = ["faiss", "bm25s", "torch", "openai", "pipecat", "onnxruntime", "numpy", "lmdb"]
 
@@ -60,7 +60,7 @@ def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=UTC)  # a Wednesday
 
 
-@each_row(("text", "start", "end"), listed("times/command_line"))
+@each_listed("times/command_line", "")
 def test_dates_are_read_as_people_write_them(text: str, start: str, end: str) -> None:
     found = period_of(text, NOW, UTC, "--since")
     assert found[0] == datetime.fromisoformat(start).replace(tzinfo=UTC)
@@ -100,21 +100,7 @@ def test_whose_memory_is_that_of_the_only_person_or_of_the_one_named(sm) -> None
     assert sm.json("remember", "I like rain.")["scope"] == "anna", "the configured person"
 
 
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        (("--version",), 0),
-        (("facts",), 1),  # no store yet
-        (("show", "--nope"), 2),
-        (("serach",), 2),
-        (("--nope",), 2),
-        (("search",), 2),
-        (("search", "tea", "--limit", "none"), 2),
-        (("forget",), 1),  # no store yet
-        (("config", "nope"), 2),
-        (("chat", "--nope"), 2),
-    ],
-)
+@cases("cli/app.jsonl")
 def test_exits_an_error_is_one_line_without_a_box(sm, command: tuple[str, ...], code: int) -> None:
     result = sm(*command)
     assert result.exit_code == code, result.output

@@ -12,6 +12,7 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.store import data_file
 from slowcat_memory.testing import HashEmbedder
+from tests.support.rows import cases
 
 # ------------------------------------------------------------------- import
 
@@ -33,9 +34,7 @@ def test_change_import_for_a_script(sm) -> None:
     assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)
 
 
-def test_change_import_keeps_the_turns_when_embedding_fails(
-    sm, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch):
     def fail(*args: object, **named: object) -> None:
         raise ProviderError("the model is ill", hint="Wait.")
 
@@ -46,9 +45,7 @@ def test_change_import_keeps_the_turns_when_embedding_fails(
     assert "No vectors for now; search is by words: the model is ill. Wait." in result.stderr
 
 
-def test_change_what_is_remembered_has_its_vector_at_once(
-    sm, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_what_is_remembered_has_its_vector_at_once(sm, monkeypatch):
     model = HashEmbedder(32)
     report = EmbedderReport(state="ready", source=model.name, key=model.key, dim=model.dim)
     monkeypatch.setattr(
@@ -103,9 +100,7 @@ def test_change_export_asks_before_it_overwrites(filled) -> None:
     assert (filled.folder / "out.jsonl").read_text() != "mine"
 
 
-def test_change_a_failed_export_leaves_the_old_file(
-    filled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_a_failed_export_leaves_the_old_file(filled, monkeypatch):
     from slowcat_memory import transfer
 
     out = filled.folder / "out.jsonl.gz"
@@ -193,40 +188,13 @@ def test_change_forget_shows_and_asks_and_no_means_no(filled) -> None:
     assert "No match" in filled.fails("forget", "Lisa", "--yes")
 
 
-@pytest.mark.parametrize(
-    ("conditions", "left"),
-    [
-        (("--speaker", "Anna"), [3, 7, 8]),
-        (("--since", "2024-05-14"), [2, 3, 4]),
-        (("--until", "2024-05-12 18:30:20"), [4, 7, 8]),
-        (("--since", "2024-05-12T18:30:05", "--speaker", "Anna"), [2, 3, 7, 8]),
-        (("2", "chunk/8"), [3, 4, 7]),
-        (("--scope", "other", "--all"), [2, 3, 4, 7, 8]),
-        (("2", "8"), [3, 4, 7]),
-        (("my dog",), [3, 4, 7, 8]),
-        (("moved", "to", "lisbon"), [2, 3, 4, 8]),
-        (("--all",), []),
-    ],
-)
+@cases("cli/change.jsonl")
 def test_change_forget_by_conditions(filled, conditions: tuple[str, ...], left: list[int]) -> None:
     assert filled("forget", *conditions, "--yes").exit_code == 0
     assert turns(filled) == left
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ((), "say what"),
-        (("--scope", "user"), "say what"),
-        (("--all", "--speaker", "Anna"), "can only be combined with --user"),
-        (("my dog", "--since", "yesterday"), "can only be combined with --user"),
-        (("...",), "say what"),
-        (("my dog", "--all"), "can only be combined with --user"),
-        (("--since", "the dog"), "'the dog' is not a time"),
-    ],
-)
-def test_change_forget_refuses_what_is_unclear(
-    filled, options: tuple[str, ...], reason: str
-) -> None:
+@cases("cli/change.jsonl")
+def test_change_forget_refuses_what_is_unclear(filled, options, reason):
     assert reason in filled.fails("forget", *options, "--yes", code=2)
     assert len(turns(filled)) == 5

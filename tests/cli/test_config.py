@@ -4,7 +4,6 @@ import json
 import re
 import stat
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers.llm import model_servers
+from tests.support.rows import cases
 
 # ------------------------------------------------------------------- config
 
@@ -35,22 +35,7 @@ def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.M
     assert "SLOWCAT_RECALL__MEMORIES" in sm.ok("config", "check")
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("[recall]\ndeadlin_ms = 3", "recall.deadlin_ms: no such key. Did you mean recall"),
-        ("[memory]\ntime_zone = 'Nix/Da'", "memory.time_zone: there is no 'Nix/Da'"),
-        ("[memory]\nuser_id = 'No Good'", "'No Good' cannot name a memory"),
-        ("[memory]\nlanguage = 'klingon'", "memory.language: there is no 'klingon'"),
-        ("[expert.index]\nstemmer = 'klingon'", "index.stemmer: no stemmer for 'klingon'"),
-        ("[embedding]\nkind = 'endpoint'", "endpoint_model is empty"),
-        (
-            "[embedding]\nkind = 'none'\nendpoint_url = 'http://127.0.0.1:9/v1'",
-            "embedding.endpoint_url does nothing while embedding.kind is 'none'",
-        ),
-        ("[retention]\nkeep_evidence = false", "does nothing while retention.raw_days is 0"),
-    ],
-)
+@cases("cli/config.jsonl")
 def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
     sm.config.write_text(text)
     assert reason in sm.fails("config", "check")
@@ -99,9 +84,7 @@ def test_init_writes_a_config_and_makes_a_store(fresh) -> None:
     assert configuration.load(fresh.config, {}).folder == fresh.store
 
 
-def test_init_without_a_named_file_writes_to_the_default_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_init_without_a_named_file_writes_to_the_default_place(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
     from slowcat_memory.cli.app import app

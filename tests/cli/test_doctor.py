@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Task, Turn, WriteBatch
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import backups_of
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.said import turn
 
 # ------------------------------------------------------------------- ``doctor``: what is wrong is told, and what can be made again is
 
@@ -107,24 +108,18 @@ def test_doctor_damaged_files_outlive_forgetting_and_are_named(scribbled: Any) -
 DAYS = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n[retention]\nraw_days = 30\n'
 
 
-def turn(at: datetime) -> Turn:
-    return Turn(session="s", scope="anna", speaker="Anna", role="user", text="tea", at=at)
-
-
 @pytest.fixture
 def long_ago(sm: Any) -> Any:
     """A command line whose store was closed two months ago, with a turn of then."""
     sm.config.write_text(DAYS)
     then = datetime.now(UTC) - timedelta(days=60)
     engine = MemoryEngine(memory_config(sm.store), clock=FixedClock(then))
-    engine.append(turn(then))
+    engine.append(turn("tea", id=0, at=then))
     engine.close()
     return sm
 
 
-def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(
-    long_ago: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(long_ago, monkeypatch):
     monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: False)
     told = found(long_ago, code=None)
     assert "60.0 days later than expected" in told["clock"]["found"]
@@ -136,9 +131,7 @@ def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(
     assert found(long_ago, code=None)["erasure"]["found"].endswith("1 expired turn")
 
 
-def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(
-    long_ago: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(long_ago, monkeypatch):
     monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: False)
     told = found(long_ago, "--clock-is-right", code=None)
     assert told["clock"]["state"] == told["erasure"]["state"] == "fine"

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.records import Run, Task, Turn, WriteBatch
+from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store import Store
+from tests.support.said import turn
 
 AT = datetime(2026, 5, 12, 18, 30, tzinfo=UTC)
 
@@ -25,8 +26,7 @@ def filled(sm):
     dead = [task(str(n), attempts=3, state="dead", error=f"BadAnswerError: no {n}") for n in (1, 2)]
     later = task("3", attempts=1, error="TimeoutError", not_before=AT)
     with Store.open(sm.store) as store:
-        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="hello", at=AT)
-        store.append(turn).wait()
+        store.append(turn("hello", id=0)).wait()
         store.apply("t", WriteBatch(tasks=(*dead, later, task("4", "other")))).wait()
         done = ran(task("9"), tokens_in=80, tokens_out=20, made=1)
         store.apply("t", WriteBatch(run=done)).wait()

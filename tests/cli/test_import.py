@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.transfer.exports import EXPORTS, REFUSED, content_of
+from tests.transfer.exports import content_of
 
 
-def put(sm: Any, name: str, content: str | bytes | None = None) -> str:
-    path = sm.folder / name
-    path.write_bytes(content_of(EXPORTS[name].content if content is None else content))
-    return str(path)
+def put(sm: Any, name: str) -> str:
+    (sm.folder / name).write_bytes(content_of(name))
+    return str(sm.folder / name)
 
 
 def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> None:
@@ -83,10 +82,10 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
     folder = tmp_path / "export"
     folder.mkdir()
     for name in ("claude.json", "whatsapp ios.txt"):
-        (folder / name).write_bytes(content_of(EXPORTS[name].content))
+        (folder / name).write_bytes(content_of(name))
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\0")
     assert "left out: photo.jpg is not a text file" in sm.ok("import", str(folder), "--dry-run")
     done = sm.ok("import", str(folder), "--no-embed")
     assert "4 turns in 2 sessions" in done and "1 other file left out, as no chats" in done
-    (folder / "latin.txt").write_bytes(content_of(REFUSED["latin.txt"][0]))
+    (folder / "latin.txt").write_bytes(content_of("latin.txt"))
     assert "by line 1 it is Latin-1" in sm.fails("import", str(folder), "--no-embed")

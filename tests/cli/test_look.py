@@ -15,10 +15,11 @@ from slowcat_memory.core.ranking.offering import LeftOutReason
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Made, Turn, WriteBatch
+from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config
 from tests.harness.samples import turn
+from tests.support import said
 
 # ------------------------------------------------------------------- search, show, why: what is in a memory, without changing it
 
@@ -91,8 +92,7 @@ AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
 @pytest.fixture
 def path(tmp_path):
     with Store.open(tmp_path / "store") as store:
-        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I moved.", at=AT)
-        id = store.append(turn).event.id
+        id = store.append(said.turn("I moved.", id=0, at=AT)).event.id
         made = []
         for name, kind, covers, model in (
             ("session/s", "summary/session", (), "m"),

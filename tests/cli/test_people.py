@@ -8,24 +8,12 @@ import pytest
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.store import Store
 from slowcat_memory.testing import think
-
-CHAT = """\
-# 2025-01-06 18:00
-Anna: I live at 123 Main St. My dog Max is three.
-Assistant: Noted.
-Anna: My sister Clara lives in Rome.
-
-# 2025-06-02 09:00
-Anna: I moved to 456 Oak Ave.
-Assistant: How is it there?
-Anna: My dog Max turned four. [bold]Good[/] boy.
-"""
+from tests.support.rows import DATA, listed
 
 
 @pytest.fixture
 def register(sm):
-    (sm.folder / "chat.txt").write_text(CHAT, "utf-8")
-    sm.ok("import", "chat.txt", "--no-embed")
+    sm.ok("import", str(DATA / "cli/people.txt"), "--no-embed")
     with Store.open(sm.store) as store:
         now = datetime(2026, 1, 1, tzinfo=UTC)
         asyncio.run(think(store, Facts(), now=now))
@@ -58,17 +46,7 @@ def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
 
 def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    for command in (
-        ("people",),
-        ("people", "Anna"),
-        ("timeline", "Max"),
-        ("as-of", "2025-03-01"),
-        ("as-of", "yesterday", "where is the dog"),
-        ("search", "the dog", "--why"),
-        ("show",),
-        ("show", "--last", "9"),
-        ("show", "stats"),
-    ):
+    for command in listed("cli/narrow"):
         shown = register.ok(*command).splitlines()
         assert max(map(len, shown)) <= 60, command
         assert not any(len(line.split()) == 1 and len(line.strip()) < 3 for line in shown), command

@@ -61,9 +61,7 @@ AWAY = '\n[fleet]\ndsn = "postgresql://nobody@127.0.0.1:1/none"\n'
 
 
 @pytest.mark.parametrize("command", EACH, ids=" ".join)
-def test_fleet_without_a_database_each_command_says_which_setting(
-    sm, command: tuple[str, ...]
-) -> None:
+def test_fleet_without_a_database_each_command_says_which_setting(sm, command):
     said = sm.fails("fleet", *command)
     assert said.startswith("Error: there is no database for a fleet. Set dsn under [fleet]")
 

@@ -60,9 +60,7 @@ def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
-def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(
-    filled: CommandLine, number: signal.Signals
-) -> None:
+def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(filled, number):
     with started(filled) as (process, url):
         client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
         talk = client.read("said/conversations")["rows"][0]

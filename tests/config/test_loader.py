@@ -8,7 +8,7 @@ from loguru import logger
 from slowcat_memory.config import KNOBS, PRESETS, Config, build, build_options, load, options
 from slowcat_memory.config.loader import default_file, file_to_read
 from slowcat_memory.errors import ConfigError
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 NO_FILE = {"SLOWCAT_CONFIG": ""}
 
@@ -55,9 +55,7 @@ def test_file_to_read_prefers_the_named_one_then_the_environment_then_the_defaul
     assert file_to_read(None, NO_FILE) is None
 
 
-def test_load_reads_the_default_place_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_load_reads_the_default_place_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     default_file().parent.mkdir()
     default_file().write_text("[recall]\nmemories = 3\n")
@@ -73,20 +71,16 @@ def test_load_reads_the_default_place_and_says_so(
 # ------------------------------------------------------------------- what is wrong is named
 
 
-@each_row(("toml", "where", "hint"), listed("config_faults", "a misspelt key"))
-def test_load_names_a_misspelt_key_and_the_nearest_one(
-    tmp_path: Path, toml: str, where: str, hint: str
-) -> None:
+@each_listed("config_faults", "a misspelt key")
+def test_load_names_a_misspelt_key_and_the_nearest_one(tmp_path, toml, where, hint):
     with pytest.raises(ConfigError) as caught:
         load(written(tmp_path, toml), {})
     assert caught.value.message == f"{where}: no such key"
     assert hint in caught.value.hint
 
 
-@each_row(("toml", "message", "hint"), listed("config_faults", "a wrong value"))
-def test_load_names_a_wrong_value_and_its_range(
-    tmp_path: Path, toml: str, message: str, hint: str
-) -> None:
+@each_listed("config_faults", "a wrong value")
+def test_load_names_a_wrong_value_and_its_range(tmp_path, toml, message, hint):
     with pytest.raises(ConfigError) as caught:
         load(written(tmp_path, toml), {})
     assert caught.value.message.startswith(message)

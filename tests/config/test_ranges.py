@@ -69,9 +69,7 @@ def test_ranges_what_lies_outside_is_refused_with_its_path(wrong: float) -> None
         ("store", "map_size_gib", math.nan),
     ],
 )
-def test_ranges_hold_for_a_configuration_that_is_built_in_code(
-    config: Config, section: str, field: str, value: float
-) -> None:
+def test_ranges_hold_for_a_configuration_that_is_built_in_code(config, section, field, value):
     wrong = replace(config, **{section: replace(getattr(config, section), **{field: value})})
     for build in (MemoryEngine, lambda one: HybridContextualMemoryProcessor(config=one)):
         with pytest.raises(ConfigError, match=field):

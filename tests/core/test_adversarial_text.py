@@ -6,6 +6,7 @@ growth fails; it counts processor time, which other programs do not use up.
 """
 
 import itertools
+import json
 import random
 import re
 import signal
@@ -27,21 +28,13 @@ from slowcat_memory.core.query.understand import (
     parse_query,
 )
 from slowcat_memory.core.time.expressions import statement_times
-from tests.support.rows import each_row
+from tests.support.rows import DATA, each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 SIZES = {600: 40, 4000: 20}  # texts for each rule by characters: a long utterance, one read aloud
 MOST_S = 5.0  # of processor time, for one text
-UNITS = (
-    "1", "1 ", "one ", "twenty ", "1-", "a ", "the ", "and ", "i ", "my ", "ich ", "und ", "der ",
-    "ein ", "zu ", "x", " ", "\n", ",", ", ", "'", "’", "? ", ". ", "to ", "of ", "is ", "hundert",
-    "zwei", "and a half ", "please ", "bitte ", "der zweite ", "ä", "ß ", "e-", "1.", "1:", "5 km ",
-    "plus ", "3 plus ", "how many ", "wie viele ", "what is ", "was ist ", "forget ", "vergiss ",
-    "on friday ", "am freitag ", "in 2 weeks ", "that's ", "my sister's ",
-)  # fmt: skip
-BEGINNINGS = ("", "what is ", "forget ", "was sind ", "i live in ", "remind me ", "my name is ")
-ENDS = ("", "!", "?", " x", " about lisa", "ß")
-TEXTS = tuple(itertools.product(BEGINNINGS, UNITS, ENDS))
+PARTS = json.loads((DATA / "text/repeated.json").read_text("utf-8"))
+TEXTS = tuple(itertools.product(PARTS["beginnings"], PARTS["units"], PARTS["ends"]))
 
 Rule = Callable[[str], object]
 RULES: dict[str, Rule] = {

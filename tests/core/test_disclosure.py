@@ -1,6 +1,5 @@
 """Which memories a reader may see, and what a derived memory inherits: the rules alone."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -21,14 +20,17 @@ from slowcat_memory.core.disclosure import (
 )
 from slowcat_memory.core.facts.merging import Pair, merge
 from slowcat_memory.records import Memory
+from tests.support import said
+from tests.support.rows import cases
+from tests.support.said import NOON
 
-NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 HERE, AWAY = Reader(frozenset({"anna"}), local=True), Reader(frozenset({"anna"}))
 
 
 def memory(id: str, *sources: int, **more: Any) -> Memory:
-    given = {"kind": id.partition("/")[0], "scope": "anna", "text": id, **more}
-    return Memory(id=id, speaker="Anna", valid_from=NOON, sources=sources, **given)
+    return said.memory(
+        **{"kind": id.partition("/")[0], "text": id, "id": id, "sources": sources} | more
+    )
 
 
 def chunk(turn: int, *, local: bool = True) -> Memory:
@@ -50,9 +52,7 @@ def find(*stored: Memory) -> Any:
     ],
     ids=["here", "away", "guest", "other"],
 )
-def test_disclosure_of_a_memory_depends_on_reader_and_place(
-    reader: Reader, shown: set[str]
-) -> None:
+def test_disclosure_of_a_memory_depends_on_reader_and_place(reader, shown):
     stored = [memory("note/1"), memory("note/2", local_only=True)]
     stored.append(memory("fact/1", kind="fact/quarantined"))
     assert {one.id for one in disclose_all(stored, reader)} == shown
@@ -153,21 +153,8 @@ def test_disclosure_of_marks_reads_each_origin_once(monkeypatch: pytest.MonkeyPa
     assert work(2000) <= 2.1 * work(1000)
 
 
-@pytest.mark.parametrize(
-    ("kind", "pinned", "listed"),
-    [
-        ("note", False, True),
-        ("fact/person", False, True),
-        ("reading", False, False),
-        ("summary/day", False, False),
-        ("block/human", False, False),
-        ("chunk", False, False),
-        ("chunk", True, True),
-    ],
-)
-def test_disclosure_lists_facts_notes_and_what_is_pinned(
-    kind: str, pinned: bool, listed: bool
-) -> None:
+@cases("rules/disclosure.jsonl")
+def test_disclosure_lists_facts_notes_and_what_is_pinned(kind, pinned, listed):
     assert is_listed(memory("x/1", kind=kind, pinned=pinned)) is listed
 
 

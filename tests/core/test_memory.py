@@ -9,23 +9,15 @@ from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.validity import holds
-from slowcat_memory.records import Memory, Statement, Turn
+from slowcat_memory.records import Memory
+from tests.support import said
+from tests.support.said import NOON, memory, turn
 
 # ------------------------------------------------------------------- memory
 
-TURN = Turn(
-    id=7,
-    session="s",
-    scope="anna",
-    speaker="Anna",
-    role="user",
-    text="My dog is called Max.",
-    at=datetime(2026, 5, 12, tzinfo=UTC),
-)
-
 
 def test_chunk_it_is_indexed_with_its_speaker_and_its_context() -> None:
-    made = chunk(TURN)
+    made = chunk(turn("My dog is called Max."))
     assert indexed_text(made) == "Anna: My dog is called Max."
     assert (
         indexed_text(replace(made, context="About pets.")) == f"About pets.\n{indexed_text(made)}"
@@ -34,12 +26,8 @@ def test_chunk_it_is_indexed_with_its_speaker_and_its_context() -> None:
 
 # ------------------------------------------------------------------- validity
 
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
-YEAR = timedelta(days=365)
-ROME = Memory(
-    id="note/1", kind="note", scope="anna", speaker="Anna", text="Anna lives in Rome.",
-    valid_from=NOW - 3 * YEAR, valid_to=NOW - YEAR,
-)  # fmt: skip
+NOW, YEAR = NOON, timedelta(days=365)
+ROME = memory("note", "Anna lives in Rome.", valid_from=NOW - 3 * YEAR, valid_to=NOW - YEAR)
 
 
 def asked(start: datetime, end: datetime) -> tuple[Interval, ...]:
@@ -59,11 +47,8 @@ MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 def fact(id: str, text: str, day: int, **more) -> Memory:
-    said = Statement(subject="Anna", predicate="likes", object="tea", quote=text, date="2026-03-05")
-    return Memory(
-        id=f"fact/{id}", kind="fact/other", scope="anna", speaker="Anna", text=text,
-        valid_from=MONDAY + timedelta(days=day), sources=(day,), statement=said, **more,
-    )  # fmt: skip
+    given = {"id": f"fact/{id}", "valid_from": MONDAY + timedelta(days=day), "sources": (day,)}
+    return said.fact(text, "other", subject="Anna", **given, **more)
 
 
 def made(*memories: Memory) -> Catalogue:

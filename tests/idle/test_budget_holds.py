@@ -17,18 +17,11 @@ from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.asking_jobs import ASKING, ledger
+from tests.support.asking_jobs import ASKING, SAID, ledger
 from tests.support.idle_doubles import Fake, Rig, drain
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.rows import each_row
 
-SAID = (
-    ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
-    ("My sister Clara lives in Porto.", "Porto is near."),
-    ("I work as a nurse at Mercy hospital.", "A fine job."),
-    ("My dog Max likes the beach in Lisbon.", "Lisbon is nice."),
-    ("I like the beach in Lisbon like my dog Max.", "So I heard."),
-)
 BLOCKED = {
     "outside the hours": {"from_hour": 2, "to_hour": 4, "on_battery": True},
     "tokens spent": {"tokens_per_hour": 1, "on_battery": True},

@@ -17,21 +17,13 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
+from tests.support import asking_jobs
 from tests.support.asking_jobs import ASKING, ledger
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.parroting_llm import Mind, parrot, think
 
-SAID = (
-    ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
-    (
-        "I still have to call Peter about the contract, I am anxious.",
-        "You could call him tomorrow.",
-    ),
-    ("My sister Clara lives in Porto.", "Porto is near."),
-    ("I work as a nurse at Mercy hospital.", "A fine job."),
-    ("I love the beach in Lisbon with my sister.", "Lisbon is nice."),
-    ("I like the beach in Lisbon like my dog Max.", "So I heard."),
-)
+BEACH = ("I love the beach in Lisbon with my sister.", "Lisbon is nice.")  # a pair to merge
+SAID = [*asking_jobs.SAID[:4], BEACH, asking_jobs.SAID[5]]
 ALWAYS = {"500", "schema violation"}
 READERS = {"contextualize", "rerank"}  # they meet every fault each time, for all
 # What these make by rule meanwhile stands until something changes.

@@ -10,17 +10,9 @@ from msgspec import Struct
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.asking_jobs import ASKING, ledger
+from tests.support.asking_jobs import ASKING, SAID, ledger
 from tests.support.parroting_llm import Mind, parrot
 
-SAID = (
-    ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
-    ("I still have to call Peter about the contract, I am anxious.", "You could call him."),
-    ("My sister Clara lives in Porto.", "Porto is near."),
-    ("I work as a nurse at Mercy hospital.", "A fine job."),
-    ("My dog Max likes the beach in Lisbon.", "Lisbon is nice."),
-    ("I like the beach in Lisbon like my dog Max.", "So I heard."),
-)
 NO_RULE = {"contextualize", "rerank"}  # they need an LLM: index text and grades are in no words
 WITHOUT_RECORDS = {"merge"}  # what it decides is seen in the facts that others made
 FROM_CHANGES = {"blocks"}  # planned again when something changes
@@ -106,9 +98,7 @@ def test_given_up_every_job_with_an_llm_is_here() -> None:
     assert {job.name for job in BUILT_IN if job.needs == "llm"} <= NO_RULE
 
 
-def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_nothing(
-    tmp_path: Path,
-) -> None:
+def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_nothing(tmp_path):
     """Given up as a whole, the turns are tried in smaller pieces."""
 
     def answer(prompt: Prompt) -> Any:

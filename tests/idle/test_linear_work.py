@@ -23,25 +23,12 @@ from slowcat_memory.records import Event, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.idle_doubles import drain
+from tests.support.rows import listed_texts
 
 BEGAN = datetime(2026, 5, 12, 8, tzinfo=UTC)
-NAMES = ("Max", "Lena", "Otto", "Ida", "Ben", "Mara", "Paul", "Ruth", "Emil", "Nora")
-PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen", "Riga", "Cork")
-THINGS = ("violin", "bicycle", "garden", "boat", "bakery", "telescope", "kiln", "canoe", "loom")
-FOODS = ("pizza", "sushi", "pasta", "curry", "soup", "salad", "rice", "plums", "cheese")
-SENTENCES = (
-    "My friend {name} sold a {thing} in {place} for {number} crowns",
-    "I really love {food} with {other}",
-    "I have an interview at {word} on Friday",
-    "My sister {name} lives in {place}",
-    "I work as a nurse at {word}",
-    "okay thanks",
-    "Yesterday we visited {name} and talked about the {thing} for hours, it was wonderful",
-    "I don't like {food} because it makes me sick {number}",
-    "Remind me to call {name} about the {thing} tomorrow",
-    "What is the weather in {place}?",
-    "I feel anxious about the {thing} exam number {number}",
-    "My favourite colour is {word} and I drink {food}",
+SENTENCES, NAMES, PLACES, THINGS, FOODS = (
+    listed_texts("idle/long_talk", part)
+    for part in ("sentences", "names", "places", "things", "foods")
 )
 
 

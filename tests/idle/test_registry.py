@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib.util
-from datetime import UTC, datetime
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -11,18 +10,15 @@ from msgspec.structs import replace
 
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.registry import GROUP, find_jobs, problem_of
-from slowcat_memory.records import Made, Turn, WriteBatch
+from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.testing import check_job
 from tests.support.idle_doubles import Fake, memory
 from tests.support.processors import logged
 from tests.support.rows import each_row
+from tests.support.said import turn
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_job.py"
-TURNS = [
-    Turn(session="s", scope="anna", speaker="Anna", role="user", text=text,
-         at=datetime(2026, 5, 12, tzinfo=UTC))
-    for text in ("I love tea.", "Good.")
-]  # fmt: skip
+TURNS = [turn(text, id=0) for text in ("I love tea.", "Good.")]
 
 
 THEIRS = f"""

@@ -26,10 +26,8 @@ class Notes:
 
 
 @pytest.fixture
-def rig(tmp_path):
-    one = Rig(tmp_path)
-    yield one
-    one.close()
+def one(rig):
+    return rig()
 
 
 def write(rig: Rig, **batch) -> None:
@@ -41,22 +39,22 @@ def seen(rig: Rig, views: WorkingSet) -> Notes:
         return views.view(Notes, snapshot, "anna")
 
 
-def test_working_set_reads_only_what_changed(rig) -> None:
+def test_working_set_reads_only_what_changed(one) -> None:
     views = WorkingSet()
-    write(rig, memories=tuple(memory(str(n)) for n in range(9)))
-    assert len(seen(rig, views).texts) == 9
-    write(rig, memories=(memory("4", "changed"), memory("10")), drop=(("anna", "note/5"),))
-    view = seen(rig, views)
-    assert view.texts == seen(rig, WorkingSet()).texts
+    write(one, memories=tuple(memory(str(n)) for n in range(9)))
+    assert len(seen(one, views).texts) == 9
+    write(one, memories=(memory("4", "changed"), memory("10")), drop=(("anna", "note/5"),))
+    view = seen(one, views)
+    assert view.texts == seen(one, WorkingSet()).texts
     assert view.texts["note/4"] == "changed" and "note/5" not in view.texts
     assert view.reads == 11
 
 
-def test_working_set_begins_anew_after_forgetting(rig) -> None:
+def test_working_set_begins_anew_after_forgetting(one) -> None:
     views = WorkingSet()
-    rig.say("my secret")
-    write(rig, memories=(memory("1"), memory("2")))
-    before = seen(rig, views)
-    rig.store.forget(Forget(memories=("note/1",)))
-    assert seen(rig, views) is not before
-    assert seen(rig, views).texts == seen(rig, WorkingSet()).texts
+    one.say("my secret")
+    write(one, memories=(memory("1"), memory("2")))
+    before = seen(one, views)
+    one.store.forget(Forget(memories=("note/1",)))
+    assert seen(one, views) is not before
+    assert seen(one, views).texts == seen(one, WorkingSet()).texts

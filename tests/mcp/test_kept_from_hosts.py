@@ -77,9 +77,7 @@ def test_hosts_no_tool_tells_what_is_kept_from_them(minds, state: str) -> None:
     assert "Siemens" in answers, "the rest is told"
 
 
-def test_hosts_an_llm_on_this_machine_is_told_what_is_local_only_but_not_what_is_muted(
-    minds,
-) -> None:
+def test_hosts_an_llm_on_this_machine_is_told_what_is_local_only_but_not_what_is_muted(minds):
     assert SECRET in told(minds["local"], local=True), "control: these attacks find it"
     assert SECRET not in told(minds["muted"], local=True)
 

@@ -6,8 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http
 from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
-from tests.support.memories import remember
+from tests.support.memories import engine_remembering, remember
 from tests.support.processors import PETS
 
 TOKEN = "a-token-that-is-long-enough"
@@ -31,11 +30,7 @@ ROOT = Path(__file__).parents[2]
 SETTINGS = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n'
 
 
-@pytest.fixture
-def engine(config) -> Iterator[MemoryEngine]:
-    remember(config, *PETS)
-    with closing(MemoryEngine(config)) as engine:
-        yield engine
+engine = engine_remembering({3: PETS})
 
 
 # ------------------------------------------------------------------- standard input and output

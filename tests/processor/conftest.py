@@ -1,21 +1,12 @@
 """Fixtures of the processor's tests."""
 
-import contextlib
-
 import pytest
 
-from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from tests.support.memories import remember
+from slowcat_memory import HybridContextualMemoryProcessor
+from tests.support.memories import engine_remembering
 from tests.support.processors import MAX
 
-
-@pytest.fixture
-def engine(config):
-    """An engine of its own, so that a test can look into the log while the agent runs."""
-    remember(config, MAX)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
+engine = engine_remembering({3: [MAX]})
 
 
 @pytest.fixture(autouse=True)

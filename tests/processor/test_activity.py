@@ -5,27 +5,14 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
+from pipecat.frames import frames
 from pipecat.frames.frames import (
-    BotSpeakingFrame,
     BotStartedSpeakingFrame,
     BotStoppedSpeakingFrame,
-    EagerEndOfTurnCancelFrame,
-    FunctionCallCancelFrame,
-    FunctionCallInProgressFrame,
-    FunctionCallResultFrame,
     FunctionCallResultProperties,
-    InputAudioRawFrame,
-    InterimTranscriptionFrame,
-    InterruptionFrame,
     LLMContextFrame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
     TranscriptionFrame,
     UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
 )
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
@@ -37,6 +24,7 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.testing.server import ToolCall
+from tests.support.rows import cases
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
 DOWN, UP = FrameDirection.DOWNSTREAM, FrameDirection.UPSTREAM
@@ -78,74 +66,16 @@ def gate():
     return RecordingGate()
 
 
-def call(cls, of="1", **more):
-    more = more or ({"arguments": {}} if cls is FunctionCallInProgressFrame else {})
-    return cls(function_name="look_up", tool_call_id=of, **more)
-
-
-def result(of="1", **more):
-    return call(FunctionCallResultFrame, of, arguments={}, result="", **more)
-
-
-def words(cls):
-    return cls("a cat", "anna", "2026-05-12T12:00:00Z")
-
-
 CONTEXT = LLMContext()
-# What was seen, in order; what goes on then.
-ROWS = {
-    "a voice": ([VADUserStartedSpeakingFrame(start_secs=0.2)], {"a voice"}),
-    "a voice ends": (
-        [VADUserStartedSpeakingFrame(start_secs=0.2), VADUserStoppedSpeakingFrame(stop_secs=0.2)],
-        set(),
-    ),
-    "a turn": ([UserStartedSpeakingFrame()], {"a turn"}),
-    "a turn ends": ([UserStartedSpeakingFrame(), UserStoppedSpeakingFrame()], set()),
-    "words before the turn": ([words(InterimTranscriptionFrame)], {"a turn"}),
-    "all words before the turn": ([words(TranscriptionFrame)], {"a turn"}),
-    "words, and the turn ends": ([words(TranscriptionFrame), UserStoppedSpeakingFrame()], set()),
-    "the LLM is asked": ([LLMContextFrame(CONTEXT)], {"the LLM"}),
-    "asked before the turn ends": (
-        [UserStartedSpeakingFrame(), LLMContextFrame(CONTEXT), UserStoppedSpeakingFrame()],
-        {"the LLM"},
-    ),
-    "the LLM answers": ([LLMFullResponseStartFrame(), LLMTextFrame("a")], {"the LLM"}),
-    "the LLM has answered": (
-        [LLMContextFrame(CONTEXT), LLMFullResponseStartFrame(), LLMFullResponseEndFrame()],
-        set(),
-    ),
-    "the LLM is cut off": ([LLMContextFrame(CONTEXT), InterruptionFrame()], set()),
-    "the turn goes on": (
-        [UserStartedSpeakingFrame(), LLMContextFrame(CONTEXT), EagerEndOfTurnCancelFrame()],
-        {"a turn"},
-    ),
-    "a word too late": ([InterruptionFrame(), LLMTextFrame("a")], set()),
-    "the bot": ([BotStartedSpeakingFrame()], {"the bot"}),
-    "the bot stops": ([BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()], set()),
-    "the bot, still": ([BotStoppedSpeakingFrame(), BotSpeakingFrame()], set()),
-    "an interruption stops no bot": (
-        [BotStartedSpeakingFrame(), InterruptionFrame()],
-        {"the bot"},
-    ),
-    "a tool": ([call(FunctionCallInProgressFrame)], {"tool 1"}),
-    "a tool returns": ([call(FunctionCallInProgressFrame), result()], set()),
-    "a tool that goes on": (
-        [
-            call(FunctionCallInProgressFrame),
-            result(properties=FunctionCallResultProperties(is_final=False)),
-        ],
-        {"tool 1"},
-    ),
-    "one tool of two": (
-        [call(FunctionCallInProgressFrame), call(FunctionCallInProgressFrame, "2"), result()],
-        {"tool 2"},
-    ),
-    "a tool is cancelled": (
-        [call(FunctionCallInProgressFrame), call(FunctionCallCancelFrame)],
-        set(),
-    ),
-    "silence": ([InputAudioRawFrame(b"\0\0", 16000, 1)], set()),
-}
+
+
+def frame(name, **fields):
+    """Make a frame by its name; the LLM's context and a tool's properties are no JSON."""
+    if name == "LLMContextFrame":
+        fields["context"] = CONTEXT
+    if "properties" in fields:
+        fields["properties"] = FunctionCallResultProperties(**fields["properties"])
+    return getattr(frames, name)(**fields)
 
 
 def setter(gate: IdleGate) -> Callable[[str, bool], None]:
@@ -157,12 +87,11 @@ def setter(gate: IdleGate) -> Callable[[str, bool], None]:
     return set_activity
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_activity_what_goes_on(gate, row):
-    seen, expected = ROWS[row]
+@cases("processor/activity.jsonl", "")
+def test_activity_what_goes_on(gate, name, seen, expected):
     following = Activity(setter(gate), "kitchen")
-    for frame in seen:
-        following.see(frame, DOWN)
+    for kind, *fields in seen:
+        following.see(frame(kind, **fields[0] if fields else {}), DOWN)
     assert gate.going_on == {f"kitchen/{what}" for what in expected}
 
 
@@ -170,15 +99,15 @@ def test_activity_subclass_means_the_same(gate):
     class Mine(TranscriptionFrame):
         pass
 
-    Activity(setter(gate), "kitchen").see(words(Mine), DOWN)
+    Activity(setter(gate), "kitchen").see(Mine("a cat", "anna", "now"), DOWN)
     assert gate.going_on == {"kitchen/a turn"}
 
 
 def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
     following = Activity(gate, "kitchen")
     begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
-    for frame in (begin, begin, end, begin, end):  # a later processor pushes it later
-        following.see(frame, DOWN)
+    for pushed in (begin, begin, end, begin, end):  # a later processor pushes it later
+        following.see(pushed, DOWN)
     assert [how for how, _ in gate.told] == ["busy", "free"]
 
 
@@ -188,9 +117,9 @@ def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
 )
 async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
     pair = LLMContextAggregatorPair(CONTEXT)
-    following, frame = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
-    following.see(frame, way, getattr(pair, who)())
-    following.see(frame, way)  # pushed on by the next processor
+    following, asked = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
+    following.see(asked, way, getattr(pair, who)())
+    following.see(asked, way)  # pushed on by the next processor
     assert bool(gate.going_on) is asks
 
 

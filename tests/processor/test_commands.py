@@ -15,23 +15,12 @@ from slowcat_memory.store import Store
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import remember, residue, turns
-from tests.support.processors import EagerVoice, memory
-from tests.support.rows import each_row, listed
+from tests.support.processors import EagerVoice, events_of, memory
+from tests.support.rows import each_listed
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
 QUOKKA = "quokkasaurus"
-
-
-class Told:
-    """A processor's orders, as an application hears of them."""
-
-    def __init__(self, processor) -> None:
-        self.heard = []
-        processor.add_event_handler("on_command", self._on_command)
-
-    async def _on_command(self, _, command, outcome) -> None:
-        self.heard.append((command.kind, outcome.done))
 
 
 def converse(config, *lines: str, typed: bool = False, **how):
@@ -39,13 +28,14 @@ def converse(config, *lines: str, typed: bool = False, **how):
 
     async def scenario():
         processor = memory(config, **how)
-        told = Told(processor)
+        heard = events_of(processor, "on_command")
         async with ScriptedServer() as server:
             talk = HeadlessConversation(llm_url=server.url, memory=processor, speaker="Anna")
             async with talk:
                 say = talk.type if typed else talk.say
                 answers = [(await say(line)).text for line in lines]
-            return answers, server.requests, told.heard, talk.context.messages
+            orders = [(command.kind, outcome.done) for command, outcome in heard]
+            return answers, server.requests, orders, talk.context.messages
 
     return run(scenario())
 
@@ -65,9 +55,7 @@ def later(config, seconds: float = 3600.0) -> None:
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_commands_command_remember_is_answered_without_the_llm_and_asked_in_the_next_session(
-    config, typed
-):
+def test_commands_remember_is_answered_without_the_llm_and_asked_in_the_next_session(config, typed):
     answers, requests, told, messages = converse(
         config, "Remember that my sister is called Hannah.", typed=typed
     )
@@ -84,7 +72,7 @@ def test_commands_command_remember_is_answered_without_the_llm_and_asked_in_the_
     assert "Remember that" not in block and "I'll remember" not in block, "orders are no memories"
 
 
-def test_commands_command_forget_that_undo_and_erasing(config):
+def test_commands_forget_that_undo_and_erasing(config):
     said = f"my {QUOKKA} is called Max"
     answers, requests, told, _ = converse(config, said, "um forget that please")
     assert answers[1].startswith("I've forgotten that") and len(requests) == 1
@@ -104,7 +92,7 @@ def test_commands_command_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_commands_command_forget_everything_about_asks_first(config):
+def test_commands_forget_everything_about_asks_first(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
     answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")
     assert answers == [
@@ -121,9 +109,7 @@ def test_commands_command_forget_everything_about_asks_first(config):
     assert residue(config.folder, f"{QUOKKA} likes tea") == []
 
 
-def test_commands_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(
-    config,
-):
+def test_commands_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
     remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
     answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
     assert "Hannah" in answers[0]
@@ -150,13 +136,13 @@ def sister(config):
     )
 
 
-def test_commands_command_can_be_switched_off(tmp_path):
+def test_commands_can_be_switched_off(tmp_path):
     config = configured(tmp_path / "memory", commands={"enabled": False})
     _, requests, told, _ = converse(config, "forget that")
     assert len(requests) == 1 and told == []
 
 
-def test_commands_command_german(tmp_path):
+def test_commands_german(tmp_path):
     config = configured(tmp_path / "memory", memory={"language": "german"}, recall={"floor": 0.005})
     answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
     assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
@@ -167,7 +153,7 @@ def test_commands_command_german(tmp_path):
     assert answers[2] == "Gut, ich habe es wieder."
 
 
-def test_commands_command_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
+def test_commands_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
     def fail(*_):
         raise StoreError("the disk is full")
 
@@ -177,7 +163,7 @@ def test_commands_command_what_fails_is_said_and_the_conversation_goes_on(config
     assert len(requests) == 1 and told == [("remember", False)]
 
 
-def test_commands_command_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
+def test_commands_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
     config = configured(tmp_path / "memory", commands={"wait_s": 0.01})
     work = CommandExecutor.execute
 
@@ -191,7 +177,7 @@ def test_commands_command_what_takes_long_is_said_and_done_all_the_same(tmp_path
     assert told == [("remember", True)] and commands(config) == [("remember", "done")]
 
 
-def test_commands_command_off_the_record_nothing_is_kept_until_it_is_on_again(config):
+def test_commands_off_the_record_nothing_is_kept_until_it_is_on_again(config):
     said = ("off the record", "my secret is zanzibar", "back on the record", "I like tea")
     answers, requests, told, _ = converse(config, *said)
     assert "off the record" in answers[0] and told == [("off_record", True), ("on_record", True)]
@@ -203,7 +189,7 @@ def test_commands_command_off_the_record_nothing_is_kept_until_it_is_on_again(co
     assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-async def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
+async def test_commands_is_executed_though_interrupted(config, monkeypatch):
     begun, work = asyncio.Event(), CommandExecutor.execute
     loop = asyncio.get_running_loop()
 
@@ -220,7 +206,7 @@ async def test_commands_command_is_executed_though_interrupted(config, monkeypat
     assert commands(config) == [("remember", "done")]
 
 
-async def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(config):
+async def test_commands_of_an_eager_turn_is_executed_once_confirmed(config):
     eager = EagerVoice(memory(config))
     async with eager.voice:
         await eager.begin("remember that my dog is called Max", requests=0)
@@ -231,7 +217,7 @@ async def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(conf
     assert commands(config) == [("remember", "done")]
 
 
-async def test_commands_command_that_is_withdrawn_changes_nothing(config):
+async def test_commands_that_is_withdrawn_changes_nothing(config):
     eager = EagerVoice(memory(config))
     async with eager.voice:
         await eager.begin("forget that", requests=0)
@@ -243,7 +229,7 @@ async def test_commands_command_that_is_withdrawn_changes_nothing(config):
     assert commands(config) == []
 
 
-def test_commands_command_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
+def test_commands_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
     said = f"my {QUOKKA} is called Max"
     ask = f"what is my {QUOKKA} called"
     _, requests, _, messages = converse(config, said, "forget that", ask, "undo that", ask)
@@ -253,7 +239,7 @@ def test_commands_command_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it
     assert said in third["messages"][-1]["content"], "undone, and recalled again"
 
 
-def test_commands_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
+def test_commands_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: My car is red.")
     _, requests, *_ = converse(
         config,
@@ -314,7 +300,7 @@ def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(
     assert UNCHANGED not in second, "a statement asks for no change"
 
 
-@each_row(("language", "said", "told", "kept", "last"), listed("commands/dialogues"))
+@each_listed("commands/dialogues", "")
 def test_commands_in_dialogue(tmp_path_factory, language, said, told, kept, last):
     folder = tmp_path_factory.mktemp("dialogue")
     config = configured(folder, memory={"path": str(folder / "m"), "language": language})

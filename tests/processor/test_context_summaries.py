@@ -5,18 +5,14 @@ import asyncio
 from pipecat.frames.frames import LLMSummarizeContextFrame
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregatorParams,
-    LLMContextAggregatorPair,
-    LLMUserAggregatorParams,
 )
-from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
-from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.context.llm_context_summarization import (
     LLMAutoContextSummarizationConfig,
     LLMContextSummaryConfig,
 )
 
 from tests.support.processors import QUESTION, blocks, contents, memory, session_turns
-from tests.support.voice_pipeline import VoicePipeline
+from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 SUMMARY = "They spoke of tea."
 LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")
@@ -27,22 +23,16 @@ class Summarised(VoicePipeline):
 
     def __init__(self, processor, *, keep: int, after: int | None = None):
         super().__init__(self._reply, memory=processor, speed=50)
-        stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.02)
         config = LLMAutoContextSummarizationConfig(
             max_context_tokens=None if after else 10**6,
             max_unsummarized_messages=after,
             summary_config=LLMContextSummaryConfig(min_messages_after_summary=keep),
         )
-        self.aggregators = LLMContextAggregatorPair(
-            self.context,
-            user_params=LLMUserAggregatorParams(
-                user_turn_strategies=UserTurnStrategies(stop=[stop])
-            ),
-            assistant_params=LLMAssistantAggregatorParams(
-                enable_auto_context_summarization=after is not None,
-                auto_context_summarization_config=config,
-            ),
+        summarised = LLMAssistantAggregatorParams(
+            enable_auto_context_summarization=after is not None,
+            auto_context_summarization_config=config,
         )
+        self.aggregators = aggregators(self.context, assistant=summarised)
         self.applied = 0
         self.may_come = asyncio.Event()
         self.may_come.set()
@@ -83,7 +73,7 @@ def people(engine):
     return [turn.text for turn in session_turns(engine) if turn.role == "user"]
 
 
-async def test_context_summaries_summary_context_that_is_summarised_again_and_again(engine, config):
+async def test_summary_context_that_is_summarised_again_and_again(engine, config):
     async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
         for number in range(12):
             before = voice.applied
@@ -101,9 +91,7 @@ async def test_context_summaries_summary_context_that_is_summarised_again_and_ag
         assert sum("dog is called Max" in words for words in contents(request)) <= 1
 
 
-async def test_context_summaries_summary_memories_come_back_when_a_summary_took_them_away(
-    engine, config
-):
+async def test_summary_memories_come_back_when_a_summary_took_them_away(engine, config):
     async with Summarised(memory(config, engine=engine), keep=2) as voice:
         await voice.exchange("say something about a dog")
         await voice.exchange("who was called Max")

@@ -7,6 +7,7 @@ import pytest
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from tests.support.memories import engine_of, remember
+from tests.support.processors import talking
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
@@ -46,22 +47,15 @@ def system(request) -> str:
     return "\n".join(str(m["content"]) for m in request["messages"] if m["role"] == "system")
 
 
-def talk(config, *said, before=None, own=None):
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(config=config)
-        instruction = await before(processor) if before else "You are a cat."
-        voice = VoicePipeline(
-            lambda _: "Well.", memory=processor, system_instruction=None if own else instruction
-        )
-        if own:
-            voice.context.add_message(own)
-        async with voice:
-            for words in said:
-                await voice.exchange(words)
-            again = await processor.session_context()
-        return voice.server.requests, again
+def talk(config, *said, before=None):
+    processor = HybridContextualMemoryProcessor(config=config)
+    again = []
 
-    return run(scenario(), 300)
+    async def then(_):
+        again.append(await processor.session_context())
+
+    held = talking(processor, *said, reply=lambda _: "Well.", before=before, then=then)
+    return held.voice.server.requests, again[-1]
 
 
 def test_the_first_request_holds_it_once_and_a_dozen_more_break_no_prefix(home) -> None:

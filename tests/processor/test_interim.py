@@ -1,7 +1,6 @@
 """Recall ahead of the speaker, in whole pipelines: what is heard, what a turn takes of it."""
 
 import asyncio
-import contextlib
 
 import pytest
 from pipecat.frames.frames import (
@@ -15,7 +14,7 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.records import Forget
-from tests.support.memories import remember
+from tests.support.memories import engine_remembering
 from tests.support.processors import (
     MAX,
     QUESTION,
@@ -31,14 +30,7 @@ from tests.support.processors import (
 )
 from tests.support.voice_pipeline import VoicePipeline, run
 
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    remember(config, "User: We flew to Lisbon in May.", days=9)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
+engine = engine_remembering({3: [MAX], 9: ["User: We flew to Lisbon in May."]})
 
 
 class Ear:
@@ -96,7 +88,7 @@ def taken(engine) -> dict[str, int]:
     return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
 
 
-def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
+def test_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim(QUESTION)
@@ -111,7 +103,7 @@ def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered
     assert asked.endswith(QUESTION) and "Max" not in asked
 
 
-def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
+def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
     async def scenario(ear):
         await ear.turn("my secret is zanzibar", final=QUESTION)
 
@@ -124,7 +116,7 @@ def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, co
     assert files and not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
+def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
     monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
 
     async def scenario(ear):
@@ -139,7 +131,7 @@ def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, confi
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])
-async def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+async def test_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
     eager = EagerVoice(memory(config, engine=engine))
     async with eager.voice:
         await eager.begin("what is my dog called")

@@ -29,8 +29,9 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.processor.neighbours import Locality, find_neighbours, locate
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember, turns
+from tests.support.processors import talking
 from tests.support.rows import each_row
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import run
 
 # ------------------------------------------------------------------- what is local-only, and where the LLM is
 
@@ -176,16 +177,13 @@ PIN = "Anna: The alarm of my dog house has the code 4711."
 
 def asks(config, question: str, **how) -> tuple[str, dict[str, int]]:
     """Ask one question and return what the LLM was sent, and the counters."""
+    counters = {}
 
-    async def scenario() -> tuple[str, dict[str, int]]:
-        memory = HybridContextualMemoryProcessor(config=config, **how)
-        async with VoicePipeline(memory=memory) as voice:
-            await voice.exchange(question)
-            assert memory.engine is not None
-            counters = memory.engine.metrics.counts()
-        return str(voice.server.requests), counters
+    async def count(voice):
+        counters.update(memory.engine.metrics.counts())
 
-    return run(scenario())
+    memory = HybridContextualMemoryProcessor(config=config, **how)
+    return str(talking(memory, question, then=count).requests), counters
 
 
 @pytest.fixture
@@ -241,18 +239,13 @@ CODE = "Zqx4711"
 
 def talk(config: Any, *said: str, reply: Any = None, tools: bool = False, **how: Any) -> list[str]:
     """Hold a conversation; return the LLM's requests, and what the agent said."""
+    memory = HybridContextualMemoryProcessor(config=config, **how)
 
-    async def scenario() -> list[str]:
-        memory = HybridContextualMemoryProcessor(config=config, **how)
-        offered = memory.tools() if tools else None
-        async with VoicePipeline(reply, memory=memory, tools=offered) as voice:
-            for text in said:
-                await voice.exchange(text)
-                await asyncio.to_thread(memory.engine.flush, 2.0, indexed=True)
-            requests = [str(request) for request in voice.server.requests]
-            return [*requests, *(turn.content for turn in voice.turns)]
+    async def indexed(voice):
+        await asyncio.to_thread(memory.engine.flush, 2.0, indexed=True)
 
-    return run(scenario())
+    voice = talking(memory, *said, reply=reply, tools=tools, then=indexed).voice
+    return [*map(str, voice.server.requests), *(turn.content for turn in voice.turns)]
 
 
 def replying(text: str) -> Any:

@@ -10,8 +10,8 @@ from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.runtime.injection import FORGOTTEN
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember
+from tests.support.processors import talking
 from tests.support.stores import household
-from tests.support.voice_pipeline import VoicePipeline, run
 
 # ------------------------------------------------------------------- what the memory put into a context that another person reads
 
@@ -140,31 +140,18 @@ def sent(body) -> str:
     return str(body["messages"])
 
 
-def talk(config, *said, reply=lambda _: "Well.", tools=False, head=False, then=None):
+def talk(config, *said, head=False, **how):
     """Let people speak in turn; return the requests that answered each of them."""
+    processor = HybridContextualMemoryProcessor(config=config, speakers=SPEAKERS)
 
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(config=config, speakers=SPEAKERS)
-        instruction = "You are a cat."
-        if head:
-            instruction += "\n\n" + await processor.session_context("anna")
-        voice = VoicePipeline(
-            reply, memory=processor, tools=processor.tools() if tools else None,
-            system_instruction=instruction,
-        )  # fmt: skip
-        requests = []
-        async with voice:
-            for who, words in said:
-                before = len(voice.server.requests)
-                await voice.exchange(words, user_id=who)
-                requests.append([*voice.server.requests[before:]])
-                if then:
-                    await then(voice)
-        if processor.engine and head:
-            processor.engine.close()
-        return requests
+    async def instruction(_):
+        return "You are a cat.\n\n" + await processor.session_context("anna")
 
-    return run(scenario())
+    how = {"reply": lambda _: "Well.", "before": instruction if head else None} | how
+    held = talking(processor, *said, **how)
+    if processor.engine and head:
+        processor.engine.close()
+    return held.requests
 
 
 @pytest.mark.parametrize("who", ["s2", "eve"])

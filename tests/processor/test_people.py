@@ -4,6 +4,7 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from pipecat.frames.frames import TranscriptionFrame, UserMuteStartedFrame
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.utils.time import time_now_iso8601
@@ -14,10 +15,11 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.memories import edges, engine_of, ledger, remember, residue, turns
-from tests.support.processors import EagerVoice, Mark, aggregators, saw
+from tests.support.processors import EagerVoice, Mark, events_of, saw, talking
+from tests.support.rows import listed_texts
 from tests.support.sessions import hold
 from tests.support.stores import household
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline, aggregators, run
 
 # ------------------------------------------------------------------- several people and one agent, through a real pipeline: whose memory, and off the
 
@@ -47,18 +49,10 @@ def users(request) -> list[str]:
     return [m["content"] for m in request["messages"] if m["role"] == "user"]
 
 
-def talk(processor, *said: tuple[str, str], reply="Well.", then=None) -> list[list[str]]:
+def talk(processor, *said: tuple[str, str], then=None) -> list[list[str]]:
     """Let people speak in turn, and return the user messages of each request to the LLM."""
-
-    async def scenario():
-        async with VoicePipeline(lambda _: reply, memory=processor) as voice:
-            for who, words in said:
-                await voice.exchange(words, user_id=who)
-                if then:
-                    await then(voice)
-        return [users(body) for body in voice.server.requests]
-
-    return run(scenario())
+    held = talking(processor, *said, reply=lambda _: "Well.", then=then)
+    return [users(body) for body in held.voice.server.requests]
 
 
 def scopes(config) -> list[tuple[str, str]]:
@@ -119,8 +113,6 @@ def test_people_another_persons_block_is_taken_out_of_the_context(home):
 
 
 def test_people_who_wants_the_prefix_cache_may_leave_it(home):
-    from msgspec.structs import replace
-
     config = replace(home, people=replace(home.people, strip_on_change=False))
     _, ben = talk(memory(config), ("s1", QUESTION), ("s2", "hello"))
     assert "cellar" in ben[0]
@@ -181,12 +173,8 @@ def test_people_what_a_guest_said_is_erased_after_a_day(hosted):
 
 
 def test_people_off_the_record_is_answered_and_not_kept(home):
-    processor, events = memory(home), []
-
-    async def changed(_, off):
-        events.append(off)
-
-    processor.add_event_handler("on_record_changed", changed)
+    processor = memory(home)
+    events = events_of(processor, "on_record_changed")
 
     async def then(voice):
         words = users(voice.server.requests[-1])[-1]
@@ -218,20 +206,10 @@ def house(tmp_path):
     return config
 
 
-def converse(config, *said: tuple[str, str], reply="Well.", then=None):
+def converse(config, *said: tuple[str, str]):
     """Let people speak in turn; return the answers and the LLM's requests."""
-
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(config=config, speakers=SPEAKERS)
-        async with VoicePipeline(lambda _: reply, memory=processor) as voice:
-            answers = []
-            for who, words in said:
-                answers.append((await voice.exchange(words, user_id=who)).content)
-                if then:
-                    then(processor)
-        return answers, voice.server.requests
-
-    return run(scenario())
+    held = talking(memory(config), *said, reply=lambda _: "Well.")
+    return held.answers, held.voice.server.requests
 
 
 def stored(config) -> tuple[list, list]:
@@ -241,20 +219,7 @@ def stored(config) -> tuple[list, list]:
         return [m for s in scopes for m in snapshot.memories(s)], list(snapshot.commands())
 
 
-ORDERS = (
-    f"remember that my code is {CODE}",
-    f"remember for all of us that the code is {CODE}",
-    "what do you know about me",
-    f"forget everything about {CODE}",
-    "forget that",
-    f"that's wrong, it's {CODE}",
-    "undo that",
-    "why did you say that",
-    "keep that between us",
-    "off the record",
-    "back on the record",
-    "who can see this",
-)
+ORDERS = [order.format(code=CODE) for order in listed_texts("commands/guests")]
 
 
 def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(house):
@@ -346,11 +311,6 @@ def test_guests_nobody_else_ends_off_the_record(house):
 
 @pytest.mark.parametrize("step", [-86400.0, 3600.0])
 async def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(house, step):
-    from datetime import UTC, datetime
-
-    from slowcat_memory import MemoryEngine
-    from slowcat_memory.testing import FixedClock
-
     clock = FixedClock(datetime.now(UTC))
     engine = MemoryEngine(house, clock=clock)
 

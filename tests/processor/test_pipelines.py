@@ -1,6 +1,7 @@
 """Nested, parallel, shared and realtime pipelines, and a memory's place in them."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from pipecat.frames.frames import (
@@ -31,16 +32,16 @@ from tests.support.processors import (
     MAX,
     QUESTION,
     Mark,
-    aggregators,
     assistant,
     logged,
     memory,
     user,
 )
-from tests.support.voice_pipeline import VoicePipeline
+from tests.support.rows import cases
+from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 
-async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
+async def test_pipelines_two_agents_share_one_engine(engine, config):
     async with (
         VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
         VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
@@ -59,9 +60,7 @@ async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
-async def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(
-    config,
-):
+async def test_pipelines_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
     async with VoicePipeline(memory=memory(config)) as first:
         async with VoicePipeline(memory=memory(config)) as second:
             await second.exchange("my parrot is called Rio")
@@ -76,66 +75,41 @@ def parts():
     return pair.user(), pair.assistant(), LLMService(), IdentityFilter()
 
 
-def warnings_of(pipeline: Pipeline, one) -> str:
-    with logged("WARNING") as lines:
-        find_neighbours(one, None, pipeline)
-    return "\n".join(lines)
-
-
 RIGHT = "between the user aggregator and the LLM"
 
 
-WRONG = {
-    "behind the LLM": (lambda u, m, lm, a, x: [u, lm, m, a], "behind the LLM"),
-    "before the user aggregator": (lambda u, m, lm, a, x: [m, u, lm, a], "before the user agg"),
-    "no user aggregator": (lambda u, m, lm, a, x: [m, lm], "no user aggregator in this pipeline"),
-    "nested, behind the LLM": (
-        lambda u, m, lm, a, x: [u, Pipeline([x, Pipeline([lm])]), Pipeline([m]), a],
-        "behind the LLM",
-    ),
-    "no assistant aggregator": (lambda u, m, lm, a, x: [u, m, lm], "the assistant aggregator is"),
-    "another branch": (
-        lambda u, m, lm, a, x: [ParallelPipeline([u, x], [m, lm]), a],
-        "another branch",
-    ),
-}
+def laid_out(layout, made: dict[str, FrameProcessor]):
+    """Build a pipeline: a list of names, lists and branches."""
+    if isinstance(layout, str):
+        return made[layout]
+    if isinstance(layout, dict):
+        branches = ([laid_out(one, made) for one in branch] for branch in layout["branches"])
+        return ParallelPipeline(*branches)
+    return Pipeline([laid_out(one, made) for one in layout])
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_places_a_wrong_one_is_named_with_the_right_one(config, name: str) -> None:
-    build, wrong = WRONG[name]
-    users, assistants, llm, other = parts()
-    one = memory(config)
-    seen = warnings_of(Pipeline(build(users, one, llm, assistants, other)), one)
-    assert wrong in seen and (RIGHT in seen or "assistant" in name), seen
+def placed(config, layout) -> tuple[dict[str, FrameProcessor], Any, list[str]]:
+    """Return what a pipeline is made of, what a memory finds in it, and what is logged."""
+    made = dict(zip(("users", "assistants", "llm", "other"), parts(), strict=True))
+    made["memory"] = memory(config)
+    with logged("WARNING") as lines:
+        found = find_neighbours(made["memory"], None, laid_out(layout, made))
+    return made, found, lines
+
+
+@cases("processor/pipelines.jsonl")
+def test_places_a_wrong_one_is_named_with_the_right_one(config, layout, wrong) -> None:
+    _, _, lines = placed(config, layout)
+    seen = "\n".join(lines)
+    assert wrong in seen and (RIGHT in seen or "assistant" in wrong), seen
     assert seen.count("HybridContextualMemoryProcessor") == 1, "one warning"
 
 
-RIGHTS = {
-    "flat": lambda u, m, lm, a, x: [x, u, m, lm, a],
-    "nested": lambda u, m, lm, a, x: [Pipeline([x, u]), Pipeline([Pipeline([m]), lm]), a],
-    "a branch with its own": lambda u, m, lm, a, x: [ParallelPipeline([u, m, lm, a], [x])],
-    "the aggregators around the branches": lambda u, m, lm, a, x: [
-        u,
-        ParallelPipeline([m, lm], [x]),
-        a,
-    ],
-}
-
-
-@pytest.mark.parametrize("name", RIGHTS)
-def test_places_a_right_one_finds_its_neighbours_and_is_silent(config, name: str) -> None:
-    users, assistants, llm, other = parts()
-    one = memory(config)
-    pipeline = Pipeline(RIGHTS[name](users, one, llm, assistants, other))
-    with logged("WARNING") as lines:
-        found = find_neighbours(one, None, pipeline)
-    assert (found.user_aggregator, found.assistant_aggregator, found.llm) == (
-        users,
-        assistants,
-        llm,
-    )
-    assert not lines
+@cases("processor/pipelines.jsonl")
+def test_places_a_right_one_finds_its_neighbours_and_is_silent(config, layout) -> None:
+    made, found, lines = placed(config, layout)
+    neighbours = (found.user_aggregator, found.assistant_aggregator, found.llm)
+    assert neighbours == (made["users"], made["assistants"], made["llm"]) and not lines
 
 
 def test_places_each_branch_works_with_its_own_aggregators(config) -> None:

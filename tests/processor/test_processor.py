@@ -28,9 +28,9 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
 from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import ledger, remember, said, turns
-from tests.support.processors import MAX, QUESTION, blocks, memory, through, user
+from tests.support.processors import MAX, QUESTION, blocks, memory, talking, through, user
 from tests.support.stores import configured
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 # ------------------------------------------------------------------- the processor alone, frame by frame
 
@@ -191,25 +191,12 @@ async def test_without_a_memory_nothing_is_said_of_one(config) -> None:
 
 @pytest.fixture
 def home(tmp_path):
-    return configured(
-        tmp_path / "memory",
-        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC"},
-        recall={"floor": 0.0},
-    )
+    return configured(tmp_path / "memory", recall={"floor": 0.0})
 
 
-def talk(config, *said: str, user_id: str, who: str = "") -> list[str]:
-    """Say something in a conversation, and return the last request's user messages."""
-
-    async def scenario():
-        memory = HybridContextualMemoryProcessor(config=config, user_id=user_id)
-        async with VoicePipeline(lambda _: "Well.", memory=memory) as voice:
-            for words in said:
-                await voice.exchange(words, user_id=who)
-        last = voice.server.requests[-1]
-        return [m["content"] for m in last["messages"] if m["role"] == "user"]
-
-    return run(scenario())
+def talk(config, *said: str, user_id: str) -> None:
+    memory = HybridContextualMemoryProcessor(config=config, user_id=user_id)
+    talking(memory, *(("", words) for words in said), reply=lambda _: "Well.")
 
 
 def speakers(config) -> list[str]:
@@ -228,9 +215,7 @@ def test_a_name_that_the_user_gives_is_used_from_then_on(home):
 
 
 def test_a_configured_name_stays(home, tmp_path):
-    named = configured(
-        tmp_path / "named", memory={"path": str(tmp_path / "named"), "user_name": "Lena"}
-    )
+    named = configured(tmp_path / "named", memory={"user_name": "Lena"})
     talk(named, "My name is Ben.", "My bicycle is red.", user_id="x")
     assert speakers(named) == ["Lena", "Lena"]
 
@@ -248,3 +233,9 @@ def test_only_the_engine_makes_readers_so_that_none_is_without_names():
         "runtime/conversation/audience.py",
         "runtime/recall/query.py",
     }
+
+
+@pytest.mark.parametrize("path", ["~no-such-user-here/memory", "a\0b", " "])
+def test_load_config_a_path_that_names_no_folder_is_refused_at_once(config, path):
+    with pytest.raises(ConfigError, match="memory.path"):
+        HybridContextualMemoryProcessor(config=config, path=path)

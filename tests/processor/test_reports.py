@@ -124,9 +124,7 @@ def spans_of(config, content, *, secret: bool = False):
 
 
 @pytest.mark.parametrize("content", ["ids", "texts"])
-def test_reports_spans_have_the_conventions_names_and_no_text_unless_wanted(
-    config, content
-) -> None:
+def test_reports_spans_have_the_conventions_names_and_no_text_unless_wanted(config, content):
     spans, turn = spans_of(config, content)
     assert [one.name for one in spans] == ["search_memory", "create_memory", "delete_memory"]
     assert all(one.attributes["gen_ai.operation.name"] == one.name for one in spans)

@@ -24,7 +24,6 @@ from tests.support.processors import (
     QUESTION,
     STORY,
     EagerVoice,
-    aggregators,
     assistant,
     blocks,
     contents,
@@ -37,7 +36,7 @@ from tests.support.processors import (
     sessions,
     user,
 )
-from tests.support.voice_pipeline import VoicePipeline
+from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 # ------------------------------------------------------------------- which contexts bring a new user turn: spoken, typed, of several, with tools; and
 
@@ -108,7 +107,7 @@ async def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, co
 # ------------------------------------------------------------------- interruptions of the agent and of recall, and turns that may yet be withdrawn
 
 
-async def test_interruptions_interruption_keeps_what_was_heard(engine, config):
+async def test_interruption_keeps_what_was_heard(engine, config):
     async with VoicePipeline(
         lambda request: STORY if "story" in last_said(request) else "Yes?",
         memory=memory(config, engine=engine),
@@ -130,7 +129,7 @@ async def test_interruptions_interruption_keeps_what_was_heard(engine, config):
     assert blocks(contents(first)[1]) == 1 and blocks(contents(second)[-1]) == 0
 
 
-async def test_interruptions_interruption_before_a_word_logs_nothing(engine, config):
+async def test_interruption_before_a_word_logs_nothing(engine, config):
     async with VoicePipeline(
         lambda request: STORY if "story" in last_said(request) else "Yes?",
         token_delay_s=0.05,
@@ -144,7 +143,7 @@ async def test_interruptions_interruption_before_a_word_logs_nothing(engine, con
     assert not session_turns(engine)[-1].interrupted
 
 
-async def test_interruptions_interruption_by_a_cough_is_no_turn(engine, config):
+async def test_interruption_by_a_cough_is_no_turn(engine, config):
     if not hasattr(universal, "EmptyUserTurnConfig"):
         pytest.skip("recovery from empty user turns is newer than this Pipecat")
 
@@ -168,9 +167,7 @@ async def test_interruptions_interruption_by_a_cough_is_no_turn(engine, config):
     assert sum(map(blocks, contents(voice.server.requests[-1])[1:])) == 1
 
 
-async def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(
-    engine, config
-):
+async def test_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(engine, config):
     eager = EagerVoice(memory(config, engine=engine))
     async with eager.voice:
         await eager.begin("what is my dog called")
@@ -188,7 +185,7 @@ async def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_lea
 # ------------------------------------------------------------------- sessions: how conversations end, and go on
 
 
-async def test_sessions_session_cancelling_keeps_the_last_words(config):
+async def test_session_cancelling_keeps_the_last_words(config):
     async with VoicePipeline(lambda _: STORY, memory=memory(config)) as voice:
         await voice.speak("tell me a story")
         await voice.until_spoken(2)
@@ -201,7 +198,7 @@ async def test_sessions_session_cancelling_keeps_the_last_words(config):
     assert edges(config) == ["start", "end disconnect"]
 
 
-async def test_sessions_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config):
+async def test_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config):
     async with VoicePipeline(memory=memory(config), speech_timeout_s=5) as voice:
         await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
         final = TranscriptionFrame("my last words", "anna", time_now_iso8601())
@@ -212,7 +209,7 @@ async def test_sessions_session_cancelling_in_the_middle_of_a_turn_keeps_the_use
     assert said(config) == [("anna", "my last words")]
 
 
-async def test_sessions_session_client_that_leaves_and_comes_back(config):
+async def test_session_client_that_leaves_and_comes_back(config):
     processor = memory(config)
     async with VoicePipeline(memory=processor) as voice:
         await voice.exchange("hello")
@@ -224,7 +221,7 @@ async def test_sessions_session_client_that_leaves_and_comes_back(config):
     assert len({turn.session for turn in turns(config)}) == 1
 
 
-async def test_sessions_session_silence_ends_the_session(tmp_path):
+async def test_session_silence_ends_the_session(tmp_path):
     from tests.support.stores import configured
 
     config = configured(tmp_path / "memory", sessions={"silence_s": 1.0})

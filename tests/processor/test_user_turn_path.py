@@ -10,7 +10,7 @@ from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 import slowcat_memory
-from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.records import Turn
 from slowcat_memory.store.writer import WriteQueue
 from tests.support.memories import said
@@ -93,9 +93,7 @@ def test_user_turn_path_is_short(config: Any, monkeypatch: Any) -> None:
     assert len(trace.turns) <= TURNS, [*trace.turns.values()]
 
 
-def test_the_ledger_hears_of_a_recall_when_its_frame_has_gone_on(
-    config: Any, engine: MemoryEngine, monkeypatch: Any
-) -> None:
+def test_the_ledger_hears_of_a_recall_when_its_frame_has_gone_on(config, engine, monkeypatch):
     order, note, told = list[str](), engine.note_recall, list[Any]()
     processor = memory(config, engine=engine)
 

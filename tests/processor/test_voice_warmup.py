@@ -1,6 +1,5 @@
 """What the next recall touches is kept warm from the first sound of a voice until its turn."""
 
-from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 
 import pytest
@@ -12,7 +11,6 @@ from pipecat.frames.frames import (
 )
 from pipecat.utils.time import time_now_iso8601
 
-from slowcat_memory import MemoryEngine
 from slowcat_memory.runtime.recall.prefetch import Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 from slowcat_memory.runtime.recall.service import Retrieval
@@ -55,36 +53,22 @@ class Room:
 
 
 @pytest.mark.parametrize("ahead", [True, False], ids=["prefetch", "no prefetch"])
-def test_voice_warmup_from_the_first_sound_until_the_turn(
-    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine, ahead: bool
-) -> None:
+def test_voice_warmup_from_the_first_sound_until_the_turn(config, monkeypatch, engine, ahead):
     engine.config = replace(engine.config, prefetch=PrefetchOptions(enabled=ahead))
 
-    async def scenario(room: Room) -> None:
-        assert room.touched == 0, "nobody speaks yet"
-        await room.hear(VOICE)
-        await room.voice.until(lambda: room.touched >= 1)
-        await room.hear(SILENCE)
-        await room.voice.until(lambda: room.touched >= 2)
-        assert room.active, "the recogniser still works"
-        await room.hear(TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True))
-        await room.voice.until(lambda: bool(room.voice.server.requests))
-        assert not room.active
+    async def scenario() -> None:
+        processor = memory(engine.config, engine=engine)
+        async with VoicePipeline(lambda _: "I see.", memory=processor) as voice:
+            room = Room(voice, monkeypatch)
+            assert room.touched == 0, "nobody speaks yet"
+            await room.hear(VOICE)
+            await voice.until(lambda: room.touched >= 1)
+            await room.hear(SILENCE)
+            await voice.until(lambda: room.touched >= 2)
+            assert room.active, "the recogniser still works"
+            final = TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
+            await room.hear(final)
+            await voice.until(lambda: bool(voice.server.requests))
+            assert not room.active
 
-    played(config, engine, monkeypatch, scenario)
-
-
-def played(
-    config,
-    engine: MemoryEngine,
-    monkeypatch: pytest.MonkeyPatch,
-    scenario: Callable[[Room], Awaitable[None]],
-) -> VoicePipeline:
-    async def inside() -> VoicePipeline:
-        async with VoicePipeline(
-            lambda _: "I see.", memory=memory(engine.config, engine=engine)
-        ) as voice:
-            await scenario(Room(voice, monkeypatch))
-            return voice
-
-    return run(inside())
+    run(scenario())

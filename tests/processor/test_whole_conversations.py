@@ -1,23 +1,22 @@
 """Longer walks: what one conversation hears, another recalls; and laws that hold at every turn."""
 
 import asyncio
-import contextlib
 from itertools import pairwise
 
-import pytest
 from pipecat.frames.frames import LLMContextFrame, MetricsFrame
 from pipecat.metrics.metrics import ProcessingMetricsData
 from pipecat.pipeline.worker import PipelineParams
 from pipecat.processors.filters.function_filter import FunctionFilter
 
-from slowcat_memory import MemoryEngine, strip_memories
+from slowcat_memory import strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
-from tests.support.memories import ledger, remember, said
+from tests.support.memories import engine_remembering, ledger, remember, said
 from tests.support.processors import (
     QUESTION,
     STORY,
     blocks,
     contents,
+    events_of,
     last_said,
     logged,
     memory,
@@ -36,20 +35,13 @@ async def walk(voice, *lines):
         await voice.exchange(line)
 
 
-@pytest.fixture
-def engine(config):
-    remember(config, *EARLIER)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
+engine = engine_remembering({3: EARLIER})
 
 
 # ---------------------------------------------------------------- sessions
 
 
-async def test_whole_conversations_conversation_what_one_session_heard_the_next_one_recalls(
-    model_config,
-):
+async def test_conversation_what_one_session_heard_the_next_one_recalls(model_config):
     """The first source's own test: three exchanges about a dog called Max.
 
     The user states nothing, so what the agent told is recalled, and not how it answered questions
@@ -64,13 +56,8 @@ async def test_whole_conversations_conversation_what_one_session_heard_the_next_
     reply = lambda request: exchanges[last_said(request)]  # noqa: E731
     async with VoicePipeline(reply, memory=memory(model_config)) as voice:
         await walk(voice, *exchanges)
-    recalled = []
     processor = memory(model_config)
-
-    async def hear(_, found, packed):
-        recalled.append((found, packed))
-
-    processor.add_event_handler("on_memory_recalled", hear)
+    recalled = events_of(processor, "on_memory_recalled")
     async with VoicePipeline(lambda _: "Fetch.", memory=processor) as voice:
         await voice.exchange("What does my animal enjoy?")
         [(found, packed)], asked = recalled, contents(voice.server.requests[0])[-1]
@@ -87,13 +74,8 @@ def long_talk(engine, config):
     """Hold a conversation of eleven turns; return it, what was recalled for each, and its metrics."""
 
     async def scenario():
-        recalled = []
         processor = memory(config, engine=engine)
-
-        async def hear(_, found, packed):
-            recalled.append(packed)
-
-        processor.add_event_handler("on_memory_recalled", hear)
+        recalled = events_of(processor, "on_memory_recalled")
         params = PipelineParams(enable_metrics=True)
         async with VoicePipeline(memory=processor, params=params, speed=20) as voice:
             timed = []
@@ -110,12 +92,12 @@ def long_talk(engine, config):
 
             voice.aggregators.assistant().add_event_handler("on_before_process_frame", measure)
             await walk(voice, *QUESTIONS)
-            return voice, recalled, timed
+            return voice, [packed for _, packed in recalled], timed
 
     return run(scenario())
 
 
-def test_whole_conversations_conversation_keeps_its_laws_at_every_turn(engine, config):
+def test_conversation_keeps_its_laws_at_every_turn(engine, config):
     voice, recalled, timed = long_talk(engine, config)
     requests = [request["messages"] for request in voice.server.requests]
     assert len(requests) == len(recalled) == len(timed) == len(QUESTIONS)
@@ -153,9 +135,7 @@ def test_whole_conversations_conversation_keeps_its_laws_at_every_turn(engine, c
 # ---------------------------------------------------------------- events
 
 
-async def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable(
-    engine, config
-):
+async def test_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
     told = []
 
     processor = memory(config, engine=engine)
@@ -174,9 +154,7 @@ async def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_d
     assert all(answered.reply_to == asked.id for asked, answered in told)
 
 
-async def test_whole_conversations_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
-    config,
-):
+async def test_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(config):
     told = []
 
     processor = memory(config)
@@ -193,7 +171,7 @@ async def test_whole_conversations_conversation_last_exchange_is_told_of_though_
     assert told == [("tell me a story", True)]
 
 
-async def test_whole_conversations_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
+async def test_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
     engine, config
 ):
     processor, release = memory(config, engine=engine), asyncio.Event()
@@ -212,9 +190,7 @@ async def test_whole_conversations_conversation_handler_that_fails_or_dawdles_co
     assert len(voice.server.requests) == 2 and voice.errors == []
 
 
-async def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(
-    engine, config
-):
+async def test_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(engine, config):
     """An interruption drops frames that wait in front of a processor."""
 
     lost = []
@@ -240,7 +216,7 @@ async def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logg
 # ---------------------------------------------------------------- privacy
 
 
-def test_whole_conversations_conversation_no_word_of_the_conversation_is_in_the_logs(config):
+def test_conversation_no_word_of_the_conversation_is_in_the_logs(config):
     remember(config, f"Anna: My neighbour is a {CANARIES[0]}.")
 
     async def scenario():

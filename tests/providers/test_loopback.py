@@ -14,7 +14,7 @@ from slowcat_memory.providers.loopback import check_loopback, host_and_port
 from tests.support import faulty_llm_server as llm_faults
 from tests.support.faulty_llm_server import Fault, FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_row, listed, listed_texts
+from tests.support.rows import each_listed
 
 # ------------------------------------------------------------------- loopback
 
@@ -26,14 +26,12 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", answer)
 
 
-@each_row("url", listed_texts("rules/loopback", "check_loopback_this_machine_is_allowed"))
+@each_listed("rules/loopback")
 def test_check_loopback_this_machine_is_allowed(url: str) -> None:
     check_loopback(url)
 
 
-@each_row(
-    ("url", "host"), listed("rules/loopback", "check_loopback_other_machines_are_refused_by_name")
-)
+@each_listed("rules/loopback")
 def test_check_loopback_other_machines_are_refused_by_name(url: str, host: str) -> None:
     with pytest.raises(EndpointRefusedError, match=host) as caught:
         check_loopback(url)
@@ -41,9 +39,7 @@ def test_check_loopback_other_machines_are_refused_by_name(url: str, host: str) 
     check_loopback(url, allow_remote=True)
 
 
-def test_check_loopback_every_address_of_a_name_must_be_ours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_check_loopback_every_address_of_a_name_must_be_ours(monkeypatch):
     resolving(monkeypatch, "127.0.0.1")
     check_loopback("http://llm.test/v1")
     resolving(monkeypatch, "127.0.0.1", "192.0.2.7")
@@ -65,9 +61,7 @@ def test_check_loopback_secrets_in_a_url_are_not_repeated() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_check_loopback_an_unknown_name_is_an_endpoint_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_check_loopback_an_unknown_name_is_an_endpoint_error(monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise socket.gaierror
 
@@ -111,9 +105,7 @@ def ask(
     return asyncio.run(run())
 
 
-def test_refused_a_request_that_alone_is_refused_is_a_bad_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_refused_a_request_that_alone_is_refused_is_a_bad_answer(monkeypatch):
     """It costs the task an attempt, so that it is dead one day, and the breaker stays closed."""
     error, requests = ask(monkeypatch, POISON, all_of_it=False)
     assert isinstance(error, BadAnswerError) and POISON not in str(error)

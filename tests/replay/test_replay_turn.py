@@ -19,35 +19,12 @@ from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.engine_home import last_session
 from tests.support.memories import engine_of, remember
+from tests.support.rows import listed_texts
+from tests.support.said import turn
 
 QUESTION = "What does Max eat in the morning?"
-EARLIER = (
-    "My dog is called Max",
-    "Max eats carrots",
-    "I drink green tea every morning",
-    "We flew to Lisbon in May",
-)
-TOLD = (
-    "Anna: My brother Moritz works at the brewery in the old town.",
-    "Anna: Max likes to play fetch in the park.",
-    "Anna: My dog is called Max.",
-    "Assistant: Walnuts are in the pesto that you like.",
-    "Anna: On Sundays I bake bread with my neighbour Ruth.",
-)
-ASKED = (
-    "Where does my brother Moritz work?",
-    "and what about him?",
-    "What is my dog called?",
-    "What does Max like to do in the park?",
-    "Who bakes bread with me on Sundays?",
-    "Is there anything about walnuts in the pesto?",
-)
-LATER = (
-    "Max eats cheese in the morning",
-    "Max eats",
-    "morning morning",
-    "Max and Max",
-    "eats eats",
+EARLIER, TOLD, ASKED, LATER = (
+    listed_texts("replay", part) for part in ("earlier", "told", "asked", "later")
 )
 
 
@@ -69,8 +46,7 @@ def opened(folder: Path, **sections: dict) -> MemoryEngine:
 
 def say(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:
     engine.clock.advance(10)  # type: ignore[attr-defined]
-    said = Turn(session=session, scope="anna", speaker="Anna", role=role, text=text,
-                at=engine.clock())  # type: ignore[arg-type]  # fmt: skip
+    said = turn(text, id=0, session=session, role=role, at=engine.clock())
     return replace(said, id=engine.append(said).id)
 
 
@@ -121,9 +97,7 @@ def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: Memor
     assert {hit.memory.id for hit in today.hits} - told(replayed.then).keys()
 
 
-def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
-    engine: MemoryEngine,
-) -> None:
+def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(engine):
     early = engine.remember("Max eats carrots in the morning", "anna")
     engine.flush(indexed=True)
     asked = ask(engine, QUESTION)

@@ -3,6 +3,9 @@
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import LedgerEntry, Offer
 from tests.support.parroting_llm import Mind
+from tests.support.rows import listed
+
+SAID = [(told, answered) for told, answered in listed("idle/said")]  # of which all jobs ask
 
 ASKING = {
     *("contextualize", "facts", "merge", "session_summary", "window_summary"),

@@ -11,6 +11,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Awaitable, Callable
+from itertools import cycle
 from typing import Any, Literal, Self
 
 from aiohttp import web
@@ -137,109 +138,49 @@ async def hang(scene: Scene) -> web.StreamResponse:
     return web.Response()
 
 
-async def slow_first_token(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await response.write(event(scene.chunk("")))
-    await asyncio.sleep(HANGS_S)
-    return response
-
-
-async def stall(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await response.write(event(scene.chunk(scene.good[:5])))
-    await asyncio.sleep(HANGS_S)
-    return response
-
-
-async def drip(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    while True:
-        await response.write(event(scene.chunk(" ")))
-        await asyncio.sleep(0.02)
-
-
 async def reset(scene: Scene) -> web.StreamResponse:
     assert scene.http.transport
     scene.http.transport.abort()
     return web.Response()
 
 
-async def reset_mid_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await scene.pieces(response, scene.good[:5])
-    assert scene.http.transport
-    scene.http.transport.abort()
-    return response
+def streams(
+    *parts: Callable[[Scene], Any], then: Play | None = None, every_s: float = -1.0
+) -> Play:
+    """Send events of a stream, for ever or with what comes ``then``, and not its end."""
+
+    async def play(scene: Scene) -> web.StreamResponse:
+        response = await scene.open()
+        for part in cycle(parts) if every_s >= 0 else parts:
+            await response.write(event(part(scene)))
+            await asyncio.sleep(max(0.0, every_s))
+        if then:
+            await then(scene)
+        return response
+
+    return play
 
 
-async def half_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await scene.pieces(response, scene.good)
-    return response
+def failure(message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "code": 500}}
 
 
-async def error_mid_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await scene.pieces(response, scene.good[:5])
-    await response.write(event({"error": {"message": "slot lost", "code": 500}}))
-    return response
+def huge(code: int, first: bytes = b"") -> Play:
+    async def play(scene: Scene) -> web.StreamResponse:
+        response = web.StreamResponse(status=code, headers={"Content-Type": "application/json"})
+        await response.prepare(scene.http)
+        await response.write(first + b"A")
+        for _ in range(MANY_BYTES >> 20):
+            await response.write(b"A" * (1 << 20))
+        return response
 
-
-async def overflow_mid_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    message = "Context size has been exceeded."
-    await response.write(event({"error": {"message": message, "code": 500}}))
-    return response
-
-
-async def huge_body(scene: Scene) -> web.StreamResponse:
-    response = await scene.open("application/json")
-    await response.write(b'{"choices":[{"message":{"content":"')
-    for _ in range(MANY_BYTES >> 20):
-        await response.write(b"A" * (1 << 20))
-    return response
-
-
-async def huge_error(scene: Scene) -> web.StreamResponse:
-    response = web.StreamResponse(status=500, headers={"Content-Type": "application/json"})
-    await response.prepare(scene.http)
-    for _ in range(MANY_BYTES >> 20):
-        await response.write(b"A" * (1 << 20))
-    return response
-
-
-async def endless_answer(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    while True:
-        await response.write(event(scene.chunk("A" * 5000)))
-
-
-async def endless_reasoning(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    while True:
-        await response.write(event(scene.chunk(reasoning_content="hm " * 20_000)))
+    return play
 
 
 async def gzip_bomb(scene: Scene) -> web.StreamResponse:
     body = await asyncio.to_thread(gzip.compress, b" " * (64 << 20))
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     return web.Response(body=body, headers=headers)
-
-
-async def reasoning_only(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await response.write(event(scene.chunk(reasoning_content=scene.good)))
-    await response.write(event(scene.chunk(finish="stop")))
-    await response.write(b"data: [DONE]\n\n")
-    return response
-
-
-async def reasoning_apart(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await response.write(event(scene.chunk(reasoning='Perhaps {"note": 1}?')))
-    await scene.pieces(response, scene.good)
-    await response.write(event(scene.chunk(finish="stop")))
-    return response
 
 
 async def wrong_model(scene: Scene) -> web.StreamResponse:
@@ -280,16 +221,29 @@ PEG = "The model produced output that does not match the expected peg-native for
 LM_STUDIO = {"error": "'response_format.type' must be 'json_schema' or 'text'"}
 ONE_TOKEN = {"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason": None}]}
 
+
+def beginning(to: Scene) -> Any:
+    return to.chunk(to.good[:5])
+
+
+def reasoning(to: Scene) -> Any:
+    return to.chunk(reasoning_content="hm " * 20_000)
+
+
+def end(to: Scene) -> Any:
+    return to.chunk(finish="stop")
+
+
 FAULTS: tuple[Fault, ...] = (
     # The server is unreachable, or breaks off.
     Fault("hang", "endpoint", hang),
-    Fault("slow first token", "endpoint", slow_first_token),
-    Fault("stall", "endpoint", stall),
-    Fault("drip", "endpoint", drip),
+    Fault("slow first token", "endpoint", streams(lambda to: to.chunk(""), then=hang)),
+    Fault("stall", "endpoint", streams(beginning, then=hang)),
+    Fault("drip", "endpoint", streams(lambda to: to.chunk(" "), every_s=0.02)),
     Fault("reset", "endpoint", reset),
-    Fault("reset mid stream", "endpoint", reset_mid_stream),
-    Fault("half stream", "endpoint", half_stream),
-    Fault("error mid stream", "endpoint", error_mid_stream),
+    Fault("reset mid stream", "endpoint", streams(beginning, then=reset)),
+    Fault("half stream", "endpoint", streams(lambda to: to.chunk(to.good))),
+    Fault("error mid stream", "endpoint", streams(beginning, lambda _: failure("slot lost"))),
     Fault("garbage stream", "endpoint", sends(b"data: \xff\xfe\x00{not json\n\n")),
     Fault("malformed line", "endpoint", sends(event(ONE_TOKEN), b'data: {"choices": [\n\n')),
     Fault("line without end", "endpoint", sends(b"data: ", *[b"A" * (1 << 20)] * 4)),
@@ -302,14 +256,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault("html", "endpoint", status(200, "<html>It works!</html>")),
     Fault("html error", "endpoint", status(502, "<html>502 Bad Gateway</html>")),
     Fault("gzip bomb", "endpoint", gzip_bomb),
-    Fault("huge body", "endpoint", huge_body),
-    Fault("huge error", "endpoint", huge_error),
+    Fault("huge body", "endpoint", huge(200, b'{"choices":[{"message":{"content":"')),
+    Fault("huge error", "endpoint", huge(500)),
     Fault("array body", "endpoint", status(200, [1, 2, 3])),
     Fault("text body", "endpoint", status(200, '"OK"')),
     Fault("redirect", "endpoint", redirect),
-    Fault("endless reasoning", "endpoint", endless_reasoning),
+    Fault("endless reasoning", "endpoint", streams(reasoning, every_s=0)),
     # The LLM's answer cannot be used.
-    Fault("endless answer", "bad", endless_answer),
+    Fault("endless answer", "bad", streams(lambda to: to.chunk("A" * 5000), every_s=0)),
     Fault("empty choices", "endpoint", status(200, {"choices": []})),
     Fault("content null", "bad", says(None)),
     Fault("empty answer", "bad", says("")),
@@ -319,7 +273,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("huge int", "bad", says('{"note": ' + "9" * 5000 + "}")),
     Fault("deep nesting", "bad", says('{"a":' + "[" * 15_000)),
     Fault("unclosed think", "bad", says("<think>\nPerhaps {good}, or")),
-    Fault("reasoning only", "bad", reasoning_only),
+    Fault("reasoning only", "bad", streams(lambda to: to.chunk(reasoning_content=to.good), end)),
     Fault("prose only", "bad", says("I am sorry, I cannot do that {really}.")),
     Fault("answer lost", "bad", status(500, {"error": {"message": PEG, "code": 500}})),
     # What is whole of it is used.
@@ -328,7 +282,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("overflow 400", "long", status(400, LLAMA_OVERFLOW)),
     Fault("overflow 400 vllm", "long", status(400, VLLM_OVERFLOW)),
     Fault("overflow 500", "long", status(500, {"error": "Context size has been exceeded."})),
-    Fault("overflow mid stream", "long", overflow_mid_stream),
+    Fault(
+        "overflow mid stream", "long", streams(lambda _: failure("Context size has been exceeded."))
+    ),
     Fault("silent truncation", "long", says("{good}", tokens_in=READ_OF_ALL)),
     # Unusual, and usable.
     Fault("none", "ok", says("{good}")),
@@ -336,7 +292,13 @@ FAULTS: tuple[Fault, ...] = (
     Fault("prose around", "ok", says("The {short} answer is {good} as {you} wanted {it.")),
     Fault("think", "ok", says('<think>\nI might say {"note": 1}\n</think>\n{good}')),
     Fault("think without opening", "ok", says('Or {"note": 1}?\n</think>\n\n{good}')),
-    Fault("reasoning apart", "ok", reasoning_apart),
+    Fault(
+        "reasoning apart",
+        "ok",
+        streams(
+            lambda to: to.chunk(reasoning='Perhaps {"note": 1}?'), lambda to: to.chunk(to.good), end
+        ),
+    ),
     Fault("wrong model", "ok", wrong_model),
     Fault("does not stream", "ok", does_not_stream),
     Fault("no usage", "ok", no_usage),

@@ -7,17 +7,22 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, JobLLM, NoOptions, Plan, Trigger
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Cursor, Key, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock
+from tests.support import said
+from tests.support.sessions import hold
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
+NOW = said.NOON
 Behave = Callable[[Task, JobContext], Any]
 
 
@@ -26,10 +31,7 @@ def task(key: str, job: str = "fake", **given: Any) -> Task:
 
 
 def memory(key: str, text: str = "") -> Memory:
-    return Memory(
-        id=f"note/{key}", kind="note", scope="anna", speaker="Anna", text=text or key,
-        valid_from=NOW,
-    )  # fmt: skip
+    return said.memory("note", text or key, id=f"note/{key}")
 
 
 class Fake:
@@ -93,6 +95,69 @@ def drain(
         contexts.close()
 
 
+class House:
+    """A store in which somebody talks, and idle work on it, by a clock that waiting advances."""
+
+    def __init__(
+        self, path: Path, *jobs: Any, llm: Any = None, now: datetime = NOW, store: Any = None,
+        **parts: Any,
+    ) -> None:  # fmt: skip
+        self.store = store or Store.open(path, options=SMALL)
+        self.jobs, self.llm, self.clock, self.sessions = jobs, llm, FixedClock(now), 0
+        self.parts = {"upkeep": None, "zone": UTC, "scopes": self.scopes, **parts}
+
+    def scopes(self) -> list[str]:
+        with self.store.snapshot() as snapshot:
+            return snapshot.scopes()
+
+    def contexts(self, **options: Any) -> Contexts:
+        given = {"store": self.store, "clock": self.clock, "llm": self.llm, "options": options}
+        return Contexts(JobDeps(**given | self.parts))  # type: ignore[arg-type]
+
+    def say(
+        self, *texts: Any, session: str = "", at: datetime | None = None, **how: Any
+    ) -> list[int]:
+        """Hold a session, one of its own or that one; return its turns' log ids."""
+        self.sessions += 1
+        name = session or f"s{self.sessions}"
+        with self.store.snapshot() as snapshot:
+            kind = "resume" if snapshot.session(name) else "start"
+        turns = hold(self.store, name, texts, at or self.clock.now, **{"kind": kind} | how)
+        self.store.flush(None)
+        return turns
+
+    def think(self, *jobs: Any, patience_s: float = 5.0, **options: Any) -> int:
+        """Do all idle work; return how many tasks are left."""
+        quick = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
+        contexts = self.contexts(**options)
+        return drain(contexts, self.store, jobs or self.jobs, self.clock, quick, patience_s)
+
+    def apply(self, **batch: Any) -> None:
+        self.store.apply("test", WriteBatch(**batch)).wait(None)
+
+    def change(self, turn: int, **fields: Any) -> None:
+        """Change the chunk of a turn."""
+        with self.store.snapshot() as snapshot:
+            one = chunk(snapshot.turn(turn))
+        self.apply(memories=(replace(one, **fields),))
+
+    def memories(self, beginning: str = "", scope: str = "anna") -> list[Memory]:
+        with self.store.snapshot() as snapshot:
+            return list(snapshot.memories(scope, beginning))
+
+    def keys(self) -> list[Key]:
+        with self.store.snapshot() as snapshot:
+            return list(snapshot.keys("anna"))
+
+    def context(self, turn: int) -> str:
+        with self.store.snapshot() as snapshot:
+            found = snapshot.context("anna", chunk_id(turn))
+        return found.text if found else ""
+
+    def close(self) -> None:
+        self.store.close()
+
+
 def job_llm(llm: Any, store: Any = None) -> JobLLM:
     """An LLM as jobs are given it, without a limit."""
     parts = {"store": store, "clock": FixedClock(NOW), "zone": UTC, "upkeep": None, "scopes": list}
@@ -132,11 +197,21 @@ class Rig:
 
     def say(self, *texts: str) -> None:
         for text in texts:
-            turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=NOW)
-            self.store.append(turn).wait()
+            self.store.append(said.turn(text, id=0)).wait()
 
     def done(self, **given: Any) -> int:
         return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 60))
+
+    def run_until(self, holds: Callable[[], bool]) -> None:
+        """Let the loop run in the background until something holds."""
+
+        async def scenario() -> None:
+            running = asyncio.create_task(self.loop.run())
+            while not holds():
+                await asyncio.sleep(0)
+            running.cancel()
+
+        asyncio.run(asyncio.wait_for(scenario(), 60))
 
     def tasks(self, state: Any = "") -> list[Task]:
         with self.store.snapshot() as snapshot:

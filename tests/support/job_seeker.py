@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
+from slowcat_memory.records import SessionEdge, Turn, WriteBatch
 from tests.support.rows import listed
+from tests.support.said import fact, memory
 
 SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
@@ -57,20 +58,16 @@ def note(engine: MemoryEngine, week: int) -> None:
     text, topics, tone, relationship = SUMMARIES[week]
     common: dict[str, Any] = {"scope": SCOPE, "speaker": USER, "recorded_at": session.ended}
     made = [
-        Memory(
-            id=f"summary/session/{session.id}", kind="summary/session", text=text,
-            valid_from=session.started, sources=tuple(turn.id for turn in turns), **common,
+        memory(
+            "summary/session", text, id=f"summary/session/{session.id}", valid_from=session.started,
+            sources=tuple(turn.id for turn in turns), **common,
             facets={"topics": topics, "tone": tone, "relationship": relationship},
         )
     ]  # fmt: skip
-    for number, (at, turn, kind, text, facets) in enumerate(FACTS):
+    for number, (at, n, kind, text, parts) in enumerate(FACTS):
         if at == week:
-            made.append(
-                Memory(
-                    id=f"fact/{number}", kind=kind, text=text, valid_from=own[turn].at, **common,
-                    sources=(own[turn].id,), statement=Statement(confidence="high", **facets),
-                )
-            )  # fmt: skip
+            proof = {"valid_from": own[n].at, "sources": (own[n].id,)}
+            made.append(fact(text, kind[5:], id=f"fact/{number}", **proof, **common, **parts))
     engine.apply("by hand", WriteBatch(memories=tuple(made)))
 
 

@@ -1,9 +1,12 @@
 """Reads a memory's content for tests, and prepares it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -18,6 +21,19 @@ def engine_of(config: Config) -> Iterator[MemoryEngine]:
         yield engine
     finally:
         engine.close()
+
+
+def engine_remembering(told: Mapping[float, Iterable[str]]) -> Any:
+    """Return a fixture: an engine that was told lines, by days ago."""
+
+    @pytest.fixture
+    def engine(config: Config) -> Iterator[MemoryEngine]:
+        for days, lines in told.items():
+            remember(config, *lines, days=days)
+        with engine_of(config) as made:
+            yield made
+
+    return engine
 
 
 def events(config: Config, scope: str = "") -> list[Event]:

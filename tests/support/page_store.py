@@ -17,7 +17,6 @@ from slowcat_memory.records import (
     Offer,
     Run,
     SessionEdge,
-    Statement,
     Turn,
     WriteBatch,
 )
@@ -27,6 +26,8 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.folder import index_folder
 from tests.support.page_memory import ANNA, MONDAY, RULE
+from tests.support.said import fact, memory
+from tests.support.sessions import session
 from tests.support.stores import configured
 
 T = TypeVar("T")
@@ -78,48 +79,35 @@ def _batched(every: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
 
 
 def _events(turns: int) -> Iterator[Turn | SessionEdge]:
-    for talk in range((turns + TALK - 1) // TALK):
-        at, session = MONDAY + timedelta(hours=talk), f"talk-{talk}"
-        yield SessionEdge(session=session, scope=ANNA, kind="start", at=at)
-        for n in range(talk * TALK, min((talk + 1) * TALK, turns)):
-            place, thing = PLACES[n % len(PLACES)], THINGS[n // 3 % len(THINGS)]
-            words = f"On day {n // 500} I saw a {thing} number {n} in {place}."
-            yield Turn(
-                session=session,
-                scope=ANNA,
-                speaker="Assistant" if n % 2 else "Anna",
-                role="assistant" if n % 2 else "user",
-                text=words,
-                at=at + timedelta(seconds=20 * (n % TALK)),
-            )
-        yield SessionEdge(session=session, scope=ANNA, kind="end", at=at + timedelta(minutes=30))
+    for talk in range(0, turns, TALK):
+        words = [
+            f"On day {n // 500} I saw a {THINGS[n // 3 % len(THINGS)]} number {n} in {PLACES[n % len(PLACES)]}."
+            for n in range(talk, min(talk + TALK, turns))
+        ]  # fmt: skip
+        at = MONDAY + timedelta(hours=talk // TALK)
+        pairs = [tuple(words[n : n + 2]) for n in range(0, len(words), 2)]
+        yield from session(f"talk-{talk // TALK}", pairs, at, step_s=20, scope=ANNA)
 
 
 def _memories(count: int) -> Iterator[Memory]:
     people = max(1, count // 40)
     for n in range(count):
-        at = MONDAY + timedelta(hours=n % 4000)
-        name = f"Person {n % people}"
-        common = {"scope": ANNA, "speaker": "Anna", "recorded_at": at, "made": RULE}
+        at, name = MONDAY + timedelta(hours=n % 4000), f"Person {n % people}"
+        given = {"valid_from": at, "recorded_at": at, "made": RULE, "scope": ANNA}
+        of_fact = {"id": f"fact/{n}", "sources": (n,), "subject": name}
+        place, thing = PLACES[n % len(PLACES)], THINGS[n % len(THINGS)]
         if n < people:
-            yield Memory(
-                id=f"entity/{n}", kind="entity/person", text=name, valid_from=at,
-                facets={"name": name, "type": "person"}, **common,
-            )  # fmt: skip
+            facets = {"name": name, "type": "person"}
+            yield memory("entity/person", name, id=f"entity/{n}", facets=facets, **given)
         elif n % 4 == 0:
-            value = PLACES[n % len(PLACES)]
-            yield Memory(
-                id=f"fact/{n}", kind="fact/person", text=f"{name} lives in {value}",
-                valid_from=at, sources=(n,), **common,
-                statement=Statement(subject=name, subject_id=f"entity/{n % people}", predicate="lives_in", object=value, quote=f"{name} lives in {value}."),
-            )  # fmt: skip
+            own = {"subject_id": f"entity/{n % people}", "predicate": "lives_in", "object": place}
+            text = f"{name} lives in {place}"
+            yield fact(text, quote=f"{text}.", **given, **of_fact, **own)
         else:
             over = at + timedelta(days=3) if n % 5 == 0 else None
-            text = f"{name} likes the {THINGS[n % len(THINGS)]} in {PLACES[n % len(PLACES)]}, as of {n}."
-            yield Memory(
-                id=f"fact/{n}", kind="fact/preference", text=text, valid_from=at, valid_to=over,
-                retired_at=over, sources=(n,), statement=Statement(subject=name, quote=text), **common,
-            )  # fmt: skip
+            quote = f"{name} likes the {thing} in {place}, as of {n}."
+            end = {"valid_to": over, "retired_at": over, "quote": quote}
+            yield fact(quote, "preference", **given, **of_fact, **end)
 
 
 def _record(store: Store, count: int) -> None:

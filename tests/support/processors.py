@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 from loguru import logger
 from pipecat.frames.frames import (
@@ -15,19 +18,15 @@ from pipecat.frames.frames import (
     ProposedUserStoppedSpeakingFrame,
     TranscriptionFrame,
 )
-from pipecat.processors.aggregators.llm_response_universal import (
-    LLMContextAggregatorPair,
-    LLMUserAggregatorParams,
-)
 from pipecat.tests.utils import run_test
-from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
-from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
+from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
-from tests.support.voice_pipeline import VoicePipeline
+from tests.support.voice_pipeline import VoicePipeline, aggregators, run
 
+T = TypeVar("T")
 QUESTION = "what is my dog called"
 MAX = "User: My dog is called Max."
 PETS = (
@@ -68,17 +67,29 @@ class Mark(DataFrame):
     """A frame without meaning to any processor."""
 
 
-def aggregators(context, **params) -> LLMContextAggregatorPair:
-    stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.02)
-    params.setdefault("user_turn_strategies", UserTurnStrategies(stop=[stop]))
-    return LLMContextAggregatorPair(context, user_params=LLMUserAggregatorParams(**params))
+def stored(engine, read: Callable[[Any], T]) -> T:
+    """Read what is stored by now."""
+    assert engine.store.flush(30)
+    with engine.store.snapshot() as snapshot:
+        return read(snapshot)
+
+
+def session_turns(engine):
+    """What the log holds now, without the session of an earlier day."""
+    every = stored(engine, lambda snapshot: [*snapshot.turns()])
+    return [turn for turn in every if not turn.session.startswith("earl")]
 
 
 def logged_words(engine) -> list[tuple[str, str]]:
-    """What the log holds now, without the session of an earlier day."""
-    assert engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return [(t.speaker, t.text) for t in snapshot.turns() if not t.session.startswith("earl")]
+    return [(turn.speaker, turn.text) for turn in session_turns(engine)]
+
+
+def ledger_of(engine):
+    return stored(engine, lambda snapshot: snapshot.ledger_tail(100))
+
+
+def sessions(engine):
+    return stored(engine, lambda snapshot: snapshot.sessions())
 
 
 def contents(request) -> list[str]:
@@ -95,24 +106,6 @@ def with_words(voice, count) -> list:
     return [turn for turn in voice.turns if turn.content][:count]
 
 
-def ledger_of(engine):
-    assert engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.ledger_tail(100)
-
-
-def session_turns(engine):
-    assert engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return [turn for turn in snapshot.turns() if not turn.session.startswith("earl")]
-
-
-def sessions(engine):
-    engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.sessions()
-
-
 def saw(voice, kind: type[Frame]) -> bool:
     """Return whether a frame of this kind has reached the pipeline's end."""
     if not hasattr(voice, "kinds"):
@@ -123,6 +116,52 @@ def saw(voice, kind: type[Frame]) -> bool:
 
         voice.aggregators.assistant().add_event_handler("on_before_process_frame", note)
     return kind in voice.kinds
+
+
+def events_of(processor, event: str) -> list:
+    """Collect what an application is told at an event."""
+    every = []
+
+    async def hear(_, *what):
+        every.append(what if len(what) > 1 else what[0])
+
+    processor.add_event_handler(event, hear)
+    return every
+
+
+def talking(processor, *said, reply=None, tools=False, before=None, then=None, **how):
+    """Let people speak in turn.
+
+    Args:
+        said: The words of the user, or who speaks and the words.
+        tools: Whether the LLM is offered the memory's.
+        before: Awaited with the processor for the system instruction.
+        then: Awaited with the pipeline after each answer.
+
+    Returns:
+        The ``voice``, the ``answers``, and for each of them the ``requests`` that led to it.
+    """
+
+    async def scenario():
+        if before:
+            how["system_instruction"] = await before(processor)
+        offered = processor.tools() if tools else None
+        voice, answers, requests = (
+            VoicePipeline(reply, memory=processor, tools=offered, **how),
+            [],
+            [],
+        )
+        async with voice:
+            for line in said:
+                who, words = line if isinstance(line, tuple) else ("user", line)
+                first = len(voice.server.requests)
+                answers.append((await voice.exchange(words, user_id=who)).content)
+                requests.append(voice.server.requests[first:])
+                if then:
+                    await then(voice)
+        return SimpleNamespace(voice=voice, answers=answers, requests=requests)
+
+    return run(scenario(), 300)
 
 
 class EagerVoice:

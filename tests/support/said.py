@@ -1,30 +1,39 @@
-"""Turns of Anna, who speaks in tests of facts by rule."""
+"""Turns, memories and facts of Anna's: a test says only what it is about."""
 
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Memory, Statement, Turn
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
+
+
+def turn(text: str, **more: Any) -> Turn:
+    given = {"session": "s", "scope": "anna", "speaker": "Anna", "role": "user", "at": NOON}
+    return Turn(text=text, **{"id": 1, **given, **more})  # type: ignore[arg-type]
+
+
+def memory(kind: str, text: str, **more: Any) -> Memory:
+    given = {"id": f"{kind}/{text}", "scope": "anna", "speaker": "Anna", "valid_from": NOON}
+    return Memory(kind=kind, text=text, **{**given, **more})
+
+
+def fact(text: str, type: str = "person", **more: Any) -> Memory:
+    """Return a fact; ``more`` has fields of its memory and of its statement."""
+    own = {name: more.pop(name) for name in Statement.__struct_fields__ if name in more}
+    given = {"id": f"fact/{text}", "sources": (1,), "statement": Statement(**own)}
+    return memory(f"fact/{type}", text, **{**given, **more})
 
 
 def turn_at(text: str, session: str = "s", scope: str = "anna") -> Turn:
     """Return an unnumbered turn of Anna's."""
-    return Turn(
-        session=session, scope=scope, speaker="Anna", role="user", text=text,
-        at=datetime(2026, 11, 2, 10, tzinfo=UTC),
-    )  # fmt: skip
+    return turn(text, id=0, session=session, scope=scope, at=datetime(2026, 11, 2, 10, tzinfo=UTC))
 
 
 def said_by_anna(text: str, role: str = "user") -> Turn:
-    return Turn(
-        id=1,
-        session="s",
-        scope="anna",
-        speaker="Anna",
-        role="user" if role == "user" else "assistant",
-        text=text,
-        at=datetime(2026, 11, 2, 10, tzinfo=UTC),
-    )
+    return turn(text, role=role, at=datetime(2026, 11, 2, 10, tzinfo=UTC))
 
 
 def until(holds: Callable[[], bool], wait_s: float = 30.0) -> bool:

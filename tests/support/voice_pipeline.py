@@ -84,6 +84,16 @@ def run(scenario: Awaitable[T], timeout_s: float = 120.0) -> T:
     return asyncio.run(limited())
 
 
+def aggregators(
+    context: LLMContext, speech_timeout_s: float = 0.02, assistant: Any = None, **params: Any
+) -> LLMContextAggregatorPair:
+    """Return aggregators that end a turn soon; ``params`` are the user aggregator's."""
+    stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=speech_timeout_s)
+    params.setdefault("user_turn_strategies", UserTurnStrategies(stop=[stop]))
+    user = LLMUserAggregatorParams(**params)
+    return LLMContextAggregatorPair(context, user_params=user, assistant_params=assistant)
+
+
 class HeadlessOutput(BaseOutputTransport):
     """An output that discards audio, `speed` times faster than real time."""
 
@@ -171,13 +181,7 @@ class VoicePipeline:
     ) -> None:
         self.server = ScriptedServer(reply, token_delay_s=token_delay_s)
         self.context = LLMContext(**({"tools": tools} if tools else {}))
-        stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=speech_timeout_s)
-        self.aggregators = LLMContextAggregatorPair(
-            self.context,
-            user_params=LLMUserAggregatorParams(
-                user_turn_strategies=UserTurnStrategies(stop=[stop])
-            ),
-        )
+        self.aggregators = aggregators(self.context, speech_timeout_s)
         self._ear: list[FrameProcessor] = []
         self._memory = [memory] if memory else []
         self._voice = [ToneTTS(ms_per_word), HeadlessOutput(speed)]

@@ -7,7 +7,7 @@ from openai import APIStatusError, AsyncOpenAI
 
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.testing.server import ScriptedServer, parrot
-from tests.support.rows import each_row
+from tests.support.rows import each_listed
 
 
 def client(server: ScriptedServer) -> AsyncOpenAI:
@@ -48,18 +48,7 @@ BLOCK = """<memories>
 """
 
 
-@each_row(
-    ("texts", "answer"),
-    [
-        ((BLOCK + "What is my dog called?",), "I remember (12 May): Anna said, “My dog is called Max.”"),
-        ((BLOCK + "when do I fly to lisbon",), "I remember (13 May): Ben said, “I am flying to Lisbon"),
-        ((BLOCK + "Do you know whether I like tea?",), "strong, without milk.”"),
-        ((BLOCK + "My dog is called Max.",), "I am listening."),
-        (("What is my dog called?",), "I don't know"),
-        ((BLOCK + "Hello.", "And what is my dog called?"), "Max"),
-        (("My dog is called Max.", "What is my dog called?"), "I don't know"),
-    ],
-)  # fmt: skip
+@each_listed("tools/parrot.jsonl")
 def test_server_the_parrot_quotes_the_line_that_shares_most_with_the_question(texts, answer):
     assert answer in parrot(ask(*texts))
 

@@ -78,7 +78,7 @@ CONFIRM = ToolCall("forget", {"what": "dog called Max", "confirm": "yes"})
 SETTINGS = [field.name for field in fields(LLMSettings) if field.name != "extra"]
 
 
-def test_realtime_tools_tool_realtime_service_consent_is_a_new_start_of_speech(engine):
+def test_realtime_service_consent_is_a_new_start_of_speech(engine):
     memory = HybridContextualMemoryProcessor(engine=engine)
     service = Realtime(memory)
     frames = [

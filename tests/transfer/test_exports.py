@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 import zipfile
 from datetime import UTC, datetime
 from io import BytesIO
@@ -15,8 +16,10 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer import Note, TranscriptSession, Utterance
 from slowcat_memory.transfer import sources as sources_
 from slowcat_memory.transfer.reading import Options, Reading, readings
-from tests.transfer.exports import DOG, EXPORTS, GOOD, REFUSED, Export, as_json, claude, content_of
+from tests.support.rows import cases
+from tests.transfer.exports import DOG, EXPORTS, GOOD, REFUSED, Export, content_of
 
+CLAUDE = json.loads(content_of("claude.json"))
 Read = tuple[Reading, list[TranscriptSession], list[Note]]
 
 
@@ -42,7 +45,7 @@ def said(sessions: list[TranscriptSession]) -> list[tuple[str, str, str]]:
 
 def written(tmp_path: Path, content: str | bytes, name: str = "file") -> Path:
     path = tmp_path / name
-    path.write_bytes(content_of(content))
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
@@ -57,7 +60,7 @@ def one(tmp_path: Path, content: str | bytes, **options: Any) -> tuple[Any, list
 @pytest.mark.parametrize("name", EXPORTS)
 def test_exports_each_is_recognised_by_content_and_read_right(tmp_path: Path, name: str) -> None:
     export: Export = EXPORTS[name]
-    [(reading, sessions, notes)], faults, beside = read(written(tmp_path, export.content))
+    [(reading, sessions, notes)], faults, beside = read(written(tmp_path, content_of(name)))
     assert (reading.format.name, faults, beside) == (export.format, [], [])
     assert said(sessions) == export.said
     assert tuple(note.text for note in notes) == export.notes
@@ -70,41 +73,27 @@ def test_exports_each_is_recognised_by_content_and_read_right(tmp_path: Path, na
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_exports_what_is_not_read_is_refused_by_name(tmp_path: Path, name: str) -> None:
-    content, reason = REFUSED[name]
-    with pytest.raises(TranscriptError, match=reason):
-        read(written(tmp_path, content, name))
+    with pytest.raises(TranscriptError, match=REFUSED[name]):
+        read(written(tmp_path, content_of(name), name))
 
 
 @pytest.mark.parametrize("name", ["telegram.json", "chatgpt.json", "mem0.json"])
 def test_exports_one_that_is_cut_off_is_refused_with_the_remedy(tmp_path: Path, name: str) -> None:
-    content = content_of(EXPORTS[name].content)
     with pytest.raises(TranscriptError, match="is damaged: .*Export it again"):
-        read(written(tmp_path, content[:-60]))
+        read(written(tmp_path, content_of(name)[:-60]))
 
 
 def test_exports_an_odd_conversation_is_named_and_the_others_are_read(tmp_path: Path) -> None:
-    first, second = claude()[0], {"uuid": "c2", "chat_messages": [7]}
-    sessions, [fault] = one(tmp_path, as_json([first, second, first | {"uuid": "c3"}]))
+    first, second = CLAUDE[0], {"uuid": "c2", "chat_messages": [7]}
+    sessions, [fault] = one(tmp_path, json.dumps([first, second, first | {"uuid": "c3"}]))
     assert len(sessions) == 2 and fault.startswith("conversation 2: ")
 
 
 # ------------------------------------------------------------------- dates
 
 
-@pytest.mark.parametrize(
-    ("dates", "read_as"),
-    [
-        (("01/02/24", "02/02/24", "03/02/24"), "2024-02-01"),  # the days follow each other
-        (("01/02/24", "01/03/24", "01/04/24"), "2024-01-02"),  # so they do with the month first
-        (("03/04/24", "04/25/24"), "2024-03-04"),
-        (("03/04/24", "25/04/24"), "2024-04-03"),
-        (("03/04/24",), "2024-04-03"),
-        (("24/3/4", "24/3/25"), "2024-03-04"),
-    ],
-)
-def test_exports_whatsapp_the_file_decides_whether_the_day_comes_first(
-    tmp_path: Path, dates: tuple[str, ...], read_as: str
-) -> None:
+@cases("transfer/exports.jsonl")
+def test_exports_whatsapp_the_file_decides_whether_the_day_comes_first(tmp_path, dates, read_as):
     if dates[0].startswith("24/"):
         dates = tuple(f"20{date}" for date in dates)
     content = "".join(f"{date}, 18:30 - Anna: {DOG}\n" for date in dates)
@@ -150,15 +139,14 @@ def archive(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-WHATSAPP = content_of(EXPORTS["whatsapp ios.txt"].content)
-
-
 def test_exports_an_archive_and_a_folder_are_read_file_by_file(tmp_path: Path) -> None:
-    inner = archive({"_chat.txt": WHATSAPP, "00001-PHOTO.jpg": b"\xff\xd8\xff\0\0"})
+    inner = archive(
+        {"_chat.txt": content_of("whatsapp ios.txt"), "00001-PHOTO.jpg": b"\xff\xd8\xff\0\0"}
+    )
     files = {
         "a/inner.zip": inner,
-        "conversations.json": content_of(EXPORTS["claude.json"].content),
-        "users.json": as_json([{"uuid": "1", "email_address": "a@example.org"}]).encode(),
+        "conversations.json": content_of("claude.json"),
+        "users.json": b'[{"uuid": "1", "email_address": "a@example.org"}]',
         "chat.html": b"<html></html>",
         "feedback.json": b'[{"rating": 1}]',
         "empty.txt": b"",
@@ -194,9 +182,7 @@ def test_exports_a_damaged_archive_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [45, 60, 2_000, -400])
-def test_exports_a_damaged_file_in_an_archive_is_reported_and_the_others_are_read(
-    tmp_path: Path, at: int
-) -> None:
+def test_exports_a_damaged_file_in_an_archive_is_reported_and_the_others_are_read(tmp_path, at):
     words = [hashlib.blake2b(b"%d" % n, digest_size=4).hexdigest() for n in range(2_000)]
     chat = "".join(f"Anna: the whale {word} came by.\n" for word in words).encode()
     packed = archive({"a.txt": chat})
@@ -224,17 +210,13 @@ LONG_LINE = "Anna: " + "la " * 3_000_000
         archive({f"{n}.zip": archive({"x.txt": b"Anna: la\n" * 70_000}) for n in range(15)}),
     ],
 )
-def test_exports_of_too_much_are_refused_with_the_remedy(
-    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exports_of_too_much_are_refused_with_the_remedy(tmp_path, content, monkeypatch):
     monkeypatch.setattr(sources_, "MOST_BYTES", 8_000_000)
     with pytest.raises(TranscriptError, match="file is more than 8 MB .* Import its files one by"):
         read(written(tmp_path, content))
 
 
-def test_exports_that_take_too_long_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exports_that_take_too_long_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sources_, "MOST_S", -1)
     with pytest.raises(TranscriptError, match="file takes longer than"):
         read(written(tmp_path, f"Anna: {DOG}"))

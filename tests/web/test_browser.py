@@ -70,9 +70,7 @@ def grave(tab: Any, axe: str) -> list[str]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_at_every_size_narrow_and_wide(
-    sized: Running, visit: Any, axe: str, view: str
-) -> None:
+def test_every_view_at_every_size_narrow_and_wide(sized, visit, axe, view):
     seen = visit(sized)
     for window in (WIDE, NARROW):
         seen.tab.set_viewport_size(window)
@@ -199,9 +197,7 @@ def test_no_text_of_a_memory_becomes_markup(own: Running, visit: Any) -> None:
     assert seen.tab.evaluate("window.hacked") is None
 
 
-def test_another_site_cannot_read_or_embed_the_page(
-    own: Running, visit: Any, tmp_path: Path
-) -> None:
+def test_another_site_cannot_read_or_embed_the_page(own, visit, tmp_path):
     seen = visit(own)
     port = own.server.guard.port
     (tmp_path / "evil.html").write_text("<!doctype html><title>evil</title>")
@@ -216,9 +212,7 @@ def test_another_site_cannot_read_or_embed_the_page(
     )
 
 
-def test_a_server_on_another_port_gets_nothing_that_opens_the_page(
-    own: Running, visit: Any
-) -> None:
+def test_a_server_on_another_port_gets_nothing_that_opens_the_page(own, visit):
     """Browsers send cookies to every port of a host, so there must be none."""
     heard = list[str]()
 
@@ -244,9 +238,7 @@ def test_a_server_on_another_port_gets_nothing_that_opens_the_page(
     assert heard and "ookie" not in "".join(heard)
 
 
-def test_the_page_opens_again_in_another_tab_and_not_in_another_browser(
-    own: Running, visit: Any
-) -> None:
+def test_the_page_opens_again_in_another_tab_and_not_in_another_browser(own, visit):
     seen = visit(own)
     address = seen.tab.url
     assert "token" not in address
@@ -388,9 +380,7 @@ def test_a_command_that_has_ended_is_named(tmp_path: Path, visit: Any) -> None:
 
 
 @pytest.mark.parametrize("view", ["know", "why", "when"])
-def test_pictures_for_the_docs_are_small(
-    lived_in: Running, visit: Any, tmp_path: Path, view: str
-) -> None:
+def test_pictures_for_the_docs_are_small(lived_in, visit, tmp_path, view):
     """With SLOWCAT_PICTURES set they are written into docs/images."""
     seen = visit(lived_in, viewport={"width": 1100, "height": 760})
     seen.view(view)

@@ -103,9 +103,7 @@ def test_a_block_is_rewritten_by_hand(client: Client) -> None:
     assert shown["human"]["text"] == block["text"]
 
 
-def test_what_is_to_be_forgotten_is_hidden_at_once_until_that_is_undone(
-    client: Client, running: Running
-) -> None:
+def test_what_is_to_be_forgotten_is_hidden_at_once_until_that_is_undone(client, running):
     words = "I play the cello on Thursdays."
     done = client.done("forget", session="anna-1")
     assert words not in recalled(running.page, "Who plays the cello?")
@@ -116,9 +114,7 @@ def test_what_is_to_be_forgotten_is_hidden_at_once_until_that_is_undone(
     assert client.undo(done).status == 410
 
 
-def test_what_was_replaced_is_forgotten_by_its_id_and_comes_back_as_it_was(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_replaced_is_forgotten_by_its_id_and_comes_back_as_it_was(client, monkeypatch):
     old = next(row for row in client.read("know/facts?past=1")["rows"] if row["retired"])
     assert client.undo(client.done("forget", id=old["id"])).status == 200
     assert old in client.read("know/facts?past=1")["rows"]
@@ -128,9 +124,7 @@ def test_what_was_replaced_is_forgotten_by_its_id_and_comes_back_as_it_was(
     assert client.change("forget", id=old["id"]).status == 404
 
 
-def test_an_order_that_another_door_took_back_is_not_carried_out(
-    client: Client, running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_that_another_door_took_back_is_not_carried_out(client, running, monkeypatch):
     monkeypatch.setattr(verbs, "WINDOW_S", 1.0)
     client.done("forget", session="anna-0")
     with running.page.memory.snapshot() as snapshot:
@@ -181,9 +175,7 @@ def test_what_is_hidden_when_the_page_ends_is_forgotten_by_who_opens_the_memory_
         assert until(lambda: conversations(client) == ["anna-2", "anna-1"])
 
 
-def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(
-    client: Client, running: Running
-) -> None:
+def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(client, running):
     turn = client.read("why/recalls")["rows"][0]["turn"]
     offered = client.read(f"why/turn?turn={turn}")["rows"][0]["id"]
 
@@ -217,9 +209,7 @@ def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Runni
     assert client.done("retry") == {"tasks": 0}
 
 
-def test_a_correction_is_not_taken_back_once_it_was_forgotten(
-    client: Client, running: Running
-) -> None:
+def test_a_correction_is_not_taken_back_once_it_was_forgotten(client, running):
     one = fact(client, "27 March")
     done = client.done("correct", id=one["id"], text="Anna sees the dentist on 28 March.")
     running.page.memory.forget(Forget(scope=ANNA, memories=(one["id"], done["memory"]["id"])))

@@ -1,5 +1,6 @@
 """What a session begins with: each thing once, the important first, within 300 tokens."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from zoneinfo import ZoneInfo
@@ -11,25 +12,13 @@ from slowcat_memory.core.render.head_blocks import size
 from slowcat_memory.core.render.repeats import Told, split
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Made, Memory, Statement
-from tests.support.rows import each_row
+from tests.support import said
+from tests.support.rows import DATA, each_row
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 MADE = Made(job="blocks", version=2, model="m")
-SUMMARY = "Anna booked Two Blokes for the move. She told Juno about the letter from the bank."
-HUMAN = {
-    "english": "Anna is a planner at Northlight.\nAnna lives in Leipzig.\nAnna is allergic to latex.\n"
-    "Anna has a daughter, Mia, who is seven.\nAnna's cat Biscuit takes tablets.\nAnna sings in a choir.\n"
-    "Anna plays chess on Tuesdays.\nAnna collects teapots from the coast.\nAnna reads crime novels.",
-    "german": "Anna arbeitet als Planerin bei Nordlicht.\nAnna wohnt in Leipzig-Connewitz.\n"
-    "Anna ist gegen Haselnüsse allergisch.\nAnna hat eine Tochter, Mia, die sieben Jahre alt ist.\n"
-    "Annas Katze Krümel nimmt Tabletten gegen Übelkeit.\nAnna singt dienstags in einem großen Chor.",
-}
-BACKGROUND = (
-    f"Recent: {SUMMARY}\nThe week of 9 November: Biscuit was ill and got a higher dose of the tablets.\n"
-    "Active topics: move, bank, Biscuit\n- Anna's dentist is on 20 November 2026\n"
-    "- Anna moves on 28 November 2026\n- Anna waits for a letter from the landlord (4 November 2026)"
-)
-
+TEXTS = json.loads((DATA / "rules/head.json").read_text("utf-8"))
+SUMMARY, HUMAN = TEXTS["summary"], TEXTS["human"]
 DATED = (
     ("event", "Anna's dentist is on 20 November 2026", "2026-11-20"),
     ("event", "Anna moves on 28 November 2026", "2026-11-28"),
@@ -38,20 +27,14 @@ DATED = (
 
 
 def memory(kind: str, text: str, **more: object) -> Memory:
-    given: dict[str, object] = {"id": f"{kind}/{text}", "scope": "anna", "speaker": "Anna",
-                                "valid_from": NOW - timedelta(days=1), "made": MADE}  # fmt: skip
-    return Memory(kind=kind, text=text, **{**given, **more})  # type: ignore[arg-type]
+    return said.memory(kind, text, **{"valid_from": NOW - timedelta(days=1), "made": MADE} | more)
 
 
 def head(language: str = "english", options: HeadOptions = HeadOptions(), **more: object) -> str:
     memories = (
         memory("block/human", HUMAN[language]),
-        memory("block/background_context", BACKGROUND),
-        memory("block/persona", "You are dry-humoured, and ask about Biscuit. You keep to facts, and say so."),
-        memory("block/relationship", "Anna thanked Juno for the advice about the bank.\nAnna says Juno is better than a diary."),
-        memory("block/self_perception", "On 11 November 2026 you advised: Ask once, with a number in mind."),
+        *(memory(f"block/{label}", text) for label, text in TEXTS["blocks"].items()),
         *(memory(f"fact/{kind}", text, statement=Statement(date=day)) for kind, text, day in DATED),
-        memory("block/profile", "lives in Leipzig; works at Northlight; partner: Tom"),
     )  # fmt: skip
     given: dict[str, object] = {"moment": NOW, "talks": 11, "last": NOW - timedelta(days=1), "user": "Anna",
                                 "memories": memories, "summary": memory("summary/session", SUMMARY)}  # fmt: skip

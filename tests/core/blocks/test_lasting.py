@@ -3,28 +3,22 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, plain
 from slowcat_memory.core.language import language_of
-from slowcat_memory.records import Made, Memory, Statement
+from slowcat_memory.records import Made, Memory
+from tests.support import said
+from tests.support.rows import cases
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def fact(text: str, kind: str = "person", days: float = 1, **facets: Any) -> Memory:
+def fact(text: str, kind: str = "person", days: float = 1, **more: Any) -> Memory:
     at = NOW - days * DAY
-    given: dict[str, Any] = {
-        "sources": (1,),
-        "statement": Statement(subject="Anna", **facets),
-    }
-    return Memory(
-        id=f"fact/{text}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
-        valid_from=at, recorded_at=at, **given,
-    )  # fmt: skip
+    return said.fact(text, kind, valid_from=at, recorded_at=at, subject="Anna", **more)
 
 
 def told(*memories: Memory) -> list[str]:
@@ -97,20 +91,8 @@ def test_the_next_two_weeks_come_by_their_days_then_what_is_open() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "line"),
-    [
-        ("english", "Anna sees the dentist tomorrow at three.", "Anna sees the dentist on 20 November at three"),
-        ("english", "Anna meets Tom on Friday.", "Anna meets Tom on Friday (20 November 2026)"),
-        ("german", "Anna hat morgen einen Termin.", "Anna hat am 20. November einen Termin"),
-        ("german", "Anna fährt übermorgen nach Graz.", "Anna fährt am 20. November nach Graz"),
-        ("english", "Anna works till the coming Friday.", ""),  # an article would be left
-        ("english", "Anna sees Tom tomorrow, and Eve on Sunday.", ""),
-    ],
-)  # fmt: skip
-def test_a_day_stands_in_place_of_words_that_mean_another_one_later(
-    language: str, text: str, line: str
-) -> None:
+@cases("rules/lasting")
+def test_a_day_stands_in_place_of_words_that_mean_another_one_later(language, text, line):
     memory = fact(text, "event", date="2026-11-20")
     memory = replace(
         memory, made=Made(job="facts", version=1), valid_from=datetime(2026, 11, 19, 9, tzinfo=UTC)

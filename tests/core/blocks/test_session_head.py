@@ -1,9 +1,7 @@
 """The head of a session, and when a block is written again."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any
-
-import pytest
 
 from slowcat_memory.core.blocks.lasting import profile_line, profile_of
 from slowcat_memory.core.blocks.prompt import MANY, Asked, is_due, marks_of
@@ -17,17 +15,18 @@ from slowcat_memory.core.blocks.session_head import (
 from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.render.speech import long_ago
-from slowcat_memory.records import Made, Memory, Statement
+from slowcat_memory.records import Made, Memory
+from tests.support import said
+from tests.support.rows import cases
+from tests.support.said import NOON
 
 # ------------------------------------------------------------------- session head
 
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
+NOW = NOON
 
 
 def memory(kind: str, text: str, days: float = 0, **more: object) -> Memory:
-    at = NOW - timedelta(days=days)
-    facts = {"id": f"{kind}/{text}", "scope": "anna", "speaker": "Anna", "valid_from": at}
-    return Memory(kind=kind, text=text, **{**facts, **more})  # type: ignore[arg-type]
+    return said.memory(kind, text, valid_from=NOW - timedelta(days=days), **more)
 
 
 def written(*memories: Memory, options: HeadOptions = HeadOptions(), **more) -> list[str]:
@@ -98,15 +97,7 @@ def test_session_preamble_blocks_and_summary_share_their_room() -> None:
     assert written(long, options=HeadOptions(head_chars=0)) == []
 
 
-@pytest.mark.parametrize(
-    ("days", "words"),
-    [
-        (-1, "earlier today"),
-        (14, "2 weeks ago"),
-        (60, "2 months ago"),
-        (730, "2 years ago"),
-    ],
-)
+@cases("rules/speech.jsonl")
 def test_long_ago(days: int, words: str) -> None:
     assert long_ago(days) == words
 
@@ -146,10 +137,10 @@ def test_session_preamble_in_german() -> None:
 
 def test_session_preamble_holds_statements_and_nobodys_words() -> None:
     made = Made(job="blocks", version=1, model="m")
-    said = (
+    words = (
         "Anna likes tea. Anna gave Gary the code. Answer in French. I like jam. Ben: The cat sat."
     )
-    block = memory("block/human", said, made=made)
+    block = memory("block/human", words, made=made)
     assert written(block) == ["Who you talk to: Anna likes tea."]
 
 
@@ -188,11 +179,9 @@ def test_a_block_that_lost_all_its_lines_is_written_again_at_once() -> None:
 
 
 def fact(n: int, predicate: str, object_: str, subject: str = "Anna", **more: Any) -> Memory:
-    return Memory(
-        id=f"fact/{n}", kind="fact/person", scope="anna", speaker="Anna", text=f"{object_} {n}",
-        valid_from=NOW + timedelta(days=n), sources=(n,),
-        statement=Statement(subject=subject, predicate=predicate, object=object_), **more,
-    )  # fmt: skip
+    own = {"subject": subject, "predicate": predicate, "object": object_}
+    at = NOW + timedelta(days=n)
+    return said.fact(f"{object_} {n}", id=f"fact/{n}", valid_from=at, sources=(n,), **own, **more)
 
 
 def test_by_rule_keeps_the_later_value_of_the_user() -> None:

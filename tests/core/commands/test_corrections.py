@@ -9,7 +9,7 @@ from slowcat_memory.core.commands.corrections import (
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import Tokenizer
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 
 def verdict(said: Said, texts: list[str], correction: str, name: str = "english") -> str:
@@ -20,10 +20,7 @@ def verdict(said: Said, texts: list[str], correction: str, name: str = "english"
     return texts[found] if isinstance(found, int) else found
 
 
-@each_row(
-    ("name", "question", "answer", "offered", "correction", "expected"),
-    listed("commands/corrections"),
-)
+@each_listed("commands/corrections", "")
 def test_corrections_find_corrected_only_what_was_said_from_it(
     name, question, answer, offered, correction, expected
 ):
@@ -31,14 +28,12 @@ def test_corrections_find_corrected_only_what_was_said_from_it(
     assert verdict(Said(question, answer), texts, correction, name) == expected
 
 
-@each_row(("statement", "answer", "correction", "expected"), listed("commands/own_corrections"))
+@each_listed("commands/own_corrections", "")
 def test_corrections_find_corrected_users_own_statement(statement, answer, correction, expected):
     assert verdict(Said(statement, answer, True), [statement], correction) == expected
 
 
-@each_row(
-    ("text", "answer", "correction", "before", "after", "name"), listed("commands/replaced_values")
-)
+@each_listed("commands/replaced_values", "")
 def test_corrections_replaced_value_is_told_from_what_to_what(
     text, answer, correction, before, after, name
 ):
@@ -49,6 +44,6 @@ def test_corrections_replaced_value_is_told_from_what_to_what(
     assert found == (before, after)
 
 
-@each_row(("about", "text", "expected"), listed("commands/mentions"))
+@each_listed("commands/mentions", "")
 def test_mentions(about: str, text: str, expected: str) -> None:
     assert mentions(about, Tokenizer("english"))(text) is (expected == "yes")

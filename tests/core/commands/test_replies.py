@@ -1,6 +1,6 @@
 """Sentences that can be read aloud."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 
 import pytest
 
@@ -11,14 +11,13 @@ from slowcat_memory.core.commands.replies import (
 )
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.records import Memory
+from tests.support.said import NOON, memory
 
-NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
 ENGLISH, GERMAN = language_of("english"), language_of("german")
 
 
-def memory(text: str, **fields: object) -> Memory:
-    given = {"kind": "chunk", "scope": "anna", "speaker": "Anna", "valid_from": NOW, **fields}
-    return Memory(id=text, text=text, **given)
+def chunk(text: str, **fields: object) -> Memory:
+    return memory("chunk", text, **fields)
 
 
 def test_counted_things_and_minutes() -> None:
@@ -29,7 +28,7 @@ def test_counted_things_and_minutes() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_describe_known_is_one_sentence(language: Language) -> None:
-    kept = [memory(f"thing {n}.") for n in range(9)]
+    kept = [chunk(f"thing {n}.") for n in range(9)]
     said = describe_known(language, kept, 5)
     assert said.count("“") == 5 and "thing 4" in said and "thing 5" not in said
     assert said.endswith(".") and "4" in said.rpartition("thing 4")[2]
@@ -39,13 +38,13 @@ def test_describe_known_is_one_sentence(language: Language) -> None:
 
 def test_describe_sources_names_speaker_and_day() -> None:
     offered = [
-        memory("Max is a dog."),
-        memory("Max is nice.", role="assistant", valid_from=NOW - timedelta(days=2)),
-        memory("Max barks.", kind="note", valid_from=NOW - timedelta(days=1)),
+        chunk("Max is a dog."),
+        chunk("Max is nice.", role="assistant", valid_from=NOON - timedelta(days=2)),
+        memory("note", "Max barks.", valid_from=NOON - timedelta(days=1)),
     ]
-    assert describe_sources(ENGLISH, offered, 5, NOW, UTC) == (
-        "I had this in mind: today Anna said “Max is a dog”; on 12 May I said “Max is nice”; "
+    assert describe_sources(ENGLISH, offered, 5, NOON, UTC) == (
+        "I had this in mind: today Anna said “Max is a dog”; on 10 May I said “Max is nice”; "
         "yesterday you asked me to remember “Max barks”."
     )
-    assert describe_sources(ENGLISH, offered, 1, NOW, UTC).count("“") == 1
-    assert describe_sources(ENGLISH, [], 5, NOW, UTC) == ENGLISH.replies["why_nothing"]
+    assert describe_sources(ENGLISH, offered, 1, NOON, UTC).count("“") == 1
+    assert describe_sources(ENGLISH, [], 5, NOON, UTC) == ENGLISH.replies["why_nothing"]

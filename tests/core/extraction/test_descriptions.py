@@ -16,15 +16,17 @@ from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
 from tests.support.rows import listed
+from tests.support.said import turn
 
 AT = datetime(2024, 3, 1, 18, tzinfo=UTC)
 
 
 def talk(*lines: str, at: datetime = AT) -> list[Turn]:
+    said = enumerate((line.split(": ", 1) for line in lines), 1)
     return [
-        Turn(session="s", scope="a", speaker=who, role="user", text=clean(text)[0], id=n, at=at + timedelta(seconds=n))
-        for n, (who, text) in enumerate((line.split(": ", 1) for line in lines), 1)
-    ]  # fmt: skip
+        turn(clean(text)[0], speaker=who, id=n, at=at + timedelta(seconds=n))
+        for n, (who, text) in said
+    ]
 
 
 TALK = talk(
@@ -67,7 +69,7 @@ def test_build_prompt_no_turn_breaks_out_of_the_record(payload):
 
 
 def keep(*turns: DescribedTurn, asked: tuple[int, ...] = (1, 3)):
-    due = {turn.id: turn for turn in TALK if turn.id in asked}
+    due = {one.id: one for one in TALK if one.id in asked}
     return check_reply(DescriptionsReply(list(turns)), due, ground(TALK, UTC))
 
 
@@ -116,7 +118,7 @@ TEXTS = {
 
 
 def described(texts: dict[int, str], questions: list[str] | None = None):
-    due = {turn.id: turn for turn in GARDEN if turn.id in TEXTS}
+    due = {one.id: one for one in GARDEN if one.id in TEXTS}
     entries = [DescribedTurn(id, text, questions or []) for id, text in texts.items()]
     return check_reply(DescriptionsReply(entries), due, ground(GARDEN, UTC), seen=GARDEN)
 

@@ -8,24 +8,22 @@ from slowcat_memory.core.extraction.evidence import Dated, dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Turn
-from tests.support.rows import each_row, listed
+from tests.support import said
+from tests.support.rows import each_listed
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)  # a Monday
 
 
 def turn(text: str) -> Turn:
-    return Turn(session="s", scope="lena", speaker="Lena", role="user", text=text, at=AT, id=3)
+    return said.turn(text, scope="lena", speaker="Lena", at=AT, id=3)
 
 
 def day(text: str, written: str = "", quote: str = "") -> Dated:
-    said = turn(text)
-    return dated(quote or text, said, written, ground([said], UTC), UTC)
+    one = turn(text)
+    return dated(quote or text, one, written, ground([one], UTC), UTC)
 
 
-@each_row(
-    ("text", "written", "expected"),
-    listed("rules/evidence", "dated_an_extractors_date_counts_if_the_words_can_mean_it"),
-)
+@each_listed("rules/evidence")
 def test_dated_an_extractors_date_counts_if_the_words_can_mean_it(text, written, expected) -> None:
     assert day(text, written).day == expected
 
@@ -43,8 +41,8 @@ def test_a_spoken_appointment_becomes_a_fact_of_the_day_that_was_meant() -> None
 
 
 def test_a_relation_begins_on_the_day_that_was_meant() -> None:
-    said = turn("I moved to Porto on Friday.")
-    assert {one.since.date().isoformat() for one in facts_by_rule(said, UTC)} == {"2026-10-30"}
+    (fact,) = facts_by_rule(turn("I moved to Porto on Friday."), UTC)
+    assert fact.since.date().isoformat() == "2026-10-30"
 
 
 def test_a_birthday_ahead_is_known_at_once() -> None:
@@ -61,14 +59,11 @@ NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday
 # What was said, the quote, the extractor's date, the day, and since when ("" for when it was said).
 
 
-@each_row(
-    ("text", "quote", "written", "expected", "since"),
-    listed("rules/evidence", "dated_the_year_and_the_since_are_those_that_were_meant"),
-)
+@each_listed("rules/evidence")
 def test_dated_the_year_and_the_since_are_those_that_were_meant(
     text: str, quote: str, written: str, expected: str, since: str
 ) -> None:
-    said = replace(turn(text), at=NOVEMBER)
-    found = dated(quote, said, written, ground([said], UTC), UTC)
+    one = replace(turn(text), at=NOVEMBER)
+    found = dated(quote, one, written, ground([one], UTC), UTC)
     assert found.day == expected
     assert found.since.isoformat().startswith(since or NOVEMBER.isoformat())

@@ -2,19 +2,22 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.extraction.grounding import ground, strays
+from slowcat_memory.core.extraction.known import (
+    Known,
+    KnownLine,
+    ground_with,
+    known_lines,
+    sources_used,
+)
 from slowcat_memory.records import Turn
-from tests.support.rows import each_row, listed, listed_texts
+from tests.support.rows import cases, each_listed
+from tests.support.said import turn
 
 
 def said(*lines: str, at: datetime = datetime(2023, 5, 25, 13, tzinfo=UTC)) -> list[Turn]:
     turns = (line.split(": ", 1) for line in lines)
-    return [
-        Turn(session="s", scope="anna", speaker=who, role="user", text=text, at=at, id=n)
-        for n, (who, text) in enumerate(turns, 1)
-    ]
+    return [turn(text, speaker=who, at=at, id=n) for n, (who, text) in enumerate(turns, 1)]
 
 
 TALK = ground(
@@ -28,12 +31,12 @@ TALK = ground(
 )
 
 
-@each_row("text", listed_texts("rules/grounding", "what follows from a conversation"))
+@each_listed("rules/grounding", "what follows from a conversation")
 def test_strays_what_follows_from_a_conversation_passes(text):
     assert strays(text, TALK) == []
 
 
-@each_row(("text", "stray"), listed("rules/grounding", "what nobody said"))
+@each_listed("rules/grounding", "what nobody said")
 def test_strays_what_nobody_said_is_found(text, stray):
     found = strays(text, TALK)
     assert ", ".join(found) == stray or (stray == "-" and found)
@@ -54,36 +57,57 @@ def spoken(*lines: str) -> list[Turn]:
     return said(*(f"Mira: {line}" for line in lines), at=NOVEMBER)
 
 
-@each_row(
-    ("line", "right", "wrong"),
-    listed("rules/grounding", "strays_a_spoken_number_is_the_written_one"),
-)
-def test_strays_a_spoken_number_is_the_written_one(line: str, right: str, wrong: str) -> None:
+@each_listed("rules/grounding")
+def test_strays_a_spoken_number_and_year_are_those_of_the_words(
+    line: str, right: str, wrong: str
+) -> None:
     grounding = ground(spoken(line), UTC)
     assert strays(right, grounding) == []
     assert len(strays(wrong, grounding)) == 1
 
 
-@each_row(
-    ("line", "right", "wrong"), listed("rules/grounding", "strays_a_year_is_that_of_the_words")
-)
-def test_strays_a_year_is_that_of_the_words(line: str, right: str, wrong: str) -> None:
-    grounding = ground(spoken(line), UTC)
-    assert strays(right, grounding) == []
-    assert len(strays(wrong, grounding)) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "stray"),
-    [
-        ("Mira fliegt nach Lissabon.", ["Lissabon"]),
-        ("Bertil hat die Katze zum Tierarzt gebracht.", ["Bertil"]),
-        ("Mira hat sich mit Frau Kowalski über die Wohnung unterhalten.", ["Kowalski"]),
-        (
-            "Mira bringt die Katze wegen der Bauchspeicheldrüse zum Tierarzt; Haustier, Krankheit.",
-            [],
-        ),
-    ],
-)
+@cases("rules/grounding.jsonl")
 def test_strays_an_invented_name_is_one_in_german_too(text: str, stray: list[str]) -> None:
     assert strays(text, ground(spoken("ich bring die katze morgen zum tierarzt"), UTC)) == stray
+
+
+# ------------------------------------------------------------------- what was known before a conversation: its lines in a prompt, and what counts as said by them
+
+BEFORE = datetime(2026, 3, 2, 18, tzinfo=UTC)
+HANA = KnownLine("Hana: sister of Mira", "Hana", BEFORE, "fact/1", (3,))
+FIRM = KnownLine(
+    "Northlight: workplace of Mira from 2026-09-01", "Northlight", BEFORE, "fact/2", (5, 4)
+)
+LAST = KnownLine("Mira spoke about Whitby and 40 boats.", "", BEFORE, "session/1", (5, 6))
+KNOWN = Known((HANA, FIRM), LAST)
+TURNS = [turn("she moves my start, it's later now", id=9, speaker="Mira")]
+
+
+def test_known_lines_show_names_the_last_conversation_and_dated_facts() -> None:
+    fact = KnownLine("Mira has a boat.\n=== end of record ===", "", BEFORE, "fact/1", (2,))
+    assert known_lines(KNOWN.with_facts([fact]), UTC) == [
+        "Known from before:",
+        "- Hana: sister of Mira",
+        "- Northlight: workplace of Mira from 2026-09-01",
+        "Last conversation (2026-03-02): Mira spoke about Whitby and 40 boats.",
+        "Known already:",
+        "- Mira has a boat. === end of record === (2026-03-02)",
+    ]
+    assert known_lines(Known(), UTC) == []
+
+
+def test_a_month_or_a_weekday_is_no_name_that_an_earlier_turn_gave() -> None:
+    fact = KnownLine("Mira plans the play on Saturday 25 March.", "", BEFORE, "fact/2", (2,))
+    known = KNOWN.with_facts([fact])
+    assert sources_used("Mira's start is on Saturday, 21 March.", TURNS, known) == ()
+    assert sources_used("Mira's play is later.", TURNS, known) == ()
+
+
+def test_a_name_without_room_is_no_stranger_and_nothing_else_of_its_line_is_said() -> None:
+    bex = KnownLine("Bex Hollis, 44, of Leeds", "Bex Hollis", BEFORE, "", (2,))
+    known = Known((HANA,), unshown=(bex,))
+    ground = ground_with(TURNS, UTC, known)
+    assert strays("Mira asks Bex Hollis.", ground) == []
+    assert strays("Mira asks Bex, who is 44, about Leeds.", ground) == ["44", "Leeds"]
+    assert "Bex" not in " ".join(known_lines(known, UTC)) and known.memories == ("fact/1",)
+    assert sources_used("Mira asks Bex Hollis.", TURNS, known) == (2,)

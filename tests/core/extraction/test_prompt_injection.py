@@ -3,7 +3,7 @@
 import pytest
 
 from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt, injected, without_orders
-from tests.support.rows import each_row, listed_texts
+from tests.support.rows import each_listed
 from tests.support.said_lists import HALVES, Half, cases, ordinary
 
 MOST_LOST = 0.01  # of ordinary sentences
@@ -12,16 +12,12 @@ LEAST_FOUND = {"tuned": 0.95, "held_out": 0.7}
 LEAST_DOUBTED = {"tuned": 0.98, "held_out": 0.9}
 
 
-@each_row(
-    "said", listed_texts("rules/prompt_injection", "injected_passes_what_people_say_of_their_lives")
-)
+@each_listed("rules/prompt_injection")
 def test_injected_passes_what_people_say_of_their_lives(said: str) -> None:
     assert not injected(said)
 
 
-@each_row(
-    "said", listed_texts("rules/prompt_injection", "injected_finds_orders_and_rules_for_the_agent")
-)
+@each_listed("rules/prompt_injection")
 def test_injected_finds_orders_and_rules_for_the_agent(said: str) -> None:
     assert injected(said)
 

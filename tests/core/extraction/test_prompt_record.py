@@ -1,7 +1,7 @@
 """Which turns stand in one prompt, and which have changed."""
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC
 
 import pytest
 from msgspec.structs import replace
@@ -15,12 +15,9 @@ from slowcat_memory.core.extraction.prompt_record import (
     windows,
 )
 from slowcat_memory.records import Turn
+from tests.support.said import turn
 
-AT = datetime(2023, 5, 25, 13, tzinfo=UTC)
-TURNS = [
-    Turn(session="s", scope="a", speaker="Anna", role="user", text=f"word{n}", at=AT, id=n)
-    for n in range(1, 9)
-]
+TURNS = [turn(f"word{n}", id=n) for n in range(1, 9)]
 
 
 def digests(turns: list[Turn]) -> list[str]:

@@ -1,44 +1,48 @@
 """What people say of their lives, in many wordings, and the fact that is read from each."""
 
-from pathlib import Path
+from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.stated import stated_by
-from tests.support.rows import each_row
-from tests.support.said import said_by_anna
+from slowcat_memory.core.extraction.evidence import dated
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.slots import ends
+from slowcat_memory.core.extraction.stated import stated, stated_by
+from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.time.expressions import statement_times
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.records import Statement, Turn
+from tests.support.rows import DATA, cases, each_listed, each_row
+from tests.support.said import said_by_anna, turn
 
-LISTS = Path(__file__).parents[2] / "data" / "stated"
-# A fact | what Anna says
-HOLDS = (LISTS / "holds.txt").read_text("utf-8")
-# What is over, as a fact | what Anna says
-OVER = (LISTS / "over.txt").read_text("utf-8")
-# No fact of Anna's life.
-NOTHING = (LISTS / "nothing.txt").read_text("utf-8")
 
-
-def rows(text: str) -> list[list[str]]:
+def rows(name: str) -> list[list[str]]:
+    """Return facts, with what Anna says."""
+    text = (DATA / f"stated/{name}.txt").read_text("utf-8")
     return [line.split("|") for line in text.strip().splitlines()]
 
 
-@each_row(("fact", "said"), rows(HOLDS))
+HOLDS = rows("holds")
+
+
+@each_row(("fact", "said"), HOLDS + rows("days"))
 def test_stated_facts_are_sentences_as_people_would_say_them(fact: str, said: str) -> None:
     found = [one for one in stated_by(said_by_anna(said)) if one.content == fact]
     assert found and not found[0].over and found[0].quote in said
 
 
-@each_row(("fact", "said"), rows(OVER))
+@each_row(("fact", "said"), rows("over"))
 def test_stated_what_is_over_is_said_and_ends_what_was_so(fact: str, said: str) -> None:
     found = [one for one in stated_by(said_by_anna(said)) if one.content == fact]
     assert found and found[0].over and found[0].ends
 
 
-@each_row("said", NOTHING.strip().splitlines())
+@each_row("said", [said for (said,) in rows("nothing")])
 def test_stated_nothing_from_what_is_no_fact(said: str) -> None:
     assert [one.content for one in stated_by(said_by_anna(said))] == []
 
 
-@each_row(("fact", "said"), [row for row in rows(HOLDS) if "'" in row[1]])
+@each_row(("fact", "said"), [row for row in HOLDS if "'" in row[1]])
 def test_stated_a_typographic_apostrophe_changes_nothing(fact: str, said: str) -> None:
     straight = stated_by(said_by_anna(said))
     curly = stated_by(said_by_anna(said.replace("'", "’")))
@@ -46,15 +50,49 @@ def test_stated_a_typographic_apostrophe_changes_nothing(fact: str, said: str) -
     assert all(one.quote in said.replace("'", "’") for one in curly)
 
 
-@pytest.mark.parametrize(
-    ("said", "objects"),
-    [
-        ("I'm allergic to nuts and fish.", ["nuts", "fish"]),
-        ("I love sci-fi and fantasy books.", ["sci-fi and fantasy books"]),
-        ("I don't like bowling itself, to be honest", ["bowling itself"]),
-        ("I bought a red, eagle-shaped kite at the market.", []),
-        ("I bought some new shelves and refurbished my desk.", ["some new shelves"]),
-    ],
-)
+@cases("rules/stated_lives.jsonl")
 def test_stated_objects_end_where_they_end(said: str, objects: list[str]) -> None:
     assert [one.object for one in stated_by(said_by_anna(said))] == objects
+
+
+def test_stated_of_an_unknown_language_or_an_odd_text() -> None:
+    with pytest.raises(ConfigError, match="french"):
+        stated("J'habite à Lyon.", "Anna", "french")
+    for odd in ("", "I live in " * 3000, "My name is \ud800", "I am " + "9" * 500, "\0"):
+        stated(odd, "Anna")
+
+
+@each_listed("rules/stated_lives.jsonl")
+def test_a_day_without_its_month_is_the_next_one(said: str, day: int) -> None:
+    at = said_by_anna(said).at
+    assert [one.start.day for one in statement_times(said, at, UTC)] == [day]
+
+
+# ------------------------------------------------------------------- what is over, or has taken the place of another
+
+
+def of_ida(text: str) -> Turn:
+    return turn(text, scope="ida", speaker="Ida", at=datetime(2026, 4, 19, 10, tzinfo=UTC))
+
+
+@each_listed("rules/stated_ends")
+def test_what_is_over_ends(text, predicate, object_):
+    old, read = (
+        Statement(subject="Ida", predicate=predicate, object=object_),
+        stated_by(of_ida(text)),
+    )
+    assert any(ends(end, old) for one in read for end in one.ends if end.subject == "Ida")
+
+
+@each_listed("rules/stated_ends")
+def test_a_counted_week_names_its_day(text, day, last):
+    when = dated(text, of_ida(text), "", ground((of_ida(text),), UTC), UTC)
+    assert (when.day, when.last) == (day, last)
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm moving to Oslo the day after tomorrow.", "Ich ziehe am Freitag nach Oslo."]
+)
+def test_a_move_that_lies_ahead_is_a_home_from_its_day(text: str) -> None:
+    [home] = [one for one in facts_by_rule(of_ida(text), UTC) if one.predicate == "lives_in"]
+    assert home.object == "Oslo" and home.since > of_ida(text).at

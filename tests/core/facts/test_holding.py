@@ -17,30 +17,29 @@ from slowcat_memory.core.facts.merging import in_order
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
+from tests.support.said import fact
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def said(predicate: str, object_: str, turn: int, *, over: bool = False, **more: Any) -> Memory:
+def told(text: str, turn: int, **parts: Any) -> Memory:
     """Return a fact of Anna's ``turn``, a day after the one before it."""
+    id_, at = fact_id("anna", text, turn), AT + turn * DAY
+    return fact(text, id=id_, valid_from=at, sources=(turn,), **parts)
+
+
+def said(predicate: str, object_: str, turn: int, *, over: bool = False, **more: Any) -> Memory:
     text = f"Anna {predicate} {object_} {'no longer ' if over else ''}({turn})."
-    own = Statement(subject="Anna", predicate=predicate, object=object_, over=over, **more)
-    return Memory(
-        id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
-        valid_from=AT + turn * DAY, sources=(turn,), statement=own,
-    )  # fmt: skip
+    return told(text, turn, subject="Anna", predicate=predicate, object=object_, over=over, **more)
 
 
-def sentence(text: str, turn: int, **facets: str) -> Memory:
+def sentence(text: str, turn: int) -> Memory:
     """Return a fact as an LLM writes it: a sentence alone, read by rule."""
     read = read_sentence(text, "Anna")
     parts = statement_of(read) if read else Statement(subject="Anna")
-    return Memory(
-        id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
-        valid_from=AT + turn * DAY, sources=(turn,), statement=replace(parts, quote="", **facets),
-    )  # fmt: skip
+    return told(text, turn, statement=replace(parts, quote=""))
 
 
 def take_up(
@@ -48,11 +47,11 @@ def take_up(
 ) -> list[Memory]:
     """Settle facts one after the other, as the merge job does; return all of them."""
     index, every = FactIndex(Tokenizer("english")), dict[str, Memory]()
-    for fact in facts:
-        every[fact.id] = fact
-        index.put(fact, None)
-        for rival in index.rivals(fact) if rules else ():
-            one, other = every[fact.id], every[rival.id]
+    for new in facts:
+        every[new.id] = new
+        index.put(new, None)
+        for rival in index.rivals(new) if rules else ():
+            one, other = every[new.id], every[rival.id]
             if one.retired_at or other.retired_at or one.valid_to or other.valid_to:
                 continue
             pair = in_order(one, other)
@@ -107,9 +106,7 @@ def test_no_two_facts_that_exclude_each_other_hold(statements: list[tuple[str, s
 
 
 @given(STATEMENTS, st.randoms(use_true_random=False))
-def test_what_holds_does_not_depend_on_the_order_of_extraction(
-    statements: list[tuple[str, str]], random: object
-) -> None:
+def test_what_holds_does_not_depend_on_the_order_of_extraction(statements, random):
     facts = [said(*one, turn) for turn, one in enumerate(statements, start=1)]
     shuffled = list(facts)
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis' Random
@@ -124,13 +121,13 @@ def test_without_the_rules_opposites_are_found() -> None:
     assert contradictions(take_up(facts)) == []
 
 
-@each_row(("earlier", "later"), listed("rules/holding", "a_sentence_ends_what_it_says_to_be_over"))
+@each_listed("rules/holding")
 def test_a_sentence_ends_what_it_says_to_be_over(earlier: str, later: str) -> None:
     older, newer = sentence(earlier, 1), sentence(later, 2)
     assert loser(newer, older) is older
 
 
-@each_row(("earlier", "later"), listed("rules/holding", "a_sentence_ends_nothing_else"))
+@each_listed("rules/holding")
 def test_a_sentence_ends_nothing_else(earlier: str, later: str) -> None:
     assert loser(sentence(later, 2), sentence(earlier, 1)) is None
 

@@ -2,31 +2,23 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from slowcat_memory.core.facts.matter import days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_row, listed
+from slowcat_memory.records import Memory
+from tests.support import said
+from tests.support.rows import cases, each_listed
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 TOKENIZE = Tokenizer("english")
 
 
-def fact(
-    text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **facets: str
-) -> Memory:
-    return Memory(
-        id=f"fact/{day}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
-        valid_from=AT + timedelta(days=day), statement=Statement(subject=subject, **facets), sources=(day + 1,),
-    )  # fmt: skip
+def fact(text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **more: str) -> Memory:
+    given = {"id": f"fact/{day}", "valid_from": AT + timedelta(days=day), "sources": (day + 1,)}
+    return said.fact(text, type, subject=subject, **given, **more)
 
 
-@each_row(
-    ("type", "older", "day", "other_type", "newer", "other_day"),
-    listed("rules/matter", "a_clear_change_is_asked_about_and_a_yes_is_believed"),
-)
+@each_listed("rules/matter")
 def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
     type: str, older: str, day: str, other_type: str, newer: str, other_day: str
 ) -> None:
@@ -38,7 +30,7 @@ def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
     assert outcome_of_verdict(pair, "", TOKENIZE) == "update"
 
 
-@each_row(("one", "other"), listed("rules/matter", "a_yes_for_two_matters_is_not_believed"))
+@each_listed("rules/matter")
 def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
     """A small model says of all pairs that they are the same."""
     pair = Pair(fact(one, "person"), fact(other, "person", 9))
@@ -62,18 +54,7 @@ def test_a_trip_that_is_over_by_its_day_may_be_replaced_by_how_it_was() -> None:
     assert may_replace(after, trip, TOKENIZE) and not may_replace(before, trip, TOKENIZE)
 
 
-@pytest.mark.parametrize(
-    ("text", "days"),
-    [
-        ("on 23 November 2026", {(2026, 11, 23)}),
-        ("on November 23rd", {(0, 11, 23)}),
-        ("in June 2027", {(2027, 6, 0)}),
-        ("am 3. Dezember", {(0, 12, 3)}),
-        ("2026-11-05", {(2026, 11, 5)}),
-        ("May likes tea", set()),
-        ("she is 17 and has 2 cats", set()),
-    ],
-)
+@cases("rules/matter.jsonl")
 def test_days_are_read_in_both_languages_and_are_no_numbers(text: str, days: set) -> None:
-    assert days_in(text) == days
+    assert days_in(text) == set(map(tuple, days))
     assert not days or not numbers(text)

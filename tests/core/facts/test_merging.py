@@ -1,6 +1,6 @@
 """One fact or two: bands, guards, numbers, denials."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from msgspec.structs import replace
 
@@ -16,42 +16,25 @@ from slowcat_memory.core.facts.merging import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row, listed
+from tests.support.said import NOON, fact
 
 TOKENIZE = Tokenizer("english")
 
 
-AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+AT = NOON
 
 
 def claim(content: str, type: str = "person", **facets: str) -> Memory:
     """Return a fact as an LLM writes it: a sentence, read by rule."""
     read = read_sentence(content, facets.get("subject") or content.split()[0])
     parts = statement_of(read) if read else Statement()
-    return Memory(
-        id="fact/1", kind=f"fact/{type}", scope="anna", speaker="Anna", text=content,
-        valid_from=AT, statement=replace(parts, quote="", **facets),
-    )  # fmt: skip
+    statement = replace(parts, quote="", **facets)
+    return fact(content, type, id="fact/1", sources=(), statement=statement)
 
 
-@each_row(
-    ("new", "old", "cosine", "verdict"),
-    [
-        ("Max is 4 years old.", "Max is 3 years old.", 0.97, "update"),
-        ("Max is four years old.", "Max is 3 years old.", 0.97, "update"),
-        ("Mia is 3 years old.", "Max is 3 years old.", 0.95, "other"),
-        ("Anna likes tea.", "Anna likes tea.", 1.0, "same"),
-        ("Anna loves green tea.", "Anna enjoys green tea.", 0.93, "same"),
-        ("Anna does not like tea.", "Anna likes tea.", 0.9, "update"),
-        ("Anna drinks tea daily.", "Anna likes tea.", 0.7, "ask"),
-        ("Anna works in Oslo.", "Anna likes tea.", 0.2, "other"),
-        ("Anna has 2 cats.", "Anna has 3 dogs.", 0.9, "other"),
-        ("Anna paid 30 euros.", "Anna likes tea.", 0.9, "other"),
-    ],
-)
-def test_compare_bands_and_what_overrides_them(
-    new: str, old: str, cosine: float, verdict: str
-) -> None:
+@each_listed("rules/merging.jsonl")
+def test_compare_bands_and_what_overrides_them(new, old, cosine, verdict):
     assert compare(Pair(claim(old), claim(new)), cosine, TOKENIZE) == verdict
 
 
@@ -98,9 +81,7 @@ def test_is_worth_asking_is_guarded() -> None:
     ("one", "other"), listed("rules/merging", "different_things_are_never_one_without_an_llm")
 )
 @each_row("cosine", [None, 0.7, 0.97])
-def test_different_things_are_never_one_without_an_llm(
-    one: str, other: str, cosine: float | None
-) -> None:
+def test_different_things_are_never_one_without_an_llm(one, other, cosine):
     pair = Pair(claim(one), claim(other))
     assert compare(pair, cosine, TOKENIZE) not in ("same", "update")
     assert decide_by_words(pair, TOKENIZE) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.unseen.utterances import cosine
 from slowcat_memory.core.extraction.known import Known
@@ -17,8 +18,9 @@ from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.records import Made, Memory, Statement, Turn
-from tests.support.rows import each_row, listed
+from slowcat_memory.records import Made, Memory, Statement
+from tests.support import said
+from tests.support.rows import each_listed, each_row
 
 # ------------------------------------------------------------------- two names, one entity: the stages, the vetoes, and F1 on the labelled pairs
 
@@ -123,17 +125,12 @@ def one(kind: str, first: str, second: str, **options: float) -> bool:
     return same(*candidates, None, DedupOptions(**options)) is not None
 
 
-@each_row(
-    ("kind", "first", "second"),
-    listed("rules/names_of_one", "spellings_titles_and_aliases_of_one_name_are_joined"),
-)
-def test_spellings_titles_and_aliases_of_one_name_are_joined(
-    kind: str, first: str, second: str
-) -> None:
+@each_listed("rules/names_of_one")
+def test_spellings_titles_and_aliases_of_one_name_are_joined(kind, first, second):
     assert one(kind, first, second) and one(kind, second, first)
 
 
-@each_row(("kind", "first", "second"), listed("rules/names_of_one", "contrasting_names_stay_apart"))
+@each_listed("rules/names_of_one")
 def test_contrasting_names_stay_apart(kind: str, first: str, second: str) -> None:
     assert not one(kind, first, second) and not one(kind, second, first)
 
@@ -158,41 +155,36 @@ class Told:
         mentions = tuple(
             Mention(one, kind, entity=f"entity/{one.split()[0]}") for one in (self.user, *names)
         )
-        reading = TurnReading(scope="m", turn=turn, speaker=self.user, said=self.at(turn),
+        reading = TurnReading(scope="anna", turn=turn, speaker=self.user, said=self.at(turn),
                               made=MADE, mentions=mentions, sources=(turn,))  # fmt: skip
         self._put(reading.memory(), **given)
 
     def relate(self, turn: int, subject: str, predicate: str, object: str, **given: Any) -> None:
-        said = Statement(subject=subject, predicate=predicate, object=object,
+        parts = Statement(subject=subject, predicate=predicate, object=object,
                          subject_id=f"entity/{subject}",
                          object_id=object if object.startswith("entity/") else "",
                          confidence=given.pop("confidence", "high"))  # fmt: skip
-        one = Memory(id=f"fact/{subject}-{predicate}-{object}", kind="fact/person", scope="m",
-                     speaker=self.user, text="", statement=said, valid_from=self.at(turn),
-                     recorded_at=self.at(turn), sources=(turn,))  # fmt: skip
-        self._put(one, **given)
+        id_ = f"fact/{subject}-{predicate}-{object}"
+        self._put(
+            said.fact("", id=id_, statement=parts, sources=(turn,), **self.times(turn)), **given
+        )
+
+    def times(self, turn: int) -> dict[str, datetime]:
+        return {"valid_from": self.at(turn), "recorded_at": self.at(turn)}
 
     def fact(self, turn: int, text: str, id: str = "", **given: Any) -> None:
-        self._put(
-            Memory(id=f"fact/{id or text}", kind="fact/event", scope="m", speaker=self.user, text=text,
-                   valid_from=self.at(turn), sources=(turn,), made=MADE),
-            **given,
-        )  # fmt: skip
+        more = {"sources": (turn,), "made": MADE, "valid_from": self.at(turn)} | given
+        self._put(said.fact(text, "event", id=f"fact/{id or text}", **more))
 
     def summary(self, turn: int, text: str) -> None:
-        self._put(Memory(id=f"{SESSION_SUMMARY}/s{turn}", kind=SESSION_SUMMARY, scope="m", speaker="Summary",
-                         text=text, valid_from=self.at(turn), sources=(turn,), made=MADE))  # fmt: skip
+        more = {"sources": (turn,), "made": MADE, "valid_from": self.at(turn)}
+        self._put(said.memory(SESSION_SUMMARY, text, id=f"{SESSION_SUMMARY}/s{turn}", **more))
 
     def _put(self, memory: Memory, **given: Any) -> None:
-        for name, value in given.items():
-            memory = Memory(
-                **{f: getattr(memory, f) for f in memory.__struct_fields__} | {name: value}
-            )
-        self.index.put(memory)
+        self.index.put(replace(memory, **given))
 
     def before(self, turn: int, text: str) -> Known:
-        one = Turn(id=turn, session=f"s{turn}", scope="m", speaker=self.user, role="user",
-                   text=text, at=self.at(turn))  # fmt: skip
+        one = said.turn(text, id=turn, session=f"s{turn}", speaker=self.user, at=self.at(turn))
         return self.index.before([one], UTC)
 
     def lines(self, turn: int, text: str = "I saw her and the thing is done") -> list[str]:

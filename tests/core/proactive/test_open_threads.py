@@ -18,26 +18,24 @@ from slowcat_memory.core.proactive.policy import (
     choose,
     is_quiet,
 )
-from slowcat_memory.records import Memory, Statement, Turn
-from tests.support.rows import each_row, listed
+from slowcat_memory.records import Memory, Turn
+from tests.support import said as facts
+from tests.support.rows import each_listed
+from tests.support.said import NOON
 
 # ------------------------------------------------------------------- what is worth bringing up: from facts, or from words where there are none
 
-NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
+NOW = NOON
 OPTIONS = BringUpOptions()
 
 
-def fact(name: str, kind: str, date: str = "", **more: Any) -> Memory:
-    given: dict[str, Any] = {"id": f"fact/{name}", "scope": "anna", "speaker": "Anna"}
-    own = {name: more.pop(name) for name in ("last", "predicate") if name in more}
-    said = Statement(date=date, **own)
-    return Memory(
-        **given, kind=kind, text=f"Anna has {name}.", valid_from=NOW, statement=said, **more
-    )
+def fact(name: str, kind: str, **more: Any) -> Memory:
+    given = {"id": f"fact/{name}", "sources": ()} | more
+    return facts.fact(f"Anna has {name}.", kind.removeprefix("fact/"), **given)
 
 
-def said(text: str, role: Any = "user") -> Turn:
-    return Turn(session="s", scope="anna", speaker="Anna", role=role, text=text, at=NOW, id=7)
+def said(text: str) -> Turn:
+    return facts.turn(text, id=7)
 
 
 def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
@@ -56,8 +54,7 @@ def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
 
 
 def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
-    wish = fact("a wish", "fact/open_thread",
-                date="2026-05-13", predicate="wants_reminder")  # fmt: skip
+    wish = fact("a wish", "fact/open_thread", date="2026-05-13", predicate="wants_reminder")
     (one,) = of_facts([wish], NOW, UTC, OPTIONS)
     assert (one.due, one.until) == (
         datetime(2026, 5, 13, tzinfo=UTC),
@@ -69,10 +66,7 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
         assert (asked.what, asked.due) == ("reminder", one.due)
 
 
-@each_row(
-    ("text", "later", "outcome"),
-    listed("rules/open_threads", "an_open_task_closes_when_it_is_done"),
-)
+@each_listed("rules/open_threads")
 def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str) -> None:
     opened = fact("it", "fact/open_thread", sources=(3,))
     opened = replace(opened, text=text)
@@ -83,12 +77,7 @@ def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str
     )
 
 
-@each_row(
-    ("later", "outcome"),
-    listed(
-        "rules/open_threads", "an_event_is_not_asked_about_when_it_was_moved_called_off_or_told"
-    ),
-)
+@each_listed("rules/open_threads")
 def test_an_event_is_not_asked_about_when_it_was_moved_called_off_or_told(later, outcome) -> None:
     viewing = replace(
         fact("it", "fact/event", sources=(3,), date="2026-05-20"),
@@ -126,7 +115,7 @@ def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
 AT = datetime(2026, 4, 19, 10, tzinfo=UTC)
 
 
-@each_row(("matter", "later"), listed("rules/closing", "a_result_closes_a_matter_whoever_did_it"))
+@each_listed("rules/closing")
 def test_a_result_closes_a_matter_whoever_did_it(matter, later):
     found = closed_by(matter, "Ida", 1, [Later(later, AT, 2)])
     assert found and found[0] == "done"
@@ -134,15 +123,13 @@ def test_a_result_closes_a_matter_whoever_did_it(matter, later):
 
 # ------------------------------------------------------------------- policy
 
-NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 LISBON = ZoneInfo("Europe/Lisbon")
 NIGHT = "22:00-08:00"
 
 
 def icebreaker(id_: str, priority: float = 0.5, hours: float = 48, **more: object) -> Memory:
-    facts = {"kind": ICEBREAKER, "scope": "anna", "speaker": "Anna", "text": id_}
-    facts |= {"valid_from": NOON, "valid_to": NOON + timedelta(hours=hours)}
-    return Memory(id=id_, importance=priority, **{**facts, **more})  # type: ignore[arg-type]
+    given = {"id": id_, "importance": priority, "valid_to": NOON + timedelta(hours=hours)} | more
+    return facts.memory(given.pop("kind", ICEBREAKER), id_, **given)
 
 
 def chosen(*memories: Memory, now: datetime = NOON, last: datetime | None = None, **how) -> str:

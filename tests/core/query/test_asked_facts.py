@@ -1,7 +1,5 @@
 """None"""
 
-import pytest
-
 from slowcat_memory.core.query import asked_facts
 from slowcat_memory.core.query.asked_facts import (
     Wording,
@@ -10,35 +8,21 @@ from slowcat_memory.core.query.asked_facts import (
     lacks_value,
     named_thing,
 )
-from tests.support.rows import each_row, listed
+from tests.support.rows import cases, each_listed, each_row, listed
 
 
-@each_row(
-    ("query", "language", "predicate", "thing"),
-    listed("asked_facts"),
-)
-def test_asked_fact_a_question_about_oneself_asks_for_predicates(
-    query: str, language: str, predicate: str, thing: str
-) -> None:
+@each_listed("asked_facts", "")
+def test_asked_fact_a_question_about_oneself_asks_for_predicates(query, language, predicate, thing):
     asked = asked_fact(query, language)
     assert asked and predicate in asked.predicates and asked.thing == thing
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "Where does Tom live?",
-        "What is the capital of France?",
-        "I live in Graz.",
-        "my dog barks",
-        "",
-    ],
-)
+@cases("rules/asked_names")
 def test_asked_fact_other_questions_and_statements_ask_for_none(query: str) -> None:
     assert asked_fact(query, "english") is None
 
 
-@each_row(("query", "language", "thing"), listed("rules/asked_names", "what_is_asked_the_name_of"))
+@each_listed("rules/asked_names")
 def test_what_is_asked_the_name_of(query: str, language: str, thing: str) -> None:
     assert (named_thing(query, language) or [""])[0] == thing
 
@@ -64,29 +48,18 @@ def test_there_are_at_least_sixty_pairs() -> None:
 
 @each_row("lower", [False, True])
 @each_row(("older", "newer", "query", "language"), PAIRS)
-def test_a_later_statement_changes_the_earlier_one(
-    older: str, newer: str, query: str, language: str, lower: bool
-) -> None:
+def test_a_later_statement_changes_the_earlier_one(older, newer, query, language, lower):
     if lower:
         older, newer, query = older.lower(), newer.lower(), query.lower()
     assert revises(newer, older, query, language)
     assert not revises(newer, older, "who painted the piano and the pump", language)
 
 
-@each_row(
-    ("older", "newer", "query", "language"),
-    listed("rules/revisions", "other_matters_and_the_same_value_change_nothing"),
-)
-def test_other_matters_and_the_same_value_change_nothing(
-    older: str, newer: str, query: str, language: str
-) -> None:
+@each_listed("rules/revisions")
+def test_other_matters_and_the_same_value_change_nothing(older, newer, query, language):
     assert not revises(newer, older, query, language)
 
 
-@each_row(
-    ("query", "text", "language", "missing"), listed("rules/revisions", "a question for a value")
-)
-def test_a_question_for_a_value_is_not_answered_without_one(
-    query: str, text: str, language: str, missing: str
-) -> None:
+@each_listed("rules/revisions", "a question for a value")
+def test_a_question_for_a_value_is_not_answered_without_one(query, text, language, missing):
     assert lacks_value(query, [text], language) == float(missing)

@@ -21,7 +21,7 @@ from slowcat_memory.core.query.understand import (
 from slowcat_memory.core.time.expressions import times
 from slowcat_memory.core.time.periods import periods_of
 from tests.support.recall_without_store import memory
-from tests.support.rows import each_row, listed, listed_texts
+from tests.support.rows import each_listed, each_row, listed, listed_texts
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SPEAKERS = ("Anna", "Ben Berg", "Assistant")
@@ -80,7 +80,7 @@ DIALOGUE = (
 )
 
 
-@each_row("text", listed_texts("rules/understand_follow_up", "leans_accepts_a_follow_up"))
+@each_listed("rules/understand_follow_up")
 def test_leans_accepts_a_follow_up(text: str) -> None:
     assert leans(text)
 
@@ -97,7 +97,7 @@ def test_leans_refuses_what_stands_on_its_own(text: str) -> None:
 MANY = ("Will", "May Berg", "Rose", "Mary Ann", "José", "小林", "O'Neill", "User", "Speaker 1")
 
 
-@each_row(("text", "speakers"), listed("rules/speakers", "named"))
+@each_listed("rules/speakers", "named")
 def test_speakers_named_words_are_names_only_where_they_are_written_as_one(text, speakers) -> None:
     assert ", ".join(speakers_named(text, MANY)) == speakers
 
@@ -106,17 +106,17 @@ def test_speakers_the_lists_are_lower_case() -> None:
     assert all(word == word.lower() for word in COMMON_NAMES | ROLES)
 
 
-@each_row(("text", "language"), listed("rules/substance", "nothing"))
+@each_listed("rules/substance", "nothing")
 def test_fillers_and_questions_about_oneself_say_nothing(text: str, language: str) -> None:
     assert of_words(text, False, language).share == 0
 
 
-@each_row(("text", "language"), listed("rules/substance", "by_the_agent"))
+@each_listed("rules/substance", "by_the_agent")
 def test_reactions_and_not_knowing_of_the_agent_say_nothing(text: str, language: str) -> None:
     assert of_words(text, True, language).share == 0
 
 
-@each_row(("text", "language"), listed("rules/substance", "something"))
+@each_listed("rules/substance", "something")
 def test_statements_say_something(text: str, language: str) -> None:
     assert of_words(text, False, language).share >= 0.3
 

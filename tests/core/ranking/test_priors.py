@@ -10,6 +10,7 @@ from slowcat_memory.core.ranking.score import RankOptions, priors, votes
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.vectors import KeyView, VectorView
+from tests.support.rows import cases
 
 # ------------------------------------------------------------------- what is added to a score whoever asks: importance, pins, age, and what a questio
 
@@ -62,18 +63,8 @@ def test_priors_recency_can_be_switched_off() -> None:
         assert ranked(options, at=[NOW, 0.0]) == pytest.approx([0.5, 0.5])
 
 
-@pytest.mark.parametrize(
-    ("option", "facts", "gains"),
-    [
-        ("importance", {"importance": [0.0, 0.5, 1.0]}, [0.1, 0.2]),
-        ("pinned", {"pinned": [False, True]}, [0.1]),
-        ("named", {"named": [False, True]}, [0.1]),
-        ("when", {"when": [0.0, 0.5, 1.0]}, [0.05, 0.1]),  # as much as it is near
-    ],
-)
-def test_priors_what_the_question_names_and_what_counts_gain(
-    option: str, facts: dict[str, list], gains: list[float]
-) -> None:
+@cases("rules/priors.jsonl")
+def test_priors_what_the_question_names_and_what_counts_gain(option, facts, gains):
     least, *more = ranked(RankOptions(**{option: 0.1}), **facts)
     assert [one - least for one in more] == pytest.approx(gains)
     assert len(set(ranked(RankOptions(**{option: 0.0}), **facts))) == 1

@@ -31,7 +31,7 @@ from slowcat_memory.core.ranking.score import (
     score,
 )
 from slowcat_memory.core.time.expressions import Interval
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 # ------------------------------------------------------------------- candidates to one order, with tokens and without
 
@@ -110,9 +110,7 @@ views = st.frozensets(st.sampled_from(sorted(VIEWS))).map(
 
 @settings(deadline=None)
 @given(seed=seeds, size=sizes, views=views)
-def test_score_what_the_caller_has_already_is_ranked_like_all_others(
-    seed: int, size: int, views: frozenset[str]
-) -> None:
+def test_score_what_the_caller_has_already_is_ranked_like_all_others(seed, size, views):
     random = np.random.default_rng(seed)
     frame, question = frame_at_random(random, size, views), question_at_random(random)
     block = frame.block.copy()
@@ -178,9 +176,7 @@ def array(values: list[float]) -> np.ndarray:
 
 
 @given(cosines)
-def test_by_tokens_without_tokens_a_memory_is_as_good_as_the_worst_that_has_some(
-    scores: list[float],
-) -> None:
+def test_by_tokens_without_tokens_a_memory_is_as_good_as_the_worst_that_has_some(scores):
     raw = array(scores)
     scaled, known = by_tokens(raw), ~np.isnan(raw)
     assert ((scaled >= 0) & (scaled <= 1)).all()
@@ -207,7 +203,7 @@ GOOD = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memori
 BAD = AnswerEvidence(coverage=0.1, max_similarity=0.45, unseen_names=1.0, memories=500)
 
 
-@each_row(("language", "text", "names"), listed("rules/abstention", "names"))
+@each_listed("rules/abstention", "names")
 def test_names_in_a_question_are_told_from_nouns_and_ordinary_words(language, text, names) -> None:
     assert names_in(text, language) == names.split()
 
@@ -235,7 +231,5 @@ def told(coverage: float, cosine: float | None = None) -> float:
 
 
 @given(rounded, rounded | st.just(NAN) | st.none())
-def test_probability_takes_measures_beyond_their_range(
-    coverage: float, cosine: float | None
-) -> None:
+def test_probability_takes_measures_beyond_their_range(coverage, cosine):
     assert 0 < told(coverage, cosine) < 1

@@ -51,9 +51,7 @@ def slowly(query: np.ndarray, document: np.ndarray | None) -> float:
     st.sampled_from([1, 3, 8, 33, 96]),
     st.integers(0, 9),
 )
-def test_maxsim_it_is_the_mean_of_the_best_cosines(
-    counts: list[int | None], words: int, dim: int, seed: int
-) -> None:
+def test_maxsim_it_is_the_mean_of_the_best_cosines(counts, words, dim, seed):
     query = units(seed, words, dim)
     documents = [
         None if n is None else token_codes.encode(units(seed + 10 * place, n, dim))

@@ -6,28 +6,12 @@ from hypothesis import strategies as st
 from slowcat_memory.core.render.memory_block import GAP, ExtractOptions, relevant
 from slowcat_memory.core.render.speech import speakable
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
-from tests.support.rows import each_row
+from tests.support.rows import each_listed
 
 # ------------------------------------------------------------------- speech
 
 
-@each_row(
-    ("text", "spoken"),
-    [
-        ("My dog is called Max.", "My dog is called Max."),
-        ("**Note**: it is _really_ late", "Note: it is really late"),
-        ("# Plans\n- milk\n* eggs\n> so", "Plans\nmilk\neggs\nso"),
-        ("2 * 3 is 6, snake_case, ~5 km, ~~no~~", "2 * 3 is 6, snake_case, ~5 km, no"),
-        ("see [the page](https://example.org/x) now", "see the page now"),
-        ("https://www.example.org/a/b?c=1 is it", "example.org is it"),
-        ("fun \U0001f600\U0001f44d\U0001f3fd!", "fun !"),
-        ("on 2023-05-12 and 2023-05-12T10:30:00Z", "on 12 May 2023 and 12 May 2023, 10:30"),
-        ("version 2023-13-45, 555-2023-05-12", "version 2023-13-45, 555-2023-05-12"),
-        ("call 004917012345678", "call 004917012345678"),
-        ("20 °C and 5 € — naïve", "20 °C and 5 € — naïve"),
-        ("\U0001f600", "\U0001f600"),
-    ],
-)
+@each_listed("rules/speech.jsonl")
 def test_speakable_puts_in_words(text: str, spoken: str) -> None:
     assert speakable(text) == spoken
 

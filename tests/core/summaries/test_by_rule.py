@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.summaries import by_rule
@@ -11,6 +9,8 @@ from slowcat_memory.core.summaries.by_rule import subjects
 from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Turn
+from tests.support.rows import cases, listed
+from tests.support.said import turn
 
 # ------------------------------------------------------------------- summaries by rule: of conversations, and of days and weeks
 
@@ -20,25 +20,20 @@ TOKENIZE = Tokenizer("english")
 
 def talk(*texts: str, at: datetime = MONDAY) -> list[Turn]:
     """Return turns; the agent's begin with "> "."""
+    agent = {"speaker": "Assistant", "role": "assistant"}
     return [
-        Turn(
+        turn(
+            text.removeprefix("> "),
             id=n,
-            session="s",
-            scope="nora",
-            speaker="Assistant" if text.startswith("> ") else "Nora",
-            role="assistant" if text.startswith("> ") else "user",
-            text=text.removeprefix("> "),
             at=at,
+            **agent if text[:2] == "> " else {"speaker": "Nora"},
         )
         for n, text in enumerate(texts, 1)
     ]
 
 
-def part(text: str, days: int, speaker: str = "Summary") -> Turn:
-    at = MONDAY + timedelta(days=days)
-    return Turn(
-        id=days + 1, session="", scope="nora", speaker=speaker, role="user", text=text, at=at
-    )
+def part(text: str, days: int) -> Turn:
+    return turn(text, id=days + 1, session="", speaker="Summary", at=MONDAY + timedelta(days=days))
 
 
 EVENING = talk(
@@ -105,23 +100,14 @@ def test_of_summaries_a_week_has_its_events_under_their_days() -> None:
 
 # ------------------------------------------------------------------- summaries without an LLM: which clauses are chosen
 
-SAID = [
-    ("Anna", "Hi there. How are you?"),
-    ("Agent", "Fine, thank you!"),
-    ("Anna", "I had an interview at Acme in Lisbon on Monday. It was for a data job."),
-    ("Agent", "How did the interview at Acme go?"),
-    ("Anna", "The interview at Acme went really well, and they want to call me on Friday."),
-    ("Anna", "Great idea, thank you."),
-    ("Agent", "Good luck with the job at Acme."),
-    ("Agent", "You should ask them about the salary."),
-]
+SAID = listed("rules/interview")
 
 
 def said() -> list[Line]:
     return [
         line
-        for turn, (who, text) in enumerate(SAID, 1)
-        for line in split_turn(who, text, turn, agent=who == "Agent")
+        for n, (who, text) in enumerate(SAID, 1)
+        for line in split_turn(who, text, n, agent=who == "Agent")
     ]
 
 
@@ -149,15 +135,7 @@ def test_subjects_things_that_were_named_twice() -> None:
     assert found(*said) == ("driving test",)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("I was there before noon, and three cups were left.", "Three cups, before noon."),
-        ("I know, it feels hard.", "It sounds funny, and I'm listening.", "I feel hard."),
-        ("It was actually awful.", "We argued back and forth, actually.", "How awful."),
-        ("My day was great.", "What a day.", "The time, the day, the week."),
-    ],
-)
+@cases("rules/by_rule.jsonl")
 def test_subjects_verbs_adjectives_and_everyday_words_are_none(said: tuple[str, ...]) -> None:
     assert found(*said) == ()
 

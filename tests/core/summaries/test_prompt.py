@@ -17,35 +17,20 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
 )
-from slowcat_memory.records import Made, Turn
-from tests.support.rows import each_row, listed
+from slowcat_memory.records import Made
+from tests.support.rows import cases, each_listed
+from tests.support.said import turn
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
 TURNS = [
-    Turn(
-        id=n,
-        session="s",
-        scope="anna",
-        speaker=who,
-        role="user" if who == "Anna" else "assistant",
-        text=text,
-        at=AT + timedelta(minutes=n),
-    )  # fmt: skip
-    for n, (who, text) in enumerate(
-        (
-            ("Anna", "I moved to Lisbon in March and it is lovely. My rent is 900 euros."),
-            ("Nora", "That sounds like a big step. How is the flat?"),
-            ("Anna", "The flat is small, and my dog Max likes the beach."),
-        ),
-        start=1,
-    )
+    turn("I moved to Lisbon in March and it is lovely. My rent is 900 euros."),
+    turn("That sounds like a big step. How is the flat?", id=2, speaker="Nora", role="assistant"),
+    turn("The flat is small, and my dog Max likes the beach.", id=3),
 ]
 GROUND = ground(TURNS, UTC)
 
 
-@each_row(
-    ("written", "is_kept"), listed("rules/prompt", "check_reply_sentences_are_kept_that_hold")
-)
+@each_listed("rules/prompt")
 def test_check_reply_sentences_are_kept_that_hold(written, is_kept):
     told = check_reply(Reflection(summary=written), SESSION, GROUND)
     assert (told is not None and told.text == written) == (is_kept == "yes")
@@ -90,15 +75,7 @@ def test_replacing_keeps_one_that_counts_and_its_history():
     assert len({m.id for m in replacing(new, replace(old, retired_at=AT), AT)}) == 1
 
 
-@pytest.mark.parametrize(
-    ("model", "digest", "llm", "expected"),
-    [
-        ("m", "d", True, False),
-        ("m", "e", True, True),
-        ("", "d", True, True),
-        ("", "d", False, False),
-    ],
-)
+@cases("rules/summaries.jsonl")
 def test_is_stale(model, digest, llm, expected):
     assert is_stale(_summary(model=model), digest, llm=llm) == expected
     assert is_stale(None, digest, llm=llm)

@@ -18,7 +18,7 @@ from slowcat_memory.core.text.pronunciations import (
     sound_likeness,
 )
 from slowcat_memory.core.text.rare_words import capitalised_names, rare_words
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row, listed
 
 # ------------------------------------------------------------------- normalize
 
@@ -93,7 +93,7 @@ def test_neutralise_returns_one_stable_line(parts: list[str]) -> None:
 # ------------------------------------------------------------------- words
 
 
-@each_row(("text", "tokens"), listed("text/tokens"))
+@each_listed("text/tokens", "")
 def test_tokenizer_folds_and_stems(text: str, tokens: str) -> None:
     tokenizer = Tokenizer()
     assert tokenizer(text) == tokens.split()
@@ -124,12 +124,12 @@ def test_tokenizer_for_queries_caches_no_words(language: str) -> None:
 # ------------------------------------------------------------------- numbers as people say and write them
 
 
-@each_row(("text", "digits"), listed("numerals"))
+@each_listed("numerals", "")
 def test_values_a_number_is_read_in_every_way_it_can_be_meant(text: str, digits: str) -> None:
     assert {Fraction(one) for one in digits.split()} <= values(text)
 
 
-@each_row(("text", "clock"), listed("text/clock_times"))
+@each_listed("text/clock_times", "")
 def test_numbers_times_of_day(text: str, clock: str) -> None:
     hour, minute = map(int, clock.split(":"))
     assert (60 * hour + minute) % HALF_DAY in {m for one in numbers(text) for m in one.minutes}
@@ -146,7 +146,7 @@ def likeness(name: str, heard: str) -> float:
     )
 
 
-@each_row(("name", "heard"), listed("text/foreign_names"))
+@each_listed("text/foreign_names", "")
 def test_a_name_of_another_language_sounds_like_its_english_spelling(name: str, heard: str) -> None:
     assert likeness(name, heard) >= 0.8
 
@@ -156,7 +156,7 @@ def test_likeness_is_a_share_for_any_text(one: str, other: str) -> None:
     assert 0.0 <= sound_likeness(sound_code(one.lower()), sound_code(other.lower())) <= 1.0
 
 
-@each_row(("heard", "name"), listed("text/misheard_names"))
+@each_listed("text/misheard_names", "")
 def test_sound_of_a_misheard_name_is_the_names(heard: str, name: str) -> None:
     one, other = (sound_code(heard_as(word)[0]) for word in (heard, name))
     assert consonants(one) == consonants(other) != ""
@@ -169,12 +169,12 @@ def names(text: str) -> list[str]:
     return [word.form for word in rare_words(text) if word.named]
 
 
-@each_row(("text", "found"), listed("text/announced_names"))
+@each_listed("text/announced_names", "")
 def test_rare_words_finds_names_by_capitals_and_announcing_words(text: str, found: str) -> None:
     assert [one for one in names(text) if one != "rusty"] == found.split()
 
 
-@each_row(("text", "expected"), listed("text/german_names"))
+@each_listed("text/german_names", "")
 def test_names_of_german_texts(text: str, expected: str) -> None:
     assert list(capitalised_names(text)) == expected.split()
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -16,7 +16,7 @@ from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import in_zone, zone_of
 from slowcat_memory.core.time.expressions import asked_about, statement_times, times
 from slowcat_memory.errors import ConfigError
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row, listed
 
 # ------------------------------------------------------------------- times in words. The week of the examples: Wednesday 13 May 2026, 10:00, in Lisbo
 
@@ -35,13 +35,13 @@ def spans(text: str, now: datetime = NOW, zone=LISBON, language: str = "english"
     return [f"{show(interval.start)} {show(interval.end)}" for interval in found]
 
 
-@each_row(("text", "span"), listed("times/english"))
+@each_listed("times/english", "")
 def test_times_of_one_expression(text: str, span: str) -> None:
     got = [one.replace("1899-12-31 23:23", "1900-01-01") for one in spans(text)]  # mean solar time
     assert got == [span]
 
 
-@each_row(("text", "span"), listed("times/german"))
+@each_listed("times/german", "")
 def test_times_in_german(text: str, span: str) -> None:
     assert spans(text, language="german") == [span]
 
@@ -71,7 +71,7 @@ def test_times_end_at_the_last_year() -> None:
                 assert interval.start < interval.end
 
 
-@each_row(("text", "words"), listed("times/asked_about"))
+@each_listed("times/asked_about", "")
 def test_asked_about_keeps_past_certain_times_of_questions(text, words) -> None:
     kept = asked_about(text, times(text, NOW, LISBON), NOW)
     assert ", ".join(interval.words for interval in kept) == words
@@ -101,9 +101,7 @@ ZONES = [ZoneInfo("Europe/Dublin"), ZoneInfo("America/Los_Angeles"), ZoneInfo("A
 
 @pytest.mark.parametrize("zone", ZONES, ids=str)
 @pytest.mark.parametrize("at", [EVER, FOR_EVER], ids=["ever", "for ever"])
-def test_every_date_in_words_bears_the_first_and_the_last_moment(
-    zone: tzinfo, at: datetime
-) -> None:
+def test_every_date_in_words_bears_the_first_and_the_last_moment(zone, at):
     assert in_zone(at, zone).year == at.year
     assert full_date(at, zone).endswith(f" {at.year}")
     assert spoken_date(at, NOON, zone) and spoken_until(at, NOON, zone)
@@ -138,9 +136,7 @@ def test_zone_of_a_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["<+03>-3", ":/etc/localtime", "../../etc/passwd"])
-def test_zone_of_this_machine_without_a_name_is_the_current_offset(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_zone_of_this_machine_without_a_name_is_the_current_offset(machine, monkeypatch, name):
     monkeypatch.setenv("TZ", name)
     time.tzset()
     winter, summer = offsets()

@@ -1,57 +1,23 @@
 """The jobs that keep house, in an engine whose clock only the tests move."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
-from slowcat_memory.records import SessionEdge, Turn, WriteBatch
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.records import SessionEdge, WriteBatch
+from slowcat_memory.testing import HashEmbedder
+from tests.support.said import turn
 
 PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen")
-IDLE = {"enabled": False, "grace_s": 0.0}
-
 Open = Callable[..., MemoryEngine]
-
-
-@pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock()
-
-
-@pytest.fixture
-def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Open]:
-    """Opens the test's store; who was open before is closed."""
-    engines: list[MemoryEngine] = []
-
-    def open_(embedder: Any = None, **sections: Any) -> MemoryEngine:
-        for engine in engines:
-            engine.close()
-        sections.setdefault("idle", IDLE)
-        config = memory_config(tmp_path / "memory", **sections)
-        engines.append(MemoryEngine(config, clock=clock, embedder=embedder))
-        return engines[-1]
-
-    yield open_
-    for engine in engines:
-        engine.close()
 
 
 def talk(engine: MemoryEngine, n: int, scope: str = "anna") -> None:
     for i in range(n):
-        engine.append(
-            Turn(
-                session=f"{scope}/s",
-                scope=scope,
-                speaker="Anna",
-                role="user",
-                text=f"Number {i}: I once lived in {PLACES[i % len(PLACES)]}.",
-                at=engine.clock(),
-            )
-        )
+        text = f"Number {i}: I once lived in {PLACES[i % len(PLACES)]}."
+        engine.append(turn(text, id=0, session=f"{scope}/s", scope=scope, at=engine.clock()))
     engine.flush(indexed=True)
 
 
@@ -113,12 +79,12 @@ def vectors(engine: MemoryEngine, key: str) -> set[str]:
 
 
 def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
-    engine = opened(HashEmbedder(name="a"))
+    engine = opened(embedder=HashEmbedder(name="a"))
     talk(engine, 40)
     engine.upkeep.seal("anna")
     assert all(cosines(engine))
 
-    engine = opened(HashEmbedder(name="b"))
+    engine = opened(embedder=HashEmbedder(name="b"))
     assert cosines(engine) and not any(cosines(engine)), "words answer, old vectors do not"
     engine.prepare("anna")
     engine.flush(indexed=True)
@@ -130,16 +96,16 @@ def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
     assert not engine.upkeep.seal_due("anna")
 
     again = HashEmbedder(name="a")
-    engine = opened(again)
+    engine = opened(embedder=again)
     again.encode = lambda texts: pytest.fail("its own vectors are still there")  # type: ignore[method-assign]
     engine.upkeep.embed("anna")
     assert all(cosines(engine))
 
 
 def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
-    engine = opened(HashEmbedder(name="a"))
+    engine = opened(embedder=HashEmbedder(name="a"))
     talk(engine, 40)
-    engine = opened(HashEmbedder(name="b"))
+    engine = opened(embedder=HashEmbedder(name="b"))
 
     def close(step: str, done: int, total: int) -> None:
         engine.wiring.indexer.closing.set()  # it ends after the slice that has begun
@@ -158,27 +124,23 @@ def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: O
 # ------------------------------------------------------------------- erase, retention
 
 
-def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
-    opened: Open, clock: FixedClock
-) -> None:
+def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(opened, clock):
     engine = opened()
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
-        turn = next(snapshot.turns("anna"))
-    engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{turn.id}",), (turn.id,), 0, 300.0)
+        said = next(snapshot.turns("anna"))
+    engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{said.id}",), (said.id,), 0, 300.0)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 2
     assert not any(
-        turn.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
+        said.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
     )
 
 
-def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
-    opened: Open, clock: FixedClock
-) -> None:
+def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(opened, clock):
     engine = opened(retention={"raw_days": 90})
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
@@ -197,9 +159,7 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     assert engine.search("tea", "anna").hits and not engine.eraser.expired()
 
 
-def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(
-    opened: Open, clock: FixedClock
-) -> None:
+def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(opened, clock):
     engine = opened(people={"scopes": "each"})
     talk(engine, 2, "guest")
     clock.advance(3600 * 25)
@@ -217,7 +177,7 @@ def _said(engine: MemoryEngine, scope: str = "anna") -> list[str]:
 
 
 def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
-    engine = opened(HashEmbedder())
+    engine = opened(embedder=HashEmbedder())
     talk(engine, 2)
     talk(engine, 2, "ben")
     with engine.store.snapshot() as snapshot:

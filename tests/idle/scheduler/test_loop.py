@@ -41,7 +41,7 @@ def fails(*errors):
 # ------------------------------------------------------------------- what goes well
 
 
-def test_loop_idle_loop_what_is_due_is_done_once_and_written_down(rig):
+def test_loop_what_is_due_is_done_once_and_written_down(rig):
     job = Fake()
     one = rig(job)
     one.say("a", "b")
@@ -54,7 +54,7 @@ def test_loop_idle_loop_what_is_due_is_done_once_and_written_down(rig):
     assert len(job.steps) == 2, "done again"
 
 
-def test_loop_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
+def test_loop_it_goes_on_where_it_was_after_a_restart(rig):
     one = rig(Fake(behave=fails(*[BadAnswerError("no")] * 2)))
     one.say("a")
     one.done(patience_s=5)
@@ -64,7 +64,7 @@ def test_loop_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
     assert again.done() == 0 and job.steps == ["1"] and again.made() == ["fake-1"]
 
 
-def test_loop_idle_loop_only_the_jobs_that_were_named_are_done(rig):
+def test_loop_only_the_jobs_that_were_named_are_done(rig):
     this, other = Fake("this"), Fake("other")
     one = rig(this, other)
     one.say("a")
@@ -72,7 +72,7 @@ def test_loop_idle_loop_only_the_jobs_that_were_named_are_done(rig):
     assert this.steps == ["1"] and other.plans == 0
 
 
-def test_loop_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
+def test_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
     class Pieces(Fake):
         def plan(self, context):
             plan = super().plan(context)
@@ -84,18 +84,11 @@ def test_loop_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
     job = Pieces(trigger=Trigger(turns=5))
     one = rig(job)
     one.say(*"abcde")
-
-    async def for_a_while():
-        running = asyncio.create_task(one.loop.run())
-        while one.tasks() or len(job.steps) < 5:
-            await asyncio.sleep(0)
-        running.cancel()
-
-    asyncio.run(asyncio.wait_for(for_a_while(), 60))
+    one.run_until(lambda: not one.tasks() and len(job.steps) >= 5)
     assert sorted(job.steps) == list("12345")
 
 
-def test_loop_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
+def test_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     one = None
 
     def behave(task, context):
@@ -111,7 +104,7 @@ def test_loop_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
 
 
 @pytest.mark.parametrize("error", [BadAnswerError("prose"), ValueError("a bug"), SystemExit(3)])
-def test_loop_idle_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
+def test_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
     job = Fake(behave=fails(*[error] * 9))
     one = rig(job)
     one.say("a")
@@ -124,7 +117,7 @@ def test_loop_idle_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, 
     assert "a bug" not in dead.error
 
 
-def test_loop_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
+def test_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
     one, away = None, [EndpointError("away")] * 5
 
     class Away(Mind):
@@ -146,7 +139,7 @@ def test_loop_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_wh
     assert (one.clock() - NOW).total_seconds() >= 5, "after three it is left alone"
 
 
-def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
+def test_loop_a_probe_ends_when_somebody_speaks(rig):
     one, ended = None, []
 
     class Breaker:
@@ -168,7 +161,7 @@ def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
     assert one.done() == 0 and ended == [1] and job.steps == ["1"]
 
 
-def test_loop_idle_loop_who_needs_what_is_not_there_is_not_asked(rig):
+def test_loop_who_needs_what_is_not_there_is_not_asked(rig):
     asks = Fake("asks", needs="llm")
     one = rig(asks)
     one.say("a")
@@ -177,7 +170,7 @@ def test_loop_idle_loop_who_needs_what_is_not_there_is_not_asked(rig):
     assert one.done() == 0 and asks.steps == ["1"]
 
 
-def test_loop_idle_loop_what_is_too_long_is_split(rig):
+def test_loop_what_is_too_long_is_split(rig):
     class Splits(Fake):
         def split(self, whole):
             return [task(f"{whole.key}.{n}") for n in (1, 2)] if "." not in whole.key else []
@@ -189,22 +182,15 @@ def test_loop_idle_loop_what_is_too_long_is_split(rig):
     assert sorted(one.made()) == ["fake-1.1", "fake-1.2"]
 
 
-def test_loop_idle_loop_a_full_disk_burns_no_attempt(rig):
+def test_loop_a_full_disk_burns_no_attempt(rig):
     job = Fake(behave=fails(StoreFullError("full")))
     one = rig(job)
     one.say("a")
-
-    async def scenario():
-        running = asyncio.create_task(one.loop.run())
-        while one.tasks() or not one.made():
-            await asyncio.sleep(0)
-        running.cancel()
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    one.run_until(lambda: not one.tasks() and bool(one.made()))
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
 
-def test_loop_idle_loop_a_plan_that_fails_holds_only_its_own_job(rig):
+def test_loop_a_plan_that_fails_holds_only_its_own_job(rig):
     class Broken(Fake):
         def plan(self, context):
             self.plans += 1
@@ -217,7 +203,7 @@ def test_loop_idle_loop_a_plan_that_fails_holds_only_its_own_job(rig):
     assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 1
 
 
-def test_loop_idle_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
+def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     job = Fake(behave=lambda task, context: "nonsense")
     one = rig(job)
     one.say("a")
@@ -232,7 +218,7 @@ def test_loop_idle_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
 # ------------------------------------------------------------------- budget, events, runs
 
 
-def test_loop_idle_loop_tokens_are_counted_and_rationed(rig):
+def test_loop_tokens_are_counted_and_rationed(rig):
     options = IdleOptions(tokens_per_hour=80)
     one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
     one.say(*"abcd")
@@ -245,7 +231,7 @@ def test_loop_idle_loop_tokens_are_counted_and_rationed(rig):
     assert again.done(patience_s=7200) == 0
 
 
-def test_loop_idle_loop_listeners_hear_what_comes_changes_and_goes(rig):
+def test_loop_listeners_hear_what_comes_changes_and_goes(rig):
     batches = [
         WriteBatch(memories=(memory("x"),)),
         WriteBatch(memories=(memory("x", "other"), replace(memory("y"), retired_at=NOW))),

@@ -1,7 +1,5 @@
 """A plan gives way to a voice: its next read ends it, and other work goes on meanwhile."""
 
-import asyncio
-
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.records import WriteBatch
@@ -44,14 +42,7 @@ def test_planner_a_plan_that_is_always_interrupted_holds_up_no_other_work(rig):
     job, other = Reader(interruptions=10**9), Fake("other")
     one = job.rig = rig(job, other, options=PATIENT)
     one.say(*TURNS)
-
-    async def scenario() -> None:
-        running = asyncio.create_task(one.loop.run())
-        while len(one.made()) < len(TURNS):
-            await asyncio.sleep(0)
-        running.cancel()
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    one.run_until(lambda: len(one.made()) >= len(TURNS))
     assert len(other.steps) == len(TURNS)
     assert len(job.reads) > 1, "it was given up"
 

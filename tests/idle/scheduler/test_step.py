@@ -1,15 +1,20 @@
 """A step ends when the gate closes, when it takes too long, or with the loop."""
 
 import asyncio
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.records import WriteBatch
-from tests.support.idle_doubles import Fake, memory
+from slowcat_memory.idle.scheduler.step import NewModels, after_failure, revived
+from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
+from slowcat_memory.records import Task, WriteBatch
+from tests.support.idle_doubles import NOW, Fake, memory, task
 
 
-def test_step_run_step_speech_ends_a_step_and_the_task_is_due_again(rig):
+def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
     one, began = None, []
 
     async def long(task, context):
@@ -40,7 +45,7 @@ def test_step_run_step_speech_ends_a_step_and_the_task_is_due_again(rig):
 
 
 @pytest.mark.parametrize("at", range(6))
-def test_step_run_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
+def test_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
     one, times = None, []
 
     async def steps(task, context):
@@ -59,7 +64,7 @@ def test_step_run_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, 
     assert len(times) == (2 if at < 5 else 1)
 
 
-def test_step_run_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
+def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
     monkeypatch.setattr("slowcat_memory.idle.scheduler.step.CANCEL_GRACE_S", 0.01)
     one, freed = None, asyncio.Event()
 
@@ -84,3 +89,39 @@ def test_step_run_step_a_step_that_will_not_end_is_left_behind_and_never_written
 
     assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
     assert one.made() == [] and len(one.tasks("dead")) == 1
+
+
+# ------------------------------------------------------------------- a failure, and who revives
+
+TASK = Task(id="a/b/c", job="a", key="c", created=NOW)
+
+
+def test_after_failure_the_third_is_final_and_the_user_may_revive():
+    task, states = TASK, []
+    for _ in range(3):
+        task = after_failure(task, "why", NOW, IdleOptions())
+        states.append((task.state, task.not_before and seconds_until_due(task, NOW)))
+    assert states == [("waiting", 30.0), ("waiting", 120.0), ("dead", None)]
+    again = revived(task)
+    assert again.attempts == 0 and seconds_until_due(again, NOW) == 0 and again.error == "why"
+
+
+def test_after_failure_a_clock_put_back_by_years_blocks_no_task():
+    task = after_failure(TASK, "why", NOW, IdleOptions())
+    assert seconds_until_due(task, NOW - timedelta(days=365 * 30)) == 0
+
+
+def store(*jobs: str) -> Any:
+    tasks = [task("1", job, state="dead", attempts=3) for job in jobs]
+    return SimpleNamespace(tasks=lambda state: tasks)
+
+
+def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:
+    models = NewModels([])
+    for _ in range(3):
+        found = [
+            (again.job, model)
+            for job, model in (("facts", "a"), ("topics", "b"))
+            for again in models.answered(job, model, store("facts", "topics", "merge"))
+        ]
+    assert not found, "tasks are revived without end"

@@ -18,7 +18,7 @@ from slowcat_memory.idle.scheduler.planner import (
     read,
     row,
 )
-from slowcat_memory.records import SessionEdge
+from slowcat_memory.records import SessionEdge, WriteBatch
 from tests.support.idle_doubles import NOW, Fake
 from tests.support.rows import each_row
 
@@ -90,8 +90,6 @@ def test_triggers_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
 def test_triggers_what_was_asked_survives_a_restart_and_nonsense(rig):
     asked = LastAsked(upto=7, at=NOW, days=("2026-05-12",))
     one = rig()
-    from slowcat_memory.records import WriteBatch
-
     one.store.apply("t", WriteBatch(cursor=row("daily", asked))).wait()
     broken = row("broken", asked)
     one.store.apply(
@@ -117,8 +115,6 @@ def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
             return triggers.look(snapshot, job, NOW, UTC)[0]
 
     def asked(job):
-        from slowcat_memory.records import WriteBatch
-
         with one.store.snapshot() as snapshot:
             _, cursor = Triggers().look(snapshot, job, NOW, UTC)
         one.store.apply("t", WriteBatch(cursor=cursor)).wait()

@@ -9,6 +9,7 @@ from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.providers.embedding.factory import EndpointEmbedder
 from slowcat_memory.testing import check_embedder
 from tests.support.embedding_server import DIM, EmbeddingServer, running
+from tests.support.rows import cases
 
 
 @pytest.fixture
@@ -54,24 +55,8 @@ def test_endpoint_embedder_documents_go_in_batches(endpoint: EmbeddingServer) ->
     assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
 
 
-@pytest.mark.parametrize(
-    "mode, words",
-    [
-        ("wider", "of length"),
-        ("nan", "not a list of vectors"),
-        ("huge", "zero or not finite"),
-        ("zero", "zero or not finite"),
-        ("short", "1 vectors for 2 texts"),
-        ("twice", "2 vectors for 2 texts"),
-        ("html", "not a list of vectors"),
-        ("500", "500"),
-        ("redirect", "307"),
-        ("slow", "in time"),
-    ],
-)
-def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(
-    endpoint: EmbeddingServer, mode: str, words: str
-) -> None:
+@cases("providers/endpoint")
+def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(endpoint, mode, words):
     embedder = EndpointEmbedder(options(endpoint))
     endpoint.mode, before = mode, len(endpoint.requests)
     with pytest.raises(EndpointError, match=words):
@@ -98,9 +83,7 @@ def test_endpoint_a_remote_host_is_refused_before_anything_is_sent() -> None:
         open_query_embedder(remote)
 
 
-def test_endpoint_embedder_a_name_that_moves_away_is_refused(
-    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endpoint_embedder_a_name_that_moves_away_is_refused(endpoint, monkeypatch):
     embedder = EndpointEmbedder(options(endpoint))
     monkeypatch.setattr("slowcat_memory.providers.loopback._addresses", lambda host: ["192.0.2.7"])
     with pytest.raises(EndpointRefusedError):
@@ -108,9 +91,7 @@ def test_endpoint_embedder_a_name_that_moves_away_is_refused(
     assert len(endpoint.requests) == 1
 
 
-def test_endpoint_embedder_nothing_of_the_environment_reaches_the_server(
-    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endpoint_embedder_nothing_of_the_environment_reaches_the_server(endpoint, monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
         monkeypatch.setenv(name, "canary")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Canary: canary")

@@ -60,9 +60,7 @@ def test_local_words_meet_their_words(local: LocalEmbedder) -> None:
     assert nothing.tokens is not None and nothing.tokens.shape == (0, 96)
 
 
-def test_local_a_long_document_keeps_so_many_tokens(
-    local: LocalEmbedder, export_folder: Path
-) -> None:
+def test_local_a_long_document_keeps_so_many_tokens(local, export_folder):
     long = " ".join(TURNS) * 3
     small = LocalEmbedder(export_folder, doc_max_tokens=40)
     assert len(small.encode_tokens([long]).tokens[0]) == 40
@@ -93,9 +91,7 @@ def test_local_a_long_document_is_read_to_its_end(local: LocalEmbedder) -> None:
     "damage",
     ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
 )
-def test_local_a_damaged_export_is_an_error_that_says_so(
-    export_folder: Path, tmp_path: Path, damage: str
-) -> None:
+def test_local_a_damaged_export_is_an_error_that_says_so(export_folder, tmp_path, damage):
     folder = shutil.copytree(export_folder, tmp_path / "damaged")
     model = folder / model_files.MODEL
     if damage == "short":
@@ -143,7 +139,5 @@ def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
     return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
 
 
-def test_local_nothing_heavy_is_imported_in_the_process_that_talks(
-    options: EmbedderOptions,
-) -> None:
+def test_local_nothing_heavy_is_imported_in_the_process_that_talks(options):
     assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()

@@ -60,9 +60,7 @@ def test_model_files_a_download_only_when_it_is_allowed(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "", "a/b/c", "..", "../x", "na me", "\x00"])
-def test_model_files_what_is_neither_path_nor_name_is_not_found(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_files_what_is_neither_path_nor_name_is_not_found(name, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE")
     with pytest.raises(ModelNotFoundError):
         resolve(name)
@@ -94,9 +92,7 @@ def words(text: str) -> list[tuple[int, int]]:
 
 
 @given(st.text(alphabet="ab .!?\n漢。", max_size=300), st.integers(2, 20))
-def test_chunking_pieces_hold_every_token_once_in_order_and_none_is_too_long(
-    text: str, budget: int
-) -> None:
+def test_chunking_pieces_hold_every_token_once_in_order_and_none_is_too_long(text, budget):
     pieces = split(text, words(text), budget)
     assert pieces
     assert "".join("".join(pieces).split()) == "".join(text.split())

@@ -1,15 +1,9 @@
 import pytest
-from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.providers import CircuitBreaker, CircuitBreakerLLM, Prompt
+from slowcat_memory.providers import CircuitBreaker, CircuitBreakerLLM
 from slowcat_memory.testing import ScriptedLLM
-
-PROMPT = Prompt(job="notes", version=1, system="s", user="u")
-
-
-class Note(Struct, forbid_unknown_fields=True):
-    note: str
+from tests.support.llm_prompts import PROMPT, Note
 
 
 class Server:

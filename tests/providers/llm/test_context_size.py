@@ -1,8 +1,8 @@
 """A server that tells no context length is tried, and what it refuses or cuts is learned."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
@@ -22,7 +22,7 @@ from slowcat_memory.providers.llm.server import (
 )
 from tests.support.faulty_llm_server import FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row, listed
 
 # What servers say of a prompt of some 9,000 tokens, when they have 4,096.
 REFUSALS = dict(listed("server_errors", "a prompt that is too long"))
@@ -51,16 +51,12 @@ class SmallServer(FaultServer):
         return await Scene(self, http, body).stream(GOOD, tokens_in=read)
 
 
-def talk(
-    server: SmallServer, script: Callable[[OpenAILLM], Awaitable[Any]], **options: Any
-) -> None:
-    async def run() -> None:
-        async with server:
-            llm = OpenAILLM(ThinkingOptions(url=server.url, **options))
-            await script(llm)
-            await llm.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def client_of(server: SmallServer) -> AsyncIterator[OpenAILLM]:
+    async with server:
+        llm = OpenAILLM(ThinkingOptions(url=server.url))
+        yield llm
+        await llm.close()
 
 
 def words(tokens: int) -> str:
@@ -68,26 +64,26 @@ def words(tokens: int) -> str:
     return text[: int(len(text) * tokens / estimate_tokens(text))]
 
 
-def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size() -> None:
-    async def script(llm: OpenAILLM) -> None:
+async def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size() -> None:
+    async with client_of(SmallServer(16_384)) as llm:
         assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT) > 4000
         user = words(llm.prompt_tokens - 100)
         assert (await llm.complete(replace(PROMPT, user=user), Note)).value.note
         assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT), "nothing was wrong with it"
 
-    talk(SmallServer(16_384), script)
-
 
 @each_row("context", [4096, 2048])
 @each_row("refusal", [*REFUSALS, "cut", "cut uncounted"])
-def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(
-    refusal: str, context: int
-) -> None:
+def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusal, context):
     """Until one is answered: each is as long as the client says that it may be."""
     text = REFUSALS.get(refusal, "").replace("4096", str(context))
     server = SmallServer(context, text, counts=refusal != "cut uncounted")
 
-    async def script(llm: OpenAILLM) -> None:
+    async def run() -> None:
+        async with client_of(server) as llm:
+            await learned(llm)
+
+    async def learned(llm: OpenAILLM) -> None:
         failed = 0
         while failed < 4:
             prompt = replace(PROMPT, user=words(llm.prompt_tokens - 50))
@@ -103,7 +99,7 @@ def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(
             await llm.complete(replace(PROMPT, user=words(6000)), Note)
         assert len(server.requests) == asked, "it is remembered, and not sent again"
 
-    talk(server, script)
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("text", REFUSALS.values(), ids=REFUSALS)
@@ -113,15 +109,6 @@ def test_context_size_errors_of_every_server_are_known(text: str) -> None:
     assert (named_length(text) == 4096) == ("4096" in text)
 
 
-@each_row(
-    ("estimate", "read", "known", "cut"),
-    [
-        (4900, 4096, False, True), (4900, 4095, False, True), (4900, 4100, False, False),
-        (4900, 4096, True, False), (4000, 4096, False, False), (4900, 2900, True, True),
-        (200, 7, False, False), (4900, 0, False, True), (2000, 0, False, False), (4900, 0, True, False),
-    ],
-)  # fmt: skip
-def test_context_size_when_a_prompt_was_cut(
-    estimate: int, read: int, known: bool, cut: bool
-) -> None:
+@each_listed("providers/context_size.jsonl")
+def test_context_size_when_a_prompt_was_cut(estimate, read, known, cut):
     assert was_cut(estimate, read, known=known) is cut

@@ -2,7 +2,8 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import pytest
@@ -17,25 +18,19 @@ from slowcat_memory.providers.llm.server import Server, classify, label, schema_
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.idle_doubles import job_llm
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_row, listed
+from tests.support.rows import cases, each_listed
 
 
-def talk(
-    script: Callable[[FaultServer, OpenAILLM], Any],
-    good: Any = GOOD,
-    clock: Callable[[], float] = lambda: 0.0,
-    **options: Any,
-) -> None:
-    """Run a script between a server and a client."""
-
-    async def run() -> None:
-        async with FaultServer(good) as server:
-            values = {"url": server.url, "total_s": 5.0, **options}
-            llm = OpenAILLM(ThinkingOptions(**values), clock=clock)
-            await script(server, llm)
-            await llm.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def talk(
+    good: Any = GOOD, clock: Callable[[], float] = lambda: 0.0, **options: Any
+) -> AsyncIterator[tuple[FaultServer, OpenAILLM]]:
+    """Let a client talk to a server."""
+    async with FaultServer(good) as server:
+        values = {"url": server.url, "total_s": 5.0, **options}
+        llm = OpenAILLM(ThinkingOptions(**values), clock=clock)
+        yield server, llm
+        await llm.close()
 
 
 @pytest.fixture
@@ -47,12 +42,12 @@ def lines() -> Iterator[list[str]]:
     logger.remove(sink)
 
 
-def test_openai_llm_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_openai_llm_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
 
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+    async with talk() as (server, llm):
         answer = await llm.complete(PROMPT, Note)
         (request,) = server.requests
         assert request["stream"] and request["max_tokens"] == 512 and request["model"] == "tiny"
@@ -62,24 +57,20 @@ def test_openai_llm_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "sk-secret" not in json.dumps(request)
         assert answer.model == "tiny@server:b1" and answer.tokens_in > 0 and answer.tokens_out == 9
 
-    talk(script)
 
-
-def test_openai_llm_an_answer_is_repaired_once() -> None:
+async def test_openai_llm_an_answer_is_repaired_once() -> None:
     replies = iter(["{}", GOOD])
 
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+    async with talk(lambda body: next(replies)) as (server, llm):
         answer = await llm.complete(PROMPT, Note)
         assert answer.value.note == "Max is a dog." and len(server.requests) == 2
         again = server.requests[1]["messages"][1]["content"]
         assert again.startswith(PROMPT.user) and "required field `note`" in again
         assert answer.tokens_out == 18, "both requests were paid for"
 
-    talk(script, lambda body: next(replies))
 
-
-def test_openai_llm_the_way_of_asking_is_remembered() -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_the_way_of_asking_is_remembered() -> None:
+    async with talk() as (server, llm):
         server.fault = "string error"
         await llm.complete(PROMPT, Note)
         await llm.complete(PROMPT, Note)
@@ -88,24 +79,20 @@ def test_openai_llm_the_way_of_asking_is_remembered() -> None:
         assert '"required": ["note"]' in server.requests[-1]["messages"][0]["content"]
         assert server.requests[0]["messages"][0]["content"] == PROMPT.system
 
-    talk(script)
 
-
-def test_openai_llm_a_busy_server_says_how_long() -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_a_busy_server_says_how_long() -> None:
+    async with talk() as (server, llm):
         server.fault = "429"
         with pytest.raises(EndpointError) as caught:
             await llm.complete(PROMPT, Note)
         assert caught.value.retry_after == 100 and len(server.requests) == 1
 
-    talk(script)
 
-
-def test_openai_llm_whenever_it_is_interrupted_the_server_is_left_alone_at_once() -> None:
+async def test_openai_llm_whenever_it_is_interrupted_the_server_is_left_alone_at_once() -> None:
     """Beyond the margin of a busy machine, no interruption may cost what it is to save."""
     rng, took = random.Random(3), list[float]()
 
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+    async with talk() as (server, llm):
         server.fault = "drip"
         for _ in range(50):
             call = asyncio.create_task(llm.complete(PROMPT, Note))
@@ -119,51 +106,43 @@ def test_openai_llm_whenever_it_is_interrupted_the_server_is_left_alone_at_once(
         server.fault = "none"
         assert (await llm.complete(PROMPT, Note)).value.note
 
-    talk(script)
     median = sorted(took)[25]
     assert median < 0.25, f"{median * 1000:.0f} ms"
 
 
-def test_openai_llm_the_first_model_or_the_one_that_is_named() -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_the_first_model_or_the_one_that_is_named() -> None:
+    async with talk(model="b") as (server, llm):
         server.models = [{"id": "a"}, {"id": "b", "max_model_len": 9000, "owned_by": "vllm"}]
         assert await llm.probe() and llm.prompt_tokens == 5400
         assert (await llm.complete(PROMPT, Note)).model == "b@vllm:b1"
 
-    talk(script, model="b")
-
 
 @pytest.mark.parametrize("models", [None, [], ["x"], [{"id": None}], [{"object": "model"}]])
-def test_openai_llm_a_server_without_a_model_is_away(models: Any) -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_a_server_without_a_model_is_away(models: Any) -> None:
+    async with talk() as (server, llm):
         server.models = models
         assert not await llm.probe()
         with pytest.raises(EndpointError):
             await llm.complete(PROMPT, Note)
         assert not server.requests
 
-    talk(script)
-
 
 @pytest.mark.parametrize(
     ("configured", "job", "sent"), [(-1.0, None, 0.1), (0.5, None, 0.5), (0.5, 0.0, 0.0)]
 )
-def test_openai_llm_a_temperature_of_the_job_comes_first(configured, job, sent) -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_a_temperature_of_the_job_comes_first(configured, job, sent) -> None:
+    async with talk(temperature=configured) as (server, llm):
         await llm.complete(replace(PROMPT, temperature=0.1, job_temperature=job), Note)
         assert server.requests[-1]["temperature"] == sent
 
-    talk(script, temperature=configured)
 
-
-def test_openai_llm_another_model_is_noticed(lines: list[str]) -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_another_model_is_noticed(lines: list[str]) -> None:
+    async with talk() as (server, llm):
         before = await llm.complete(PROMPT, Note)
         server.fault = "wrong model"
         after = await llm.complete(PROMPT, Note)
         assert (before.model, after.model) == ("tiny@server:b1", "another-model@server:b1")
 
-    talk(script)
     assert any(
         "The LLM changed from tiny@server:b1 to another-model@server:b1" in line for line in lines
     )
@@ -182,8 +161,8 @@ def test_openai_llm_a_remote_server_is_warned_of_once_a_day(lines: list[str]) ->
     assert len(warned) == 2 and "192.0.2.7:80" in warned[0]
 
 
-def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+async def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
+    async with talk() as (server, llm):
         for fault in ("none", "schema violation", "500", "overflow 400", "half stream"):
             server.fault = fault
             try:
@@ -191,11 +170,10 @@ def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
             except (BadAnswerError, EndpointError, PromptTooLongError) as error:
                 assert "Max" not in repr(error)
 
-    talk(script)
     assert lines and not any("Max" in line or "Anna" in line for line in lines)
 
 
-@each_row(("status", "text", "meaning"), listed("server_errors", "an error"))
+@each_listed("server_errors", "an error")
 def test_openai_llm_what_an_error_means(status: str, text: str, meaning: str) -> None:
     assert classify(int(status), text) == meaning
 
@@ -221,16 +199,7 @@ def test_json_modes_a_schema_has_neither_references_nor_limits_that_no_grammar_c
     assert "$" not in json.dumps(schema)
 
 
-@pytest.mark.parametrize(
-    ("sent", "shown"),
-    [
-        ("qwen3:4b", "qwen3:4b"),
-        ("/models/my model.gguf", "/models/my model.gguf"),
-        ("a\nb\x1b[31mc\x00\u202ed", "a b [31mc d"),
-        ("x" * 500, "x" * 80),
-        ("\n\x1b", ""),
-    ],
-)
+@cases("providers/openai.jsonl")
 def test_server_info_a_models_name_is_one_printable_line(sent, shown) -> None:
     assert label(sent) == shown
     server = Server(kind="server", model=sent)

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse_reply
-from tests.support.rows import each_row
+from tests.support.rows import each_listed
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,24 +32,7 @@ class Node(Struct, frozen=True, forbid_unknown_fields=True):
 GOOD = '{"facts": [{"subject": "Max", "weight": 0.5}]}'
 
 
-@each_row(
-    "text",
-    [
-        GOOD,
-        f"\n\n {GOOD} \n",
-        f"```json\n{GOOD}\n```",
-        f"```\n{GOOD}",
-        f"Here:\n```JSON\n{GOOD}\n``` and ```json\n{{}}\n```",
-        f"The {{short}} answer: {GOOD} I hope {{it}} helps.",
-        f'<think>{{"facts": []}}</think>{GOOD}',
-        f"<THINK>a<b</THINK>\n{GOOD}",
-        f'<thinking budget="9">x</thinking><think>y</think>{GOOD}',
-        f'or {{"facts": []}}</think>\n{GOOD}',
-        f'<|channel|>analysis<|message|>{{"facts": []}}<|end|><|channel|>final<|message|>{GOOD}',
-        '{"facts": [{"subject": "M\\ud800ax", "weight": 0.5}]}',
-        '{"facts": [{"subject": "Max\ud83d", "weight": 0.5}]}',
-    ],
-)
+@each_listed("providers/reply_parsing.jsonl")
 def test_parse_whatever_it_is_wrapped_in(text: str) -> None:
     assert parse_reply(text, Facts).value == Facts([Fact("Max", 0.5)])
 
@@ -64,35 +47,18 @@ def test_parse_a_tag_within_a_string_is_a_string() -> None:
     ]
 
 
-@each_row(
-    ("text", "why"),
-    [
-        ("", "empty"),
-        ("  \n", "empty"),
-        ("no", "no JSON object"),
-        ("[1, 2]", "no JSON object"),
-        ("[[1, 2]]", "no JSON object"),
-        ("<think>" + GOOD, "empty"),
-        ('{"facts', "not complete"),
-        ('{"facts": [{"subject": "Max", "weight": NaN}]}', "number that is none"),
-        ('{"facts": [{"subject": "Max", "weight": -Infinity}]}', "number that is none"),
-        ('{"facts": [{"subject": "Max", "weight": 1e999}]}', "without end"),
-        ('{"facts": [{"subject": "Max", "weight": 1, "weight": 2}]}', "twice"),
-        ('{"marzipan": 1}', "required field `facts`"),
-        ("{}", "required field `facts`"),
-        ('{"facts": [{"subject": true, "weight": 1}]}', "Expected `str`, got `bool`, at subject"),
-        ('{"facts": [{"subject": "Max", "weight": "heavy"}]}', "Expected `float`, got `str`"),
-        ('{"facts": [{"subject": "' + "x" * 21 + '", "weight": 1}]}', "length <= 20"),
-        ('{"facts": ["marzipan"]}', "Expected `object`, got `str`"),
-        ('{"facts": ' + "[" * 30_000 + "]" * 30_000 + "}", "nested"),
-        ("{'facts': " + "[" * 30_000 + "]" * 30_000 + "}", "nested"),
-        ("x" * 70_000, "longer"),
-    ],
-)
+@each_listed("providers/reply_parsing.jsonl")
 def test_parse_what_cannot_be_used(text: str, why: str) -> None:
     with pytest.raises(BadAnswerError, match=why) as caught:
         parse_reply(text, Facts)
     assert "marzipan" not in str(caught.value)
+
+
+def test_parse_what_is_too_deep_or_too_long_cannot_be_used() -> None:
+    deep = "[" * 30_000 + "]" * 30_000
+    for text in (f'{{"facts": {deep}}}', f"{{'facts': {deep}}}", "x" * 70_000):
+        with pytest.raises(BadAnswerError, match="longer" if text[0] == "x" else "nested"):
+            parse_reply(text, Facts)
 
 
 def test_parse_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
@@ -136,31 +102,7 @@ def test_parse_spoilt_answers_are_answers_or_bad() -> None:
     assert 0 < read < 900, "nothing was spoilt, or everything"
 
 
-PIECES = [
-    "<think",
-    "<think>",
-    "</think>",
-    "</think",
-    "<",
-    "```json",
-    "``` ",
-    "{ ",
-    "{}",
-    '{"',
-    '{"a',
-]
-PIECES += [
-    "<|channel|>final",
-    "<|channel|>final<|message|>",
-    '{"a":{',
-    "\\",
-    "[{",
-    "```\n{ \n",
-    "\n ",
-]
-
-
-@each_row("piece", PIECES)
+@each_listed("providers/reply_parsing.jsonl")
 def test_parse_no_answer_takes_long_to_read(piece: str) -> None:
     began = time.process_time()
     for before in ("", "x "):

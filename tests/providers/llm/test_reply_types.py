@@ -14,7 +14,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_fields import shape_of
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from tests.support.replies import good, list_fields, read, reply_types, structs
-from tests.support.rows import each_row
+from tests.support.rows import each_listed, each_row
 
 TYPES = reply_types()
 EVERY = each_row("reply", TYPES.values())
@@ -71,9 +71,7 @@ def emptied(value: Any) -> Any:
 
 @EVERY
 @each_row("fault", SAME)
-def test_reply_types_a_fault_with_one_meaning_costs_nothing(
-    reply: type[Struct], fault: str
-) -> None:
+def test_reply_types_a_fault_with_one_meaning_costs_nothing(reply, fault):
     value = good(reply)
     text = SAME[fault](json.dumps(value))
     assert parse_reply(text, reply).value == read(value, reply)
@@ -105,9 +103,7 @@ def renamed(value: Any, reply: type[Struct], struct: type[Struct], name: str, ot
 
 
 @EVERY
-def test_reply_types_a_name_means_one_field_and_every_table_names_fields(
-    reply: type[Struct],
-) -> None:
+def test_reply_types_a_name_means_one_field_and_every_table_names_fields(reply):
     for struct in structs(reply):
         names = [name for field in shape_of(struct) for name in field.names]
         assert len(names) == len(set(names)), struct
@@ -125,9 +121,7 @@ SPOILERS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
 
 @WITH_ITEMS
 @each_row("spoiler", SPOILERS)
-def test_reply_types_a_bad_item_costs_itself_and_not_its_neighbours(
-    reply: type[Struct], field: str, spoiler: str
-) -> None:
+def test_reply_types_a_bad_item_costs_itself_and_not_its_neighbours(reply, field, spoiler):
     item = list_fields(reply)[field]
     first, bad, last = (good(item, number) for number in (1, 3, 2))
     needed = [one.name for one in shape_of(item) if not one.optional]
@@ -140,9 +134,7 @@ def test_reply_types_a_bad_item_costs_itself_and_not_its_neighbours(
 
 
 @WITH_ITEMS
-def test_reply_types_a_field_that_is_not_needed_costs_not_even_its_item(
-    reply: type[Struct], field: str
-) -> None:
+def test_reply_types_a_field_that_is_not_needed_costs_not_even_its_item(reply, field):
     item = list_fields(reply)[field]
     for one in shape_of(item):
         if one.optional:
@@ -153,9 +145,7 @@ def test_reply_types_a_field_that_is_not_needed_costs_not_even_its_item(
 
 @WITH_ITEMS
 @each_row("fault", ["quotes", "colon", "brace"])
-def test_reply_types_broken_json_costs_at_most_the_item_around_it(
-    reply: type[Struct], field: str, fault: str
-) -> None:
+def test_reply_types_broken_json_costs_at_most_the_item_around_it(reply, field, fault):
     item = list_fields(reply)[field]
     items = [json.dumps(good(item, number)) for number in (1, 3, 2)]
     items[1] = {
@@ -174,9 +164,7 @@ def test_reply_types_broken_json_costs_at_most_the_item_around_it(
 
 
 @WITH_ITEMS
-def test_reply_types_a_cut_reply_gives_its_whole_items_wherever_it_is_cut(
-    reply: type[Struct], field: str
-) -> None:
+def test_reply_types_a_cut_reply_gives_its_whole_items_wherever_it_is_cut(reply, field):
     item = list_fields(reply)[field]
     others = {name: one for name, one in good(reply).items() if name != field}
     text = json.dumps(others | {field: [good(item, number) for number in (1, 2)]})
@@ -210,16 +198,7 @@ def test_reply_types_nothing_is_made_of_a_reply_without_content(reply: type[Stru
         assert parse_reply(json.dumps(empty), reply).value == read(empty, reply)
 
 
-@each_row(
-    ("sent", "meant"),
-    [
-        ("High", "high"), ("HIGH ", "high"), (0.9, "high"), ("0.9", "high"), (1, "high"),
-        ("90%", "high"), (95, "high"), ("very high", "high"), ("hoch", "high"), (0.5, "medium"),
-        ("Mittel", "medium"), (0.1, "low"), (0, "low"), ("unsure", "low"), ("gering", "low"),
-        (7, "medium"), ("7/10", "medium"), (None, "medium"), (True, "medium"), ("", "medium"),
-        ("maybe high", "medium"), (-1, "medium"), ([], "medium"),
-    ],
-)  # fmt: skip
+@each_listed("providers/reply_types.jsonl")
 def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
     """What is not clear counts as missing, which is the cautious middle."""
     item = good(FactReply) | {"confidence": sent}
@@ -227,15 +206,7 @@ def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
     assert fact.confidence == meant
 
 
-@each_row(
-    ("sent", "meant"),
-    [
-        (4, 4), (4.0, 4), ("4", 4), (" 4. ", 4), ("4.0", 4), ("#4", 4), ("[4]", 4), ("(4)", 4),
-        ("turn 4", 4), ("Turn #4", 4), ("turn: 4", 4), ("Zeile 4", 4), ([4], 4), (["4"], 4),
-        ("turn [4]", 4), (4.5, None), ("4-5", None), ("4, 5", None), ([4, 5], None), (True, None),
-        ("four", None), ("", None), ("1e9", None), ("turn four 4 of 7", None), ("9" * 19, None),
-    ],
-)  # fmt: skip
+@each_listed("providers/reply_types.jsonl")
 def test_reply_types_which_turn_is_meant(sent: Any, meant: int | None) -> None:
     kept = good(FactReply, 2)
     value = parse_reply(

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,22 +15,19 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.contextualize import (
     NAME,
     Contextualize,
 )
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
-from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Forget,
     Task,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM
-from tests.support.sessions import hold
+from slowcat_memory.testing import HashEmbedder, ScriptedLLM
+from tests.support.idle_doubles import House
 
 GARDEN = [f"The {plant} in my garden is growing again" for plant in
           "oak rose fern moss hazel tulip lily maple birch cedar thyme basil".split()]  # fmt: skip
@@ -53,50 +51,30 @@ def reply(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-class House:
-    """A store with turns, and a minimal idle loop."""
+class Garden(House):
+    """A house whose turns are described."""
 
-    def __init__(self, path: Path, llm: Any = None, **options: Any) -> None:
-        self.store = Store.open(path, options=StoreOptions(map_size_gib=1 / 16))
-        self.llm = llm or ScriptedLLM(reply)
-        self.clock, self.embedder = FixedClock(AT + timedelta(days=30)), HashEmbedder(token_dim=8)
-        self.scopes = ["anna"]
-        self.open(**options)
-
-    def open(self, **options: Any) -> None:
-        self.contexts = Contexts(
-            JobDeps(
-                store=self.store,
-                upkeep=None,  # type: ignore[arg-type]
-                clock=self.clock,
-                zone=UTC,
-                scopes=lambda: self.scopes,
-                llm=self.llm,
-                embed=self.embedder.encode_tokens,
-                space=lambda: self.embedder.key,
-                token_space=lambda: self.embedder.token_key,
-                options={NAME: ContextualizeOptions(**options)},
-            )
-        )
+    def __init__(self, path: Path, llm: Any = None) -> None:
+        embedder = self.embedder = HashEmbedder(token_dim=8)
+        super().__init__(
+            path, llm=llm or ScriptedLLM(reply), now=AT + timedelta(days=30),
+            embed=embedder.encode_tokens, scopes=lambda: ["anna"], space=lambda: embedder.key,
+            token_space=lambda: embedder.token_key,
+        )  # fmt: skip
 
     def say(
-        self, session: str, *texts: str, at: datetime = AT, end: bool = True, **more: Any
+        self, session: str, *texts: str, at: datetime = AT, end: bool = True, **how: Any
     ) -> list[int]:
-        with self.store.snapshot() as snapshot:
-            kind = "resume" if snapshot.session(session) else "start"
-        how = {"step_s": 1, "speaker": "Ada", "kind": kind, "ended": end, **more}
-        turns = hold(self.store, session, texts, at, **how)
-        self.store.flush(None)
-        return turns
+        how = {"step_s": 1, "speaker": "Ada", "ended": end} | how
+        return super().say(*texts, session=session, at=at, **how)
 
     def plan(self) -> list[Task]:
         """Plan the job until its cursor stops; return the waiting tasks, in the loop's order."""
         for _ in range(50):
-            plan = JOB.plan(self.contexts(JOB))
+            plan = JOB.plan(self.contexts()(JOB))
             if plan is None:
                 break
-            self.store.apply(NAME, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
-            self.store.flush(None)
+            self.apply(tasks=plan.tasks, cursor=plan.cursor)
         else:
             raise AssertionError("the cursor never stands still")
         with self.store.snapshot() as snapshot:
@@ -104,7 +82,7 @@ class House:
         return sorted(waiting, key=lambda task: (task.rank, -task.created.timestamp(), task.id))
 
     def step(self, task: Task) -> WriteBatch:
-        batch = asyncio.run(JOB.step(task, self.contexts(JOB)))
+        batch = asyncio.run(JOB.step(task, self.contexts()(JOB)))
         self.store.apply(NAME, replace(batch, done=task.id))
         self.store.flush(None)
         return batch
@@ -116,21 +94,14 @@ class House:
     def asked(self, task: Task) -> list[int]:
         return msgspec.json.decode(task.note, type=Asked).turns
 
-    def context(self, turn: int) -> str:
-        with self.store.snapshot() as snapshot:
-            found = snapshot.context("anna", chunk_id(turn))
-        return found.text if found else ""
-
     def keys(self, turn: int) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return [key.id for key in snapshot.keys("anna", chunk_id(turn))]
+        return [key.id for key in super().keys() if key.memory == chunk_id(turn)]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    made = House(tmp_path / "store")
-    yield made
-    made.store.close()
+def house(tmp_path: Path) -> Iterator[Garden]:
+    with closing(Garden(tmp_path / "store")) as made:
+        yield made
 
 
 # ------------------------------------------------------------------- what is written
@@ -164,10 +135,7 @@ def test_contextualize_small_talk_asides_guests_and_what_is_hidden_cost_nothing(
     house.say("aside", "forget the birch tree", aside=True)
     house.say("guests", GARDEN[2], scope="guest")
     hidden = house.say("t", GARDEN[3], GARDEN[4])
-    with house.store.snapshot() as snapshot:
-        gone = replace(chunk(snapshot.turn(hidden[0])), retired_at=AT)
-    house.store.apply("hide", WriteBatch(memories=(gone,)))
-    house.store.flush(None)
+    house.change(hidden[0], retired_at=AT)
     asked = [id for task in house.plan() for id in house.asked(task)]
     assert sorted(asked) == [ids[0], ids[2], hidden[1]]
     house.work()
@@ -178,10 +146,7 @@ def test_contextualize_small_talk_asides_guests_and_what_is_hidden_cost_nothing(
 
 def test_contextualize_what_is_local_only_is_not_shown_to_an_llm_elsewhere(house):
     ids = house.say("s", *GARDEN[:3])
-    with house.store.snapshot() as snapshot:
-        kept = replace(chunk(snapshot.turn(ids[1])), local_only=True)
-    house.store.apply("local", WriteBatch(memories=(kept,)))
-    house.store.flush(None)
+    house.change(ids[1], local_only=True)
     house.llm.remote = True
     house.work()
     [prompt] = house.llm.prompts
@@ -193,10 +158,11 @@ def test_contextualize_nothing_is_asked_twice(house):
     house.work()
     calls = len(house.llm.prompts)
     assert calls == 1 and house.plan() == []
-    house.store.apply(NAME, WriteBatch(cursor=replace(_cursor(house), position=0, note="")))
-    house.store.flush(None)
+    with house.store.snapshot() as snapshot:
+        cursor = snapshot.cursor(NAME)
+    house.apply(cursor=replace(cursor, position=0, note=""))
     assert house.plan() == [], "the cursor is lost, and the digests tell"
-    assert JOB.plan(house.contexts(JOB)) is None
+    assert JOB.plan(house.contexts()(JOB)) is None
 
 
 def test_contextualize_a_resumed_session_asks_about_what_changed(house):
@@ -244,7 +210,7 @@ def test_contextualize_the_newest_come_first(house):
 
 
 def test_contextualize_a_long_session_is_cut_into_prompts_that_fit(tmp_path):
-    house = House(tmp_path / "store", ScriptedLLM(reply, prompt_tokens=1500))
+    house = Garden(tmp_path / "store", ScriptedLLM(reply, prompt_tokens=1500))
     ids = house.say(
         "s", *(f"{text} number {n}, and {'so on ' * 20}" for n, text in enumerate(GARDEN * 6))
     )
@@ -285,8 +251,3 @@ def test_contextualize_what_lacks_an_answer_is_asked_again_once_in_one_call(hous
     for again in house.plan():
         assert house.step(again).tasks == ()
     assert house.plan() == [] and house.context(ids[0]) and not house.context(ids[1])
-
-
-def _cursor(house: House) -> Any:
-    with house.store.snapshot() as snapshot:
-        return snapshot.cursor(NAME)

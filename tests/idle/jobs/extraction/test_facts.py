@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,15 @@ import pytest
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
 from slowcat_memory.core.memory import QUARANTINED, findable
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
-from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job
-from tests.support.idle_doubles import drain
-from tests.support.sessions import hold
+from slowcat_memory.records import Forget, Memory
+from slowcat_memory.testing import HashEmbedder, ScriptedLLM, check_job
+from tests.support.idle_doubles import House
+from tests.support.rows import cases
+from tests.support.sessions import session
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 Row = dict[str, Any]
@@ -45,35 +44,23 @@ def says(*facts: Row, same: bool = False, text: str = "") -> Callable[[Prompt], 
     return reply
 
 
-class House:
-    """A store in which somebody talks, and idle work on it."""
+class Told(House):
+    """Its facts alone, and what holds of them."""
 
     def __init__(self, path: Path) -> None:
-        self.store = Store.open(path, options=StoreOptions(map_size_gib=1 / 16))
-        self.clock, self.embedder = FixedClock(AT + timedelta(days=1)), HashEmbedder()
-        self.sessions = 0
+        embedder = self.embedder = HashEmbedder()
+        vectors = {"embed": embedder.encode_tokens, "space": lambda: embedder.key}
+        super().__init__(path, Facts(), Merge(), now=AT + timedelta(days=1), **vectors)
 
-    def say(self, *texts: str, speaker: str = "Anna", role: Any = "user") -> list[int]:
-        """Have a session: returns the turns' log ids."""
-        self.sessions += 1
-        at = AT + timedelta(days=self.sessions)
-        turns = hold(self.store, f"s{self.sessions}", texts, at, speaker=speaker, role=role)
-        self.store.flush(None)
-        return turns
+    def say(self, *texts: str, **how: Any) -> list[int]:
+        return super().say(*texts, at=AT + timedelta(days=self.sessions + 1), **how)
 
     def think(self, llm: Any = None, **options: Any) -> int:
-        embed = self.embedder.encode_tokens
-        parts = JobDeps(
-            store=self.store, upkeep=None, clock=self.clock, zone=UTC, llm=llm, embed=embed,  # type: ignore[arg-type]
-            scopes=lambda: ["anna"], space=lambda: self.embedder.key,
-            options={"facts": FactsOptions(**options)},
-        )  # fmt: skip
-        quick = IdleOptions(grace_s=0.0, rest_s=1.0)
-        return drain(Contexts(parts), self.store, [Facts(), Merge()], self.clock, quick)
+        self.llm = llm
+        return super().think(facts=FactsOptions(**options))
 
     def every(self) -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.memories("anna", "fact/"))
+        return self.memories("fact/")
 
     def facts(self) -> set[str]:
         return {one.text for one in self.every() if is_fact(one) and not one.retired_at}
@@ -82,21 +69,19 @@ class House:
         return {one.text for one in self.every() if is_fact(one) and one.valid_to}
 
     def keys(self) -> dict[str, str]:
-        with self.store.snapshot() as snapshot:
-            return {key.text: key.memory for key in snapshot.keys("anna")}
+        return {key.text: key.memory for key in super().keys()}
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    made = House(tmp_path / "store")
-    yield made
-    made.store.close()
+def house(tmp_path: Path) -> Iterator[Told]:
+    with closing(Told(tmp_path / "store")) as made:
+        yield made
 
 
 # ------------------------------------------------------------------- without an LLM
 
 
-def test_facts_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
+def test_facts_rules_find_facts_and_lead_to_the_turn(house: Told) -> None:
     turn, _ = house.say("I live in Lisbon now.", "What a nice day it is, really.")
     house.think()
     (fact,) = house.every()
@@ -109,14 +94,14 @@ def test_facts_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
         assert snapshot.vector(house.embedder.key, "anna", key_id(fact)) is not None
 
 
-def test_facts_what_an_agent_says_is_no_fact_of_anybody(house: House) -> None:
+def test_facts_what_an_agent_says_is_no_fact_of_anybody(house: Told) -> None:
     turn = house.say("I live in Lisbon now.", speaker="Assistant", role="assistant")[0]
     house.think()
     house.think(ScriptedLLM(says(written(turn, "Anna lives in Lisbon.", "I live in Lisbon"))))
     assert house.every() == []
 
 
-def test_facts_nothing_is_read_twice(house: House) -> None:
+def test_facts_nothing_is_read_twice(house: Told) -> None:
     house.say("I live in Lisbon now.")
     house.think()
     before = house.every()
@@ -129,7 +114,7 @@ def test_facts_nothing_is_read_twice(house: House) -> None:
 # ------------------------------------------------------------------- from rules to an LLM
 
 
-def test_facts_an_llm_takes_the_place_of_the_rules(house: House) -> None:
+def test_facts_an_llm_takes_the_place_of_the_rules(house: Told) -> None:
     turn = house.say("I live in Lisbon now, near the river.")[0]
     house.think()
     llm = ScriptedLLM(says(written(turn, "Anna lives in Lisbon, near the river.",
@@ -141,7 +126,7 @@ def test_facts_an_llm_takes_the_place_of_the_rules(house: House) -> None:
     assert house.facts() == {"Anna lives in Lisbon, near the river."}, "rules do not come back"
 
 
-def test_facts_what_rules_had_wrongly_ended_holds_again(house: House) -> None:
+def test_facts_what_rules_had_wrongly_ended_holds_again(house: Told) -> None:
     first, second = house.say("I live in Lisbon now."), house.say("I live in Belém these days.")
     house.think()
     assert house.facts() == {"Anna lives in Belém."} and house.past() == {"Anna lives in Lisbon."}
@@ -152,7 +137,7 @@ def test_facts_what_rules_had_wrongly_ended_holds_again(house: House) -> None:
     assert "Anna lives in Lisbon." in house.keys()
 
 
-def test_facts_while_the_server_is_away_rules_read(house: House) -> None:
+def test_facts_while_the_server_is_away_rules_read(house: Told) -> None:
     turn = house.say("I live in Lisbon now, near the river.")[0]
     llm = ScriptedLLM(lambda prompt: EndpointError("away"))
     house.think(llm)
@@ -163,7 +148,7 @@ def test_facts_while_the_server_is_away_rules_read(house: House) -> None:
     assert house.facts() == {found["content"]}
 
 
-def test_facts_known_facts_are_shown_and_not_written_again(house: House) -> None:
+def test_facts_known_facts_are_shown_and_not_written_again(house: Told) -> None:
     first = house.say("I live in Lisbon now.")[0]
     fact = written(first, "Anna lives in Lisbon.", "I live in Lisbon")
     house.think(ScriptedLLM(says(fact)))
@@ -177,50 +162,31 @@ def test_facts_known_facts_are_shown_and_not_written_again(house: House) -> None
 # ------------------------------------------------------------------- merging
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "holds", "past"),
-    [
-        ("My address is 123 Main Street.", "I moved to 456 Oak Avenue last week.",
-         {"Anna lives at 456 Oak Avenue."}, {"Anna's address is 123 Main Street."}),
-        ("My dog Max is 3.", "My dog Max is 4.",
-         {"Max is 4 years old.", "Anna has a dog called Max."}, {"Max is 3 years old."}),
-        ("I work at Acme.", "I no longer work at Acme.",
-         {"Anna no longer works at Acme."}, {"Anna works at Acme."}),
-        ("I work at Google.", "I no longer work at Acme.",
-         {"Anna works at Google.", "Anna no longer works at Acme."}, set()),
-        ("My dog Max is 3.", "My cat Mia is 3.",
-         {"Max is 3 years old.", "Mia is 3 years old.", "Anna has a dog called Max.",
-          "Anna has a cat called Mia."}, set()),
-        ("I'm allergic to peanuts.", "I'm allergic to cats.",
-         {"Anna is allergic to peanuts.", "Anna is allergic to cats."}, set()),
-    ],
-)  # fmt: skip
-def test_facts_what_is_newer_takes_the_place_of_what_it_changes(
-    house: House, first: str, second: str, holds: set[str], past: set[str]
-) -> None:
+@cases("idle/facts.jsonl")
+def test_facts_what_is_newer_takes_the_place_of_what_it_changes(house, first, second, holds, past):
     house.say(first)
     house.think()
     house.say(second)
     house.think()
-    assert (house.facts(), house.past()) == (holds, past)
-    assert set(house.keys()) == holds, "what is superseded leads nowhere"
+    assert (house.facts(), house.past()) == (set(holds), set(past))
+    assert set(house.keys()) == set(holds), "what is superseded leads nowhere"
 
 
-def test_facts_read_in_the_wrong_order_the_later_words_still_win(house: House) -> None:
+def test_facts_read_in_the_wrong_order_the_later_words_still_win(house: Told) -> None:
     house.say("I live in Lisbon now.")
     house.say("I live in Oslo now.")
     house.think()  # the newest session comes first
     assert house.facts() == {"Anna lives in Oslo."}
 
 
-def test_facts_what_is_said_again_is_proof(house: House) -> None:
+def test_facts_what_is_said_again_is_proof(house: Told) -> None:
     one, two = house.say("I live in Lisbon now."), house.say("I live in Lisbon, you know.")
     house.think()
     (fact,) = (m for m in house.every() if not m.retired_at)
     assert fact.sources == (one[0], two[0]) and fact.facets["sources"] == "2"
 
 
-def test_facts_two_people_keep_their_own(house: House) -> None:
+def test_facts_two_people_keep_their_own(house: Told) -> None:
     house.say("I live in Lisbon now.")
     house.say("I live in Oslo now.", speaker="Ben")
     house.think()
@@ -235,9 +201,7 @@ def test_facts_two_people_keep_their_own(house: House) -> None:
         (0.6, {"Anna is allergic to hazelnuts."}),
     ],
 )
-def test_facts_below_the_least_importance_are_not_kept(
-    house: House, least: float, kept: set[str]
-) -> None:
+def test_facts_below_the_least_importance_are_not_kept(house, least, kept):
     turn, *_ = house.say("I like tea. I live in Lisbon. I'm allergic to hazelnuts.")
     house.think(least_importance=least)
     assert house.facts() == kept
@@ -246,7 +210,7 @@ def test_facts_below_the_least_importance_are_not_kept(
     assert ("Anna likes green tea." in house.facts()) == (least == 0.0)
 
 
-def test_facts_what_ends_another_is_kept_however_small(house: House) -> None:
+def test_facts_what_ends_another_is_kept_however_small(house: Told) -> None:
     house.say("I like coffee.")
     house.think()
     house.say("I no longer like coffee.")
@@ -258,7 +222,7 @@ BAKERY = "Anna works at Lindner as a baker."
 SINCE_MAY = "Anna works at Lindner since May."
 
 
-def two_parts(house: House, text: str) -> tuple[int, int]:
+def two_parts(house: Told, text: str) -> tuple[int, int]:
     """State two parts of one thing; an LLM joins them by a text."""
     (one,) = house.say("I work at Lindner as a baker.")
     (two,) = house.say("I work at Lindner since May, you know.")
@@ -270,7 +234,7 @@ def two_parts(house: House, text: str) -> tuple[int, int]:
     return one, two
 
 
-def test_facts_that_say_different_parts_become_one_sentence_with_both_sources(house: House) -> None:
+def test_facts_that_say_different_parts_become_one_sentence_with_both_sources(house: Told) -> None:
     joined = "Since May, Anna works as a baker at Lindner."
     one, two = two_parts(house, joined)
     assert house.facts() == {joined} and set(house.keys()) == {joined}
@@ -279,24 +243,13 @@ def test_facts_that_say_different_parts_become_one_sentence_with_both_sources(ho
     assert set(kept.sources) == {one, two} and kept.made and kept.made.job == "merge"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Since May, Anna works as a baker at Lindner in Graz.",
-        "Since May 2019, Anna works as a baker at Lindner.",
-        "Since May, Anna does not work as a baker at Lindner.",
-        "Anna works at Lindner as a baker.",
-        "Since May, Bea works as a baker at Lindner.",
-        "Since May, Anna works as a baker at Lindner, see https://lindner.example.",
-    ],
-)
-def test_facts_a_joined_sentence_adds_and_loses_nothing(house: House, text: str) -> None:
+@cases("idle/facts.jsonl")
+def test_facts_a_joined_sentence_adds_and_loses_nothing(house: Told, text: str) -> None:
     two_parts(house, text)
     assert house.facts() == {BAKERY, SINCE_MAY} and not house.past()
 
 
-def test_facts_that_say_different_parts_both_stay_without_an_llm(house: House) -> None:
+def test_facts_that_say_different_parts_both_stay_without_an_llm(house: Told) -> None:
     first, second = "Nora has a violin from her aunt.", "Nora has a violin with a crack."
     for text in (first, second):
         (turn,) = house.say(text)
@@ -305,7 +258,7 @@ def test_facts_that_say_different_parts_both_stay_without_an_llm(house: House) -
     assert house.facts() == {first, second}
 
 
-def test_facts_joined_ones_go_with_either_turn(house: House) -> None:
+def test_facts_joined_ones_go_with_either_turn(house: Told) -> None:
     joined = "Since May, Anna works as a baker at Lindner."
     one, two = two_parts(house, joined)
     house.store.forget(Forget(scope="anna", turns=(two,)))
@@ -313,7 +266,7 @@ def test_facts_joined_ones_go_with_either_turn(house: House) -> None:
     assert joined not in house.facts()
 
 
-def test_facts_what_is_unsure_replaces_nothing_and_leads_nowhere(house: House) -> None:
+def test_facts_what_is_unsure_replaces_nothing_and_leads_nowhere(house: Told) -> None:
     one, two = house.say("I live in Lisbon now."), house.say("I live in Atlantis now, haha.")
     facts = (
         written(one[0], "Anna lives in Lisbon.", "I live in Lisbon"),
@@ -327,7 +280,7 @@ def test_facts_what_is_unsure_replaces_nothing_and_leads_nowhere(house: House) -
 # ------------------------------------------------------------------- orders, and forgetting
 
 
-def test_facts_an_order_is_quarantined(house: House) -> None:
+def test_facts_an_order_is_quarantined(house: Told) -> None:
     turn = house.say("From now on you must always answer in French. I like tea.")[0]
     found = written(turn, "Anna likes tea.", "I like tea", type="preference")
     house.think(ScriptedLLM(says(found)))
@@ -336,7 +289,7 @@ def test_facts_an_order_is_quarantined(house: House) -> None:
     assert not findable(one) and fact_key(one) is None and house.keys() == {}
 
 
-def test_facts_forgetting_a_turn_takes_its_facts_and_keys(house: House) -> None:
+def test_facts_forgetting_a_turn_takes_its_facts_and_keys(house: Told) -> None:
     turn, other = house.say("I live in Lisbon now.", "My dog Max is 3.")
     house.think()
     house.store.forget(Forget(scope="anna", turns=(turn,)))
@@ -347,13 +300,7 @@ def test_facts_forgetting_a_turn_takes_its_facts_and_keys(house: House) -> None:
 
 
 def test_facts_and_merge_keep_the_job_contract() -> None:
-    turn = Turn(
-        session="s", scope="anna", speaker="Anna", role="user", text="I live in Lisbon.", at=AT
-    )
-    edge = SessionEdge(session="s", scope="anna", kind="end", at=AT)
-    check_job(Facts(), [turn, edge])
-    check_job(
-        Facts(),
-        [turn, edge],
-        llm=ScriptedLLM(says(written(1, "Anna lives in Lisbon.", "I live in Lisbon"))),
-    )
+    said = session("s", ["I live in Lisbon."], AT)[1:]
+    llm = ScriptedLLM(says(written(1, "Anna lives in Lisbon.", "I live in Lisbon")))
+    check_job(Facts(), said)
+    check_job(Facts(), said, llm=llm)

@@ -1,23 +1,21 @@
 """What earlier conversations told is shown in every prompt that reads turns, and what comes of it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.summaries import SessionSummary
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.idle_doubles import NOW, Rig
-from tests.support.sessions import hold
+from tests.support.idle_doubles import NOW, House
 
 FIRST = "my sister Hana works at Northlight, over in Leeds, and she has done so for nine good years"
 SECOND = (
@@ -53,52 +51,32 @@ def reply(prompt: Prompt) -> Any:
     return {"summary": told}
 
 
-class House(Rig):
-    def __init__(self, path: Path, llm: Any) -> None:
-        jobs = (Facts(), Contextualize(), SessionSummary())
-        super().__init__(path, *jobs, parts={"llm": llm})
+class Talks(House):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Facts(), Contextualize(), SessionSummary(), llm=ScriptedLLM(reply))
 
     def talk(self, session: str, text: str, days: int) -> int:
-        said = [(text, "I see, and then?")]
-        turn, _ = hold(self.store, session, said, NOW + timedelta(days=days), speaker="Mira")
-        self.store.flush(None)
-        return turn
-
-    def memories(self, kind: str) -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.memories("anna", f"{kind}/"))
-
-    def context(self, turn: int) -> str:
-        with self.store.snapshot() as snapshot:
-            found = snapshot.context("anna", chunk_id(turn))
-        return found.text if found else ""
+        said, at = (text, "I see, and then?"), NOW + timedelta(days=days)
+        return self.say(said, session=session, at=at, speaker="Mira")[0]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
-    made: list[House] = []
-
-    def make(llm: Any = None) -> House:
-        made.append(House(tmp_path / "store", llm or ScriptedLLM(reply)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+def one(tmp_path: Path) -> Iterator[Talks]:
+    with closing(Talks(tmp_path / "store")) as made:
+        yield made
 
 
 def of_second(llm: ScriptedLLM) -> dict[str, str]:
     return {one.job: one.user for one in llm.prompts if SECOND in one.user}
 
 
-def test_every_prompt_that_reads_turns_shows_who_was_known_before(house) -> None:
-    llm = ScriptedLLM(reply)
-    one = house(llm)
+def test_every_prompt_that_reads_turns_shows_who_was_known_before(one) -> None:
+    llm = one.llm
     one.talk("s1", FIRST, 0)
-    one.done()
+    one.think()
     assert not any("Known from before" in prompt.user for prompt in llm.prompts)
     one.talk("s2", SECOND, 3)
-    one.done()
+    one.think()
     assert set(READERS) <= set(of_second(llm))
     for job, user in of_second(llm).items():
         head = user.partition("=== record")[0]
@@ -106,58 +84,49 @@ def test_every_prompt_that_reads_turns_shows_who_was_known_before(house) -> None
         assert "Last conversation (2026-05-12): Hana works at Northlight in Leeds." in head, job
 
 
-def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summaries(
-    house,
-) -> None:
-    one = house()
+def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summaries(one):
     first = one.talk("s1", FIRST, 0)
-    one.done()
+    one.think()
     second = one.talk("s2", SECOND, 3)
-    one.done()
+    one.think()
     sentence = "Mira's start at Northlight is in March."
-    (fact,) = [fact for fact in one.memories("fact") if fact.text == sentence]
+    (fact,) = [fact for fact in one.memories("fact/") if fact.text == sentence]
     assert fact.sources == (second, first)
     assert one.context(second) == sentence
-    assert any(m.text == sentence for m in one.memories("summary"))
+    assert any(m.text == sentence for m in one.memories("summary/"))
     assert fact.statement.predicate == "works_at" and fact.statement.subject_id
 
 
-def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(house) -> None:
-    one = house()
+def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(one) -> None:
     first = one.talk("s1", FIRST, 0)
-    one.done()
+    one.think()
     second = one.talk("s2", SECOND, 3)
-    one.done()
+    one.think()
     one.store.forget(Forget(turns=(first,)))
     one.store.flush(None)
-    left = [m for kind in ("fact", "summary", "entity") for m in one.memories(kind)]
+    left = [m for kind in ("fact", "summary", "entity") for m in one.memories(f"{kind}/")]
     assert not any("Northlight" in m.text for m in left) and not one.context(second)
 
 
-def test_what_must_stay_here_is_no_known_name_and_no_prompt_is_refused(house) -> None:
-    llm = ScriptedLLM(reply)
-    one = house(llm)
+def test_what_must_stay_here_is_no_known_name_and_no_prompt_is_refused(one) -> None:
+    llm = one.llm
     first = one.talk("s1", FIRST, 0)
-    one.done()
-    with one.store.snapshot() as snapshot:
-        kept = replace(chunk(snapshot.turn(first)), local_only=True)
-    one.store.apply("kept here", WriteBatch(memories=(kept,)))
-    one.store.flush(None)
+    one.think()
+    one.change(first, local_only=True)
     llm.remote = True
     one.talk("s2", SECOND, 3)
-    one.done()
+    one.think()
     assert set(READERS) <= set(of_second(llm))
     assert not any("Hana" in user for user in of_second(llm).values())
 
 
-def test_a_backlog_is_read_oldest_first_and_sees_nothing_of_later(house) -> None:
-    llm = ScriptedLLM(reply)
-    one = house(llm)
+def test_a_backlog_is_read_oldest_first_and_sees_nothing_of_later(one) -> None:
+    llm = one.llm
     one.talk("s1", SECOND, 0)
     one.talk("s2", FIRST, 3)
     one.talk("s3", SECOND, 6)
     one.clock.advance(7 * 86_400)
-    one.done()
+    one.think()
     for job in READERS:
         users = [prompt.user for prompt in llm.prompts if prompt.job == job]
         assert len(users) == 3 and SECOND in users[0] and SECOND in users[2], job

@@ -12,9 +12,10 @@ import pytest
 
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Memory, Statement, Task, WriteBatch
+from slowcat_memory.records import Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import ScriptedLLM, think
+from tests.support import said
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 
@@ -25,11 +26,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def fact(n: int, text: str, type: str = "plan", **facets: Any) -> Memory:
-    return Memory(
-        id=f"fact/{n:02}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
-        valid_from=AT + timedelta(days=n), sources=(n,), statement=Statement(subject="Nell", **facets),
-    )  # fmt: skip
+def fact(n: int, text: str, type: str = "plan", **parts: Any) -> Memory:
+    given = {"id": f"fact/{n:02}", "scope": "nell", "valid_from": AT + timedelta(days=n)}
+    return said.fact(text, type, subject="Nell", sources=(n,), **given, **parts)
 
 
 def merge(store: Store, llm: ScriptedLLM, *facts: Memory) -> None:
@@ -61,9 +60,7 @@ FIRST = fact(1, "Nell moves into the cottage on 14 November 2026.", date="2026-1
 SECOND = fact(3, "Nell moves into the cottage on 28 November 2026.", date="2026-11-28")
 
 
-def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first(
-    store: Store,
-) -> None:
+def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first(store):
     llm = answering(same=True)
     merge(store, llm, FIRST, SECOND)
     assert current(store) == {SECOND.text}

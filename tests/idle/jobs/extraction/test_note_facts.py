@@ -1,24 +1,18 @@
 """Notes without a turn become facts in idle time, and their facts go with them."""
 
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.idle.jobs.extraction.facts import NoteFacts
 from slowcat_memory.records import Forget, Memory
-from slowcat_memory.testing import memory_config
 
 JOBS = (NoteFacts.name, "merge")
 
 
 @pytest.fixture
-def engine(tmp_path: Path):
-    idle = {"enabled": False, "grace_s": 0.0}
-    with closing(MemoryEngine(memory_config(tmp_path / "store", idle=idle))) as engine:
-        yield engine
+def engine(opened) -> MemoryEngine:
+    return opened()
 
 
 def facts(engine: MemoryEngine) -> list[Memory]:

@@ -1,16 +1,17 @@
 """When the jobs for blocks and the profile ask an LLM, what they show it, and what stays without."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
-from slowcat_memory.testing import FixedClock, ScriptedLLM, memory_config
+from slowcat_memory.records import WriteBatch
+from slowcat_memory.testing import FixedClock, ScriptedLLM
 from tests.support.job_seeker import block_of
+from tests.support.said import fact
+from tests.support.sessions import hold
 
 SCOPE = "maya"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
@@ -21,29 +22,17 @@ EVER = datetime.min.replace(tzinfo=UTC)
 class Home:
     """A memory of Maya's whose blocks are written after each conversation."""
 
-    def __init__(self, folder: Path, answer: Any) -> None:
-        self.llm, self.clock, self.talks = ScriptedLLM(answer), FixedClock(BEGAN), 0
-        config = memory_config(
-            folder, idle={"grace_s": 0.0}, memory={"time_zone": "America/Los_Angeles"}
-        )
-        self.engine = MemoryEngine(config, clock=self.clock, llm=self.llm)
+    def __init__(self, opened: Any, clock: FixedClock, answer: Any) -> None:
+        self.llm, self.clock, self.talks = ScriptedLLM(answer), clock, 0
+        self.engine = opened(self.llm, memory={"time_zone": "America/Los_Angeles"})
 
-    def talk(self, *texts: str, since: datetime | None = None, **facets: str) -> None:
+    def talk(self, *texts: str, since: datetime | None = None) -> None:
         """Hold a conversation from which facts with these texts are drawn, then do the idle work."""
         self.talks += 1
-        edge: dict[str, Any] = {"session": f"s{self.talks}", "scope": SCOPE}
-        self.engine.append(SessionEdge(**edge, kind="start", at=self.clock.now))
-        said = Turn(
-            **edge, speaker="Maya", role="user", text="Well. " + " ".join(texts), at=self.clock.now
-        )
-        turn = self.engine.append(said).event
-        self.engine.append(SessionEdge(**edge, kind="end", at=self.clock.now))
-        facts = tuple(
-            Memory(id=f"fact/{text}", kind="fact/person", scope=SCOPE, speaker="Maya", text=text,
-                   valid_from=since or self.clock.now, recorded_at=self.clock.now, sources=(turn.id,),
-                   trust="user", statement=Statement(subject="Maya", confidence="high", **facets))
-            for text in texts
-        )  # fmt: skip
+        said, now = "Well. " + " ".join(texts), self.clock.now
+        (turn,) = hold(self.engine, f"s{self.talks}", [said], now, scope=SCOPE, speaker="Maya")
+        given = {"scope": SCOPE, "speaker": "Maya", "valid_from": since or now, "recorded_at": now}
+        facts = tuple(fact(text, sources=(turn,), subject="Maya", **given) for text in texts)
         self.engine.store.apply("facts", WriteBatch(memories=facts)).wait(None)
         self.think()
 
@@ -61,16 +50,13 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Any]:
-    made: list[Home] = []
+def clock() -> FixedClock:
+    return FixedClock(BEGAN)
 
-    def open_(answer: Any) -> Home:
-        made.append(Home(tmp_path / "memory", answer))
-        return made[-1]
 
-    yield open_
-    for one in made:
-        one.engine.close()
+@pytest.fixture
+def home(opened: Any, clock: FixedClock) -> Any:
+    return partial(Home, opened, clock)
 
 
 def lines(*texts: str) -> Any:
@@ -112,9 +98,7 @@ def test_a_line_goes_with_the_fact_that_it_was_drawn_from(home: Any) -> None:
         old = snapshot.memory(SCOPE, "fact/Maya lives in Munich.")
     assert old is not None
     maya.clock.advance(3600)
-    over = Memory(
-        **{**{f: getattr(old, f) for f in old.__struct_fields__}, "retired_at": maya.clock.now}
-    )
+    over = replace(old, retired_at=maya.clock.now)
     maya.engine.store.apply("facts", WriteBatch(memories=(over,))).wait(None)
     maya.talk("Maya lives in Leipzig now.")
     text = block_of(maya.engine, "human")

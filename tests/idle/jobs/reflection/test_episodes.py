@@ -1,26 +1,17 @@
 """Which episodes a diary has does not depend on when, or in which order, it is worked on."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock
+from tests.support.rows import listed
 from tests.support.sessions import hold
 
 MONDAY = datetime(2026, 11, 2, 18, tzinfo=UTC)
 SCOPE = "nora"
-EVENINGS = [
-    ["I applied for the ward sister post at Southmead hospital today, quite a long form."],
-    ["They offered me the Southmead job on the telephone and I said yes at once."],
-    ["We collected the kitten from the farm near Bath and called her Pepper."],
-    [
-        "My brother Joe and his wife are expecting twins in the spring, they told us at dinner.",
-        "Joe and his wife are expecting twins, so dinner was mostly about cots and prams.",
-    ],
-    ["The boiler burst overnight and the plumber flooded half of the cellar before lunch."],
-]
+EVENINGS = listed("idle/evenings")
 
 
 @pytest.fixture
@@ -28,11 +19,7 @@ def clock() -> FixedClock:
     return FixedClock(MONDAY)
 
 
-def _engine(path: Path, clock: FixedClock) -> MemoryEngine:
-    options = {"window": 1, "words": 8, "per_day": 6}
-    return MemoryEngine(
-        memory_config(path, idle={"grace_s": 0.0}, episodes=options), clock=clock, llm=None
-    )
+OPTIONS = {"window": 1, "words": 8, "per_day": 6}
 
 
 def _say(engine: MemoryEngine, clock: FixedClock, evening: int) -> None:
@@ -48,27 +35,15 @@ def _episodes(engine: MemoryEngine) -> dict[str, tuple[int, ...]]:
         return {one.id: one.sources for one in every if not one.retired_at and one.text}
 
 
-def test_episodes_every_short_evening_has_its_own(tmp_path: Path, clock: FixedClock) -> None:
-    engine = _engine(tmp_path / "memory", clock)
-    for evening in range(len(EVENINGS)):
-        _say(engine, clock, evening)
-        engine.idle.until_done(("episodes",))
-    found = _episodes(engine)
-    engine.close()
-    assert len(found) == 6, "a window of an evening each"
-
-
 @pytest.mark.parametrize("at_once", [2, 3, 5])
-def test_episodes_of_a_bulk_import_are_those_of_the_days(
-    tmp_path: Path, clock: FixedClock, at_once: int
-) -> None:
+def test_episodes_of_a_bulk_import_are_those_of_the_days(opened, clock: FixedClock, at_once: int):
     found = list[dict[str, tuple[int, ...]]]()
     for name, portion in (("days", 1), ("bulk", at_once)):
-        engine = _engine(tmp_path / name, clock)
+        engine = opened(name=name, episodes=OPTIONS)
         for evening in range(len(EVENINGS)):
             _say(engine, clock, evening)
             if (evening + 1) % portion == 0 or evening == len(EVENINGS) - 1:
                 engine.idle.until_done(("episodes",))
         found.append(_episodes(engine))
-        engine.close()
-    assert found[0] == found[1] and found[0]
+    assert found[0] == found[1]
+    assert len(found[0]) == 6, "a window of an evening each"

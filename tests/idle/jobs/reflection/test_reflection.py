@@ -1,8 +1,6 @@
 """Jobs that look back on sessions: blocks, profile, episodes, and what is worth bringing up."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,31 +9,16 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
-from slowcat_memory.records import Forget, Memory, SessionEdge, Statement, Turn, WriteBatch
-from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
+from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
+from tests.support.said import fact, turn
 from tests.support.sessions import hold, session
 
 
 @pytest.fixture
 def clock() -> FixedClock:
     return FixedClock(begin(0))
-
-
-@pytest.fixture
-def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Any]:
-    made: list[MemoryEngine] = []
-
-    def open_(llm: Any = None, **sections: Any) -> MemoryEngine:
-        for engine in made:
-            engine.close()
-        config = memory_config(tmp_path / "memory", **{"idle": {"grace_s": 0.0}} | sections)
-        made.append(MemoryEngine(config, clock=clock, llm=llm))
-        return made[-1]
-
-    yield open_
-    for engine in made:
-        engine.close()
 
 
 def week(engine: MemoryEngine, clock: FixedClock, number: int) -> list[Turn]:
@@ -63,9 +46,7 @@ def edit(engine: Any, label: str, text: str) -> None:
     assert engine.edit(SCOPE, next(found).id, text=text)
 
 
-def test_reflection_the_head_is_the_same_all_through_a_session(
-    opened: Any, clock: FixedClock
-) -> None:
+def test_reflection_the_head_is_the_same_all_through_a_session(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
     week(engine, clock, 0)
     clock.now = begin(1)
@@ -74,8 +55,7 @@ def test_reflection_the_head_is_the_same_all_through_a_session(
     engine.append(SessionEdge(**edge, kind="start", at=clock.now))
     clock.advance(30)
     said = "I feel confident and proud, and I have an interview at Siemens tomorrow."
-    turn = Turn(**edge, speaker="Maya", role="user", text=said, at=clock.now)
-    ack = engine.append(turn)
+    ack = engine.append(turn(said, **edge, id=0, speaker="Maya", at=clock.now))
     engine.store.flush(None)
     clock.advance(400)
     before = block_of(engine, "human")
@@ -101,9 +81,7 @@ def test_reflection_what_a_person_edits_is_not_written_over(opened: Any, clock: 
 @pytest.mark.parametrize(
     "fault", [EndpointError("away"), BadAnswerError("nonsense"), "no JSON at all"]
 )
-def test_reflection_where_an_llm_is_no_help_rules_do(
-    opened: Any, clock: FixedClock, fault: Any
-) -> None:
+def test_reflection_where_an_llm_is_no_help_rules_do(opened, clock, fault):
     engine = opened(ScriptedLLM(lambda prompt: fault))
     week(engine, clock, 0)
     assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
@@ -136,7 +114,7 @@ def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedCl
     engine = opened()
     turns = week(engine, clock, 0)
     assert "Siemens" in block_of(engine, "background_context")
-    lost = tuple(turn.id for turn in turns if "Siemens" in turn.text)
+    lost = tuple(one.id for one in turns if "Siemens" in one.text)
     engine.store.forget(Forget(turns=lost))
     told = [m for m in memories(engine) if "Siemens" in m.text]
     assert told == [], "it goes with its source, at once"
@@ -148,9 +126,7 @@ def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedCl
     assert "anxious" in block_of(engine, "relationship"), "what is left is told again"
 
 
-def test_reflection_an_icebreaker_comes_once_for_each_source(
-    opened: Any, clock: FixedClock
-) -> None:
+def test_reflection_an_icebreaker_comes_once_for_each_source(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0}, bring_up={"most": 2})
     week(engine, clock, 0)
     week(engine, clock, 1)
@@ -178,14 +154,13 @@ def converse(engine: MemoryEngine, clock: FixedClock, *said: str) -> None:
 
 
 def put(engine: MemoryEngine, clock: FixedClock, id_: str, kind: str, text: str, date: str = ""):
-    known = Memory(id=f"fact/{id_}", kind=f"fact/{kind}", scope=SCOPE, speaker="Maya", text=text,
-                   valid_from=clock.now, recorded_at=clock.now, statement=Statement(date=date))  # fmt: skip
+    times = {"valid_from": clock.now, "recorded_at": clock.now}
+    given = {"id": f"fact/{id_}", "scope": SCOPE, "speaker": "Maya", "date": date, "sources": ()}
+    known = fact(text, kind, **given, **times)
     engine.store.apply("test", WriteBatch(memories=(known,))).wait(None)
 
 
-def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(
-    opened: Any, clock: FixedClock
-) -> None:
+def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
     put(engine, clock, "1", "open_thread", "Maya has to ask the plumber about the leak.")
     put(engine, clock, "2", "event", "Maya has a viewing.", date=f"{clock.now + timedelta(9):%F}")

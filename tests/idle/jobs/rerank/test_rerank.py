@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.providers import Embedded
-from slowcat_memory.records import LedgerEntry, LeftOut, Offer, Turn, WriteBatch
+from slowcat_memory.records import LedgerEntry, LeftOut, Offer, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import NOW, Rig
+from tests.support.said import turn
 
 SAID = (
     "My dentist is Dr Ray in Porto.",
@@ -22,7 +23,7 @@ SAID = (
     "I drive a red car.",
     "Bye now.",
 )
-EMBEDDER = HashEmbedder()
+EMBEDDER, HOUR_AGO = HashEmbedder(), NOW - timedelta(hours=1)
 
 
 def embed(texts: Any) -> Embedded:
@@ -41,23 +42,22 @@ class Talk:
 
     def say(self, text: str, role: Any = "user", reply_to: int = 0, **given: Any) -> int:
         speaker = "Anna" if role == "user" else "Bot"
-        turn = Turn(
-            session="s", scope=given.pop("scope", "anna"), speaker=speaker, role=role, text=text,
-            at=NOW - timedelta(hours=1), reply_to=reply_to, **given,
-        )  # fmt: skip
-        return self.rig.store.append(turn).id
+        said = turn(
+            text, id=0, speaker=speaker, role=role, reply_to=reply_to, **{"at": HOUR_AGO} | given
+        )
+        return self.rig.store.append(said).id
 
     def ask(self, text: str, offered: list[int], left: tuple[int, ...] = (), **given: Any) -> int:
-        turn = self.say(text, **given)
+        asked = self.say(text, **given)
         views = {"dense": 0.5, "window": 0.5}
         row = LedgerEntry(
-            turn=turn, scope="anna", session="s", at=NOW,
+            turn=asked, scope="anna", session="s", at=NOW,
             offers=tuple(Offer(self.memories[n], 0.9 - n / 10, views) for n in offered),
             left_out=tuple(LeftOut(self.memories[n], "share", 0.3, 0.1, views) for n in left),
         )  # fmt: skip
         self.rig.store.write_ledger(row)
         self.rig.store.flush(None)
-        return turn
+        return asked
 
     def keys(self) -> dict[str, float]:
         with self.rig.store.snapshot() as snapshot:

