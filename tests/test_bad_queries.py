@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
 SAID = {
     "dog": "My dog is called Max.",
@@ -37,16 +37,7 @@ def said(engine: MemoryEngine, *texts: str) -> None:
     clock = engine.clock
     at = clock() - timedelta(days=1)
     for place, text in enumerate(texts):
-        engine.append(
-            Turn(
-                session="s",
-                scope="user",
-                speaker="Anna",
-                role="user",
-                text=text,
-                at=at + timedelta(minutes=place),
-            )
-        )
+        engine.append(turn_at(text, at + timedelta(minutes=place), scope="user"))
     engine.flush(indexed=True)
 
 

@@ -12,6 +12,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import blocks
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 UNPACK = blocks.unpack_zstd
 SMALL = {"warm": 30, "block_exchanges": 4}
@@ -38,8 +39,7 @@ def said(n: int, scope: str = "anna") -> Turn:
     text = f"The {THINGS[n % 10]} number {n} broke and it cost {n * 7} euros."
     clock = FixedClock()
     clock.advance(60 * n)
-    return Turn(session=f"{scope}{n // 25}", scope=scope, speaker="Anna", role="user", text=text,
-                at=clock())  # fmt: skip
+    return turn_at(text, clock(), session=f"{scope}{n // 25}", scope=scope)
 
 
 def talk(engine: MemoryEngine, count: int = 260, scope: str = "anna") -> None:

@@ -10,6 +10,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Forget, Made, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home
+from tests.support.said import memory_at
 
 MEANS = {"puppy": "dog", "pet": "dog", "journey": "travel", "flight": "travel"}
 
@@ -51,10 +52,7 @@ def ids(hits) -> list[str]:
 def engine(home: Home):
     engine = home.open(Synonyms())
     turns = home.talk(engine)
-    episode = Memory(
-        id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
-        valid_from=home.clock(),
-    )  # fmt: skip
+    episode = memory_at("episode/1", "Anna won a race.", home.clock())
     rows = (
         made(home, "session/a", "Anna bought a puppy and called it Bello."),
         made(home, "session/b", "They repaired the bicycle.", sources=(turns[2],)),

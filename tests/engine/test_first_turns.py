@@ -12,8 +12,8 @@ import pytest
 
 import slowcat_memory
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- whatever is made, read or collected once in a process happens before the first t
 
@@ -91,9 +91,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n in range(3):
             at = clock() - timedelta(days=DAYS - day, minutes=-n)
             text = f"Yesterday I bought {n + 2} boxes of word{day}{n}. My dog is called Max."
-            engine.append(
-                Turn(session=f"s{day}", scope="anna", speaker="Anna", role="user", text=text, at=at)
-            )
+            engine.append(turn_at(text, at, session=f"s{day}"))
     engine.flush(indexed=True)
     engine.close()
     return path

@@ -17,10 +17,11 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
+from tests.support.said import turn_at
 from tests.support.scripted_server import serving
 
 WAIT_S = 10.0
@@ -51,9 +52,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 def say(engine: MemoryEngine, n: int = 1) -> None:
     for i in range(n):
         said = f"Number {i}: I live in Lisbon."
-        turn = Turn(
-            session="s", scope="anna", speaker="Anna", role="user", text=said, at=engine.clock()
-        )
+        turn = turn_at(said, engine.clock())
         engine.append(turn)
     engine.flush(indexed=True)
 

@@ -14,9 +14,10 @@ from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.search import build_query, recall_before
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
-from slowcat_memory.records import Task, Turn, WriteBatch
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 WAIT_S = 20.0
 ASKED = "What is my dog called?"
@@ -51,9 +52,7 @@ def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
     made = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
     made.prepare("anna")
     for text in ("My dog is called Max", "I live in Lisbon", ASKED):
-        turn = Turn(
-            session="s", scope="anna", speaker="Anna", role="user", text=text, at=made.clock()
-        )
+        turn = turn_at(text, made.clock())
         made.append(turn)
         made.flush(indexed=True)
     embedder.look, embedder.seen = lambda: made.idle.gate.opens_in() > 0, []

@@ -11,11 +11,11 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import RecallOptions, Recollection
 from slowcat_memory.runtime.recall.service import RetrievalOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
+from tests.support.said import turn_at
 
 
 def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(
@@ -143,8 +143,7 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
         later = []
         loop = asyncio.get_running_loop()
         monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))
-        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I have a boat",
-                    at=engine.clock())  # fmt: skip
+        turn = turn_at("I have a boat", engine.clock())
         ids = [chunk_id(engine.append(turn).id) for _ in "ab"]
         await asyncio.sleep(0)
         indexer.talk.submit(lambda: None).result(30)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Key, Turn, Vector, WriteBatch
+from slowcat_memory.records import Key, Vector, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 SAID = ("the red boat lies at the pier", "the red boat was sold to Bertil", "cats sleep a lot")
 QUERY = "red boat"
@@ -16,9 +17,7 @@ def told(path: Path) -> MemoryEngine:
     embedder = HashEmbedder()
     engine = MemoryEngine(memory_config(path), embedder=embedder, clock=FixedClock())
     for text in SAID:
-        turn = Turn(
-            session="s", scope="anna", speaker="Anna", role="user", text=text, at=engine.clock()
-        )
+        turn = turn_at(text, engine.clock())
         engine.store.append(turn).wait()
     return engine
 

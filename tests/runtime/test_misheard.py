@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.engine import MemoryEngine, hotwords
-from slowcat_memory.records import Forget, Turn
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (
@@ -31,7 +32,7 @@ def opened(path: Path, **ask: object) -> Iterator[MemoryEngine]:
 
 def tell(engine: MemoryEngine) -> None:
     for n, (who, text) in enumerate(SAID):
-        turn = Turn(session=f"s{n}", scope="anna", speaker=who, role="user", text=text, at=NOW)
+        turn = turn_at(text, NOW, session=f"s{n}", speaker=who)
         engine.append(turn)
     engine.flush(indexed=True)
 

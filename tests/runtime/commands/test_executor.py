@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.records import LedgerEntry, Offer, Turn
+from slowcat_memory.records import LedgerEntry, Offer
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from tests.support.engine_talks import commands, found, hide, talk
+from tests.support.said import turn_at
 
 
 class Talk:
@@ -23,10 +24,9 @@ class Talk:
         text = command if isinstance(command, str) else command.kind
         known = recognise(command, asked=asked) if isinstance(command, str) else command
         assert known is not None, text
-        turn = Turn(
-            session="s", scope=self.scope, speaker=self.scope.title(), role="user", text=text,
-            at=self.engine.clock(), aside=True,
-        )  # fmt: skip
+        turn = turn_at(
+            text, self.engine.clock(), scope=self.scope, speaker=self.scope.title(), aside=True
+        )
         id_ = self.engine.append(turn).id
         where = CommandContext(
             scope=self.scope, speaker=turn.speaker, session="s", turn=id_, **self.how
@@ -186,10 +186,7 @@ def test_executor_execute_correction_of_what_a_command_read_aloud(engine, order)
     talk(engine, "hello", "Hi.")
     anna = Talk(engine)
     said = anna.order(order).said
-    answer = Turn(
-        session="s", scope="anna", speaker="Assistant", role="assistant", text=said,
-        at=engine.clock(), aside=True,
-    )  # fmt: skip
+    answer = turn_at(said, engine.clock(), speaker="Assistant", role="assistant", aside=True)
     engine.append(answer)
     right = "that's wrong, I live in Porto"
     assert anna.order(right).said.startswith("Thank you, I've corrected “I live in Rome”")

@@ -16,7 +16,6 @@ from slowcat_memory.records import (
     Memory,
     Offer,
     Statement,
-    Turn,
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext
@@ -25,6 +24,7 @@ from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_talks import NOW, talk
+from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- what spoken answers read from the memory: for whom, and where the LLM is that he
 
@@ -39,8 +39,7 @@ def engine(open_engine):
 def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
     command = recognise(text)
     assert command is not None, text
-    turn = Turn(session="s", scope=scope, speaker="Anna", role="user", text=text,
-                at=engine.clock(), aside=True)  # fmt: skip
+    turn = turn_at(text, engine.clock(), scope=scope, aside=True)
     id_ = engine.append(turn).id
     context = CommandContext(scope=scope, speaker="Anna", session="s", turn=id_, llm=llm)
     return engine.carry_out(command, context)
@@ -67,8 +66,7 @@ def test_spoken_answers_hold_local_only_memories_for_a_local_llm_alone(
 
 def test_spoken_answers_name_no_internal_records(engine) -> None:
     turn = talk(engine, "My dog is called Max, you know.", "Nice.")[0]
-    one = Memory(id="", kind="", scope="anna", speaker="Anna", text="internal", valid_from=NOW,
-                 sources=(turn,), made=Made(job="test"))  # fmt: skip
+    one = memory_at("", "internal", NOW, sources=(turn,), made=Made(job="test"))
     kinds = ("reading", "entity/person", "block/human", "summary/day", "episode")
     rows = [replace(one, id=f"{kind}/x", kind=kind) for kind in kinds]
     rows.append(replace(one, id="fact/1", kind="fact/pet", text="Anna has a dog called Max."))

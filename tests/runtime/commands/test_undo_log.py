@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer.export import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import residue
+from tests.support.said import turn_at
 
 
 def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
@@ -161,9 +162,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     engine = open_engine()
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     hide(engine, first, reply)
-    aside = Turn(
-        session="s", scope="anna", speaker="Anna", role="user", text="forget that", at=NOW, aside=True
-    )  # fmt: skip
+    aside = turn_at("forget that", NOW, aside=True)
     engine.append(aside)
     engine.store.flush(None)
     rows = [(row["text"], row.get("aside", False)) for row in export(engine.store.snapshot)]

@@ -14,6 +14,7 @@ from slowcat_memory.runtime.conversation.session_tracker import (
     SessionTracker,
 )
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
 NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
 SILENCE, GRACE = 300.0, 120.0
@@ -54,9 +55,7 @@ def told(events: list[Event]) -> list[str]:
 
 def uttered(machine: SessionTracker, now: ClockReading, role: Role = "user") -> list[Event]:
     before = machine.said(now)
-    own = Turn(
-        session=machine.session, scope="anna", speaker="Anna", role=role, text="hello", at=now.at
-    )
+    own = turn_at("hello", now.at, session=machine.session, role=role)
     return [*before, own]
 
 

@@ -12,12 +12,13 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.providers.embedding import model_files
-from slowcat_memory.records import Context, Key, Made, Memory, WriteBatch
+from slowcat_memory.records import Context, Key, Made, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_talks import NOW, Clock, talk
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER
+from tests.support.said import memory_at
 
 
 class Moody:
@@ -169,8 +170,9 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
                       sources=(open_turn, told))  # fmt: skip
     engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
     made = Made(job="test")
-    fact = Memory(id="fact/1", kind="idea", scope="anna", speaker="Anna", valid_from=NOW,
-                  text=f"Anna's therapist is {SECRET}.", sources=(told,), made=made)  # fmt: skip
+    fact = memory_at(
+        "fact/1", f"Anna's therapist is {SECRET}.", NOW, kind="idea", sources=(told,), made=made
+    )
     engine.apply("test", WriteBatch(memories=(fact,)))
     correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
                          derived_from=(("anna", "fact/1"),))  # fmt: skip

@@ -12,6 +12,7 @@ from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_row, listed
+from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- A question about a fact leads to the memory that states it, whatever the words o
 
@@ -22,10 +23,15 @@ def stored_fact(
     turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: Any
 ) -> Memory:
     at = MAY + timedelta(hours=turn)
-    return Memory(
-        id=f"fact/{turn}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
-        valid_from=at, recorded_at=at, sources=(turn,), statement=Statement(subject=subject, **facets),
-    )  # fmt: skip
+    return memory_at(
+        f"fact/{turn}",
+        text,
+        at,
+        kind=f"fact/{kind}",
+        recorded_at=at,
+        sources=(turn,),
+        statement=Statement(subject=subject, **facets),
+    )
 
 
 def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
@@ -80,16 +86,21 @@ DAY = timedelta(days=1)
 def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
     stated = Statement(subject="Anna", predicate="lives_in", object=value, quote=value)
     at = MAY + days * DAY
-    return Memory(
-        id=f"fact/{id_}", kind="fact/other", scope="anna", speaker="Anna",
-        text=f"Anna lives in {value}.", valid_from=at, recorded_at=at, sources=(turn,),
-        statement=stated, **more,
-    )  # type: ignore[arg-type]  # fmt: skip
+    return memory_at(
+        f"fact/{id_}",
+        f"Anna lives in {value}.",
+        at,
+        kind="fact/other",
+        recorded_at=at,
+        sources=(turn,),
+        statement=stated,
+        **more,
+    )
 
 
 def said(id_: int, text: str, days: int = 0) -> Turn:
     at = MAY + days * DAY
-    return Turn(id=id_, session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    return turn_at(text, at, id=id_)
 
 
 LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)

@@ -23,7 +23,7 @@ from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
 from tests.support.namespace_scene import Scene, note
-from tests.support.said import until
+from tests.support.said import turn_at, until
 
 
 @pytest.fixture
@@ -195,8 +195,7 @@ def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(
 def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple: MemoryEngine) -> None:
     indexer, searcher = couple.wiring.indexer, couple.wiring.namespaces.get("anna").searcher
     with busy(couple):
-        turn = Turn(session="f", scope="anna", speaker="Anna", role="user", text="I row",
-                    at=couple.clock())  # fmt: skip
+        turn = turn_at("I row", couple.clock(), session="f")
         couple.append(*[turn] * 50)
         indexer.release()
         between = indexer.talk.submit(lambda: len(searcher))

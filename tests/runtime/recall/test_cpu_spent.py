@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 MOST = 1.3  # processor time of all threads over that of the thread that recalls
 WORDS = "dog tea train Lisbon garden beer May concert yellow scooter violin soup".split()
@@ -26,10 +26,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
     made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(384, token_dim=96))
     made.prepare("anna")
     at = made.clock()
-    turns = [
-        Turn(session="s", scope="anna", speaker="Anna", role="user", text=said(n), at=at)
-        for n in range(250)
-    ]
+    turns = [turn_at(said(n), at) for n in range(250)]
     made.append(*turns)
     made.flush(indexed=True)
     yield made
@@ -83,9 +80,7 @@ def test_cpu_spent_the_applications_thread_settings_stay(tmp_path: Path) -> None
     )
     try:
         engine.prepare("anna")
-        turn = Turn(
-            session="s", scope="anna", speaker="Anna", role="user", text=said(1), at=engine.clock()
-        )
+        turn = turn_at(said(1), engine.clock())
         engine.append(turn)
         engine.flush(indexed=True)
         asyncio.run(engine.recall(said(1), "anna"))

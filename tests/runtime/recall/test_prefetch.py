@@ -10,7 +10,6 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
@@ -24,7 +23,7 @@ from slowcat_memory.runtime.recall.prefetch import (
 )
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.said import until
+from tests.support.said import turn_at, until
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 ASKED = "what is my dog called"
@@ -203,7 +202,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
     made.prepare("anna")
     for text in SAID:
         at = made.clock()
-        made.append(Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at))
+        made.append(turn_at(text, at))
         made.flush(indexed=True)
     yield made
     made.close()

@@ -16,10 +16,11 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.records import Forget, Turn
+from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (
@@ -65,7 +66,7 @@ class Scene:
         self.how: dict = {}
 
     def say(self, text: str, at: datetime = NOW) -> str:
-        turn = Turn(session=f"s{at}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+        turn = turn_at(text, at, session=f"s{at}")
         ack = self.engine.append(turn)
         self.engine.flush(indexed=True)
         return f"turn/{ack.event.id}"

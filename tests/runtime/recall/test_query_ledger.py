@@ -21,6 +21,7 @@ from slowcat_memory.runtime.recall.query import (
 )
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import why_of
+from tests.support.said import turn_at
 
 SECRET = "The password is swordfish"
 
@@ -36,8 +37,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
 
 def turn(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:
     engine.clock.advance(10)  # type: ignore[attr-defined]
-    said = Turn(session=session, scope="anna", speaker="Anna", role=role, text=text,
-                at=engine.clock())  # type: ignore[arg-type]  # fmt: skip
+    said = turn_at(text, engine.clock(), session=session, role=role)
     return replace(said, id=engine.append(said).id)
 
 

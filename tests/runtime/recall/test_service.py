@@ -11,10 +11,10 @@ import pytest
 from slowcat_memory.core.ranking.score import RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
 TALK = (  # days ago, who, what
@@ -53,9 +53,7 @@ def opened(path: Path, embedder: HashEmbedder | None) -> MemoryEngine:
 def tell(engine: MemoryEngine) -> None:
     for n, (days, who, text) in enumerate(TALK):
         at = NOW - timedelta(days=days) + n * LATER
-        engine.append(
-            Turn(session=f"{days}/{who}", scope="anna", speaker=who, role="user", text=text, at=at)
-        )
+        engine.append(turn_at(text, at, session=f"{days}/{who}", speaker=who))
     engine.flush(indexed=True)
     engine.store.flush()  # tokens are read from there
 

@@ -17,6 +17,7 @@ from slowcat_memory.runtime.recall.query import (
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.recall_without_store import NOW, Mind, memory
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
 NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
 UNNAMED = replace(NOTHING, unseen_names=0)
@@ -71,7 +72,7 @@ def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any
 
 def turn(text: str, minute: int) -> Turn:
     at = NOW - timedelta(days=3) + timedelta(minutes=minute)
-    return Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    return turn_at(text, at)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 OLD, LATE = "My dog Max likes the sea", "My dog Max likes the snow"
@@ -55,7 +55,7 @@ def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
 
 def say(engine: MemoryEngine, days: int, text: str) -> None:
     at = NOW - timedelta(days=days)
-    turn = Turn(session=f"s{days}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    turn = turn_at(text, at, session=f"s{days}")
     engine.append(turn)
     engine.flush(indexed=True)
 

@@ -7,9 +7,10 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.icebreaker_home import HOUR, Home
+from tests.support.said import memory_at
 
 GARDEN, INTERVIEW, CAKE = (
     "Ask about the garden.",
@@ -184,10 +185,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     home.engines.append(engine)
     home.say(engine, "one", "The interview was about gardens")
     engine.icebreakers.push("anna", INTERVIEW)
-    block = Memory(
-        id="block/human", kind="block/human", scope="anna", speaker="Anna",
-        text="Had an interview.", valid_from=home.clock(),
-    )  # fmt: skip
+    block = memory_at("block/human", "Had an interview.", home.clock(), kind="block/human")
     engine.store.apply("job", WriteBatch(memories=(block,))).wait()
 
     def found() -> set[str]:
