@@ -3,30 +3,16 @@
 from collections import Counter
 
 from tests.support.parroting_llm import Mind
+from tests.support.rows import listed, listed_texts
 
 SECRET = "Zqxsecret7"
 
 
-TOLD = (
-    (f"I have an appointment with my dentist {SECRET} on 28 May.",
-     f"I suggest that you write {SECRET} on a card."),
-    (f"I still have to call {SECRET} about the contract, I am anxious.",
-     f"You could call {SECRET} tomorrow."),
-    (f"My sister {SECRET} lives in Porto.", "Porto is near."),
-    ("My dog Max likes the beach in Lisbon.", f"Lisbon is nice, as {SECRET} would say."),
-)  # fmt: skip
-
-
-ELSE = (
-    "My brother Ben lives in Berlin and works at Siemens.",
-    "I work as a nurse at Mercy hospital.",
-    "I bought a red bicycle and a green lamp.",
-    "It rains a lot here in November.",
-    "I meet my plumber about the kitchen sink in June.",
-    "I meet my plumber about the leaking kitchen sink and the old boiler in July.",
-)
-
-
+TOLD = [
+    tuple(text.replace("SECRET", SECRET) for text in exchange)
+    for exchange in listed("layers", "told")
+]
+ELSE = listed_texts("layers", "else")
 LAYERS = {
     *("block", "context", "entity", "episode", "fact", "icebreaker", "key", "reading"),
     *(f"summary/{tier}" for tier in ("session", "window", "meta", "day", "week", "topic")),
