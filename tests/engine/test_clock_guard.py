@@ -32,6 +32,14 @@ def say(home: Home, engine: MemoryEngine, scope: str = "anna", **fields: Any) ->
     return id_
 
 
+@pytest.fixture
+def engine(home: Home) -> MemoryEngine:
+    """An engine to which something was said."""
+    made = home.open()
+    say(home, made)
+    return made
+
+
 def left(engine: MemoryEngine) -> list[int]:
     with engine.snapshot() as snapshot:
         return [turn.id for turn in snapshot.turns()]
@@ -59,19 +67,15 @@ def restarted(home: Home, engine: MemoryEngine, **how: Any) -> MemoryEngine:
 )
 @pytest.mark.parametrize("restart", [False, True])
 def test_guard_more_than_a_day_from_the_newest_turn_is_doubted(
-    home: Home, off: timedelta, words: str, restart: bool
+    home: Home, engine: MemoryEngine, off: timedelta, words: str, restart: bool
 ) -> None:
-    engine = home.open()
-    say(home, engine)
     home.clock.now += off
     if restart:
         engine = restarted(home, engine)
     assert words in doubt(engine) and bool(doubt(engine)) == bool(words)
 
 
-def test_guard_time_that_passes_is_no_jump(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_time_that_passes_is_no_jump(home: Home, engine: MemoryEngine) -> None:
     home.clock.advance(90 * A_DAY_S)
     assert doubt(engine) == ""
 
@@ -85,9 +89,9 @@ def test_guard_several_steps_of_less_than_a_day_are_one_jump(home: Home) -> None
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home: Home, killed: bool) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(
+    home: Home, engine: MemoryEngine, killed: bool
+) -> None:
     home.clock.now += YEAR
     for _ in range(3):
         say(home, engine)  # and nobody asks before the process ends
@@ -98,10 +102,10 @@ def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home: Home, killed: b
         assert doubt(engine)
 
 
-def test_guard_imports_are_no_measure(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guard_imports_are_no_measure(
+    home: Home, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guards, "SLICE", 4)
-    engine = home.open()
-    say(home, engine)
     old = replace(home.turn("old words"), at=home.clock() + 10 * YEAR, origin="1")
     engine.append(*[old] * 20)
     assert doubt(restarted(home, engine)) == ""
@@ -116,9 +120,9 @@ def test_guard_a_new_store_believes_its_clock(home: Home) -> None:
 # ------------------------------------------------------------------- when it is believed again
 
 
-def test_guard_a_machine_that_was_off_for_a_month_waits_for_synchronised_time(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_a_machine_that_was_off_for_a_month_waits_for_synchronised_time(
+    home: Home, engine: MemoryEngine
+) -> None:
     engine.close()
     home.clock.advance(30 * A_DAY_S)
     engine = home.open()
@@ -130,9 +134,9 @@ def test_guard_a_machine_that_was_off_for_a_month_waits_for_synchronised_time(ho
     assert doubt(restarted(home, engine)) == ""
 
 
-def test_guard_confirmed_once_it_is_believed_after_a_restart(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_confirmed_once_it_is_believed_after_a_restart(
+    home: Home, engine: MemoryEngine
+) -> None:
     home.clock.now += YEAR
     assert engine.upkeep.confirm_clock() is True
     assert engine.upkeep.confirm_clock() is False
@@ -142,9 +146,7 @@ def test_guard_confirmed_once_it_is_believed_after_a_restart(home: Home) -> None
     assert doubt(engine), "another jump is another doubt"
 
 
-def test_guard_set_back_it_is_believed(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_set_back_it_is_believed(home: Home, engine: MemoryEngine) -> None:
     home.clock.now += YEAR
     say(home, engine)
     home.clock.advance(5 * A_DAY_S)
@@ -166,9 +168,7 @@ def test_guard_a_newest_turn_in_the_future_is_overruled_by_a_person(home: Home) 
     assert doubt(restarted(home, engine)) == ""
 
 
-def test_guard_a_reader_says_the_same_and_writes_nothing(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_a_reader_says_the_same_and_writes_nothing(home: Home, engine: MemoryEngine) -> None:
     engine.close()
     home.clock.now += YEAR
     reader = home.open(readonly=True)

@@ -1,6 +1,4 @@
 import asyncio
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -12,6 +10,7 @@ from slowcat_memory.errors import ConfigError, StoreBusyError, StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.engine_home import TALK, Gate, Home, edge, first, why_of
+from tests.support.other_process import OtherProcess
 
 
 def test_engine_processors_share_one_engine(home: Home) -> None:
@@ -88,59 +87,20 @@ def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(ho
     assert sessions["done"].reason == "" and sessions["done"].ended is not None
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
-from slowcat_memory.testing import FixedClock, memory_config
-engine, clock = MemoryEngine(memory_config(sys.argv[1])), FixedClock()
-def say(text):
-    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=clock())
-    engine.append(turn).wait(30)
-say("My dog is called Max")
-print("said", flush=True)
-for line in sys.stdin:
-    if line.strip() == "seal":
-        engine.upkeep.seal("anna")
-    else:
-        say(line.strip())
-    print("said", flush=True)
-engine.close()
-"""
-
-
 def test_engine_reading_works_beside_a_process_that_writes(home: Home) -> None:
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(home.path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert writer.stdin and writer.stdout
-
-    def tell(line: str) -> None:
-        writer.stdin.write(f"{line}\n")  # type: ignore[union-attr]
-        writer.stdin.flush()  # type: ignore[union-attr]
-        assert writer.stdout.readline() == "said\n"  # type: ignore[union-attr]
-
-    try:
-        assert writer.stdout.readline() == "said\n"
+    with OtherProcess(home.path) as writer:
+        writer.call("say", TALK[0])
         reader = home.open(readonly=True)
         assert first(reader, "dog") == TALK[0]
         with pytest.raises(StoreError, match="reading only"):
             reader.append(home.turn("x"))
-        tell("My cat is called Moritz")
-        tell("seal")
+        writer.call("say", "My cat is called Moritz")
+        writer.call("seal")
         assert first(reader, "dog") == TALK[0]
         reader.close()
         reader = home.open(readonly=True)
         assert reader.upkeep.stats()["index"]["anna"]["sealed"] == 2
         assert first(reader, "cat") == "My cat is called Moritz"
-        writer.stdin.close()
-        assert writer.wait(30) == 0
-    finally:
-        writer.kill()
-        writer.wait()
-        writer.stdout.close()
 
 
 @pytest.mark.parametrize(("zone", "day"), [("Pacific/Auckland", "13 May"), ("UTC", "12 May")])

@@ -2,14 +2,12 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
@@ -19,12 +17,13 @@ from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.testing.server import ScriptedServer
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
-from tests.support.said import turn_at
+from tests.support.rows import DATA
+from tests.support.said import turn_at, until
 from tests.support.scripted_server import serving
 
-WAIT_S = 10.0
 Open = Callable[..., MemoryEngine]
 BREAKER = dict(CircuitBreaker.__init__.__kwdefaults__ or {})
 
@@ -61,20 +60,15 @@ def thinking() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name == "slowcat-idle"]
 
 
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.005)
-
-
 def test_idle_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     paused = threading.Event()
     engine.subscribe(on_pause=paused.set)
     say(engine, 40)
-    until(lambda: engine.upkeep.stats()["tiers"]["hot"]["memories"] < 40)
-    assert paused.wait(WAIT_S)
+    assert until(lambda: engine.upkeep.stats()["tiers"]["hot"]["memories"] < 40)
+    assert paused.wait(30) and thinking()
+    engine.idle.stop()
+    assert thinking() == []
 
 
 def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
@@ -83,13 +77,6 @@ def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
     assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
     with engine.store.snapshot() as snapshot:
         assert snapshot.tasks() == [] and snapshot.runs() == []
-
-
-def test_idle_it_ends_within_a_second(opened: Open) -> None:
-    engine = opened()
-    until(lambda: bool(thinking()))
-    engine.idle.stop()
-    assert thinking() == []
 
 
 @pytest.mark.parametrize("sections", [{"idle": {"enabled": False}}, {"readonly": True}])
@@ -107,14 +94,10 @@ def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str,
 
 
 def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
-    lines: list[str] = []
-    sink = logger.add(lines.append, level="INFO", format="{message}")
-    try:
+    with logged() as lines:
         engine = opened()
         say(engine, 5)
         engine.idle.until_done()
-    finally:
-        logger.remove(sink)
     assert len([line for line in lines if "[idle_llm] url" in line]) == 1
     assert engine.search("Lisbon", "anna").hits
 
@@ -159,7 +142,7 @@ def test_idle_a_listener_that_fails_ends_nothing(opened: Open) -> None:
     engine.subscribe(on_pause=lambda: 1 / 0)
     stop = engine.subscribe(on_pause=heard.set)
     say(engine, 40)
-    assert heard.wait(WAIT_S)
+    assert heard.wait(30)
     stop()
     assert thinking()[0].is_alive()
 
@@ -185,29 +168,8 @@ def test_idle_the_connections_of_its_llm_end_with_it(
 
 # ------------------------------------------------------------------- an LLM on this machine
 
-LOADED, OTHERS = "qwen3-4b", "gemma-3-4b"
-PAGES: dict[str, dict[str, Any]] = {
-    "LM Studio": {
-        "/api/v0/models": {
-            "data": [
-                {"id": "nomic", "type": "embeddings", "state": "loaded"},
-                {"id": OTHERS, "type": "llm", "state": "not-loaded"},
-                {"id": LOADED, "type": "llm", "state": "loaded"},
-            ]
-        }
-    },
-    "Ollama": {
-        "/api/tags": {
-            "models": [
-                {"name": "gpt-oss:120b-cloud", "remote_host": "https://ollama.example"},
-                {"name": OTHERS},
-                {"name": LOADED},
-            ]
-        },
-        "/api/ps": {"models": [{"name": "gpt-oss:120b-cloud"}, {"name": LOADED}]},
-    },
-    "llama.cpp": {"/v1/models": {"data": [{"id": LOADED, "owned_by": "llamacpp"}]}},
-}
+LOADED = "qwen3-4b"
+PAGES = json.loads((DATA / "model_pages.json").read_text("utf-8"))
 
 
 def job_reply(body: dict[str, Any]) -> str:
@@ -222,18 +184,23 @@ def end_session(engine: MemoryEngine) -> None:
     engine.append(SessionEdge(session="s", scope="anna", kind="end", at=engine.clock()))
 
 
-def look_at(monkeypatch: pytest.MonkeyPatch, name: str, port: int) -> None:
-    """Let the server of a kind be looked for at a port, and no other server."""
-    known = tuple(replace(kind, port=port) for kind in KNOWN if kind.name == name)
-    monkeypatch.setattr(find_loaded, "__defaults__", ("", known))
+@pytest.fixture
+def server(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[ScriptedServer]:
+    """A server of a kind, and the only one that is looked for."""
+    with serving(job_reply, pages=PAGES[request.param]) as made:
+        port = urlsplit(made.url).port
+        known = tuple(replace(kind, port=port) for kind in KNOWN if kind.name == request.param)
+        monkeypatch.setattr(find_loaded, "__defaults__", ("", known))
+        yield made
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("server", "name"), zip(PAGES, PAGES, strict=True), indirect=["server"])
 def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, name: str
+    opened: Open, server: ScriptedServer, name: str
 ) -> None:
-    with serving(job_reply, pages=PAGES[name]) as server, logged("INFO") as lines:
-        look_at(monkeypatch, name, urlsplit(server.url).port or 0)
+    with logged("INFO") as lines:
         engine = opened(thinking={"url": ThinkingOptions().url})
         end_session(engine)
 
@@ -243,23 +210,22 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
                 told = any(one and one.job == "facts" and one.model for one in made)
                 return told and snapshot.context("anna", "chunk/1") is not None
 
-        until(done)
-        assert {request["model"] for request in server.requests} == {LOADED}
+        assert until(done)
+    assert {request["model"] for request in server.requests} == {LOADED}
     [line] = [line for line in lines if "Idle work uses" in line]
     assert f"{LOADED} of {name} at http://127.0.0.1:" in line
 
 
+@pytest.mark.parametrize("server", ["Ollama"], indirect=True)
 def test_idle_an_llm_that_appears_later_is_used(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
+    opened: Open, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CircuitBreaker.__init__, "__kwdefaults__", BREAKER | {"first_wait_s": 0.05})
-    with serving(job_reply, pages=PAGES["Ollama"]) as server:
-        ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
-        look_at(monkeypatch, "Ollama", urlsplit(server.url).port or 0)
-        with logged("INFO") as lines:
-            engine = opened(thinking={"url": ThinkingOptions().url})
-            end_session(engine)
-            until(lambda: any("No LLM for idle work, for now" in line for line in lines))
-            server.pages["/api/ps"] = ready
-            until(lambda: bool(server.requests))
-        assert sum("No LLM for idle work" in line for line in lines) == 1
+    ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
+    with logged("INFO") as lines:
+        engine = opened(thinking={"url": ThinkingOptions().url})
+        end_session(engine)
+        assert until(lambda: any("No LLM for idle work, for now" in line for line in lines))
+        server.pages["/api/ps"] = ready
+        assert until(lambda: bool(server.requests))
+    assert sum("No LLM for idle work" in line for line in lines) == 1

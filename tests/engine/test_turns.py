@@ -11,8 +11,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError
-from slowcat_memory.runtime.recall.query import RecallOptions, Recollection
-from slowcat_memory.runtime.recall.service import RetrievalOptions
+from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
 from tests.support.said import turn_at
@@ -172,57 +171,13 @@ def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_
     assert asyncio.run(engine.recall("dog", "berta")).stage == "lexical"
 
 
-def slow_embedder(home: Home) -> tuple[MemoryEngine, Gate]:
-    """An engine whose embedder answers queries when its gate opens; a turn waits half a second,
-
-    which is enough for everything before the gate, on a machine however busy.
-    """
+def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
     embedder = HashEmbedder(256)
-    gate = Gate(embedder.encode_query)
-    engine = home.open(embedder, recall={"deadline_ms": 500.0})
+    engine, gate = home.open(embedder, recall={"deadline_ms": 6e4}), Gate(embedder.encode_query)
     home.talk(engine)
     engine.wiring.embedding.query._embed = gate  # type: ignore[union-attr]
-    return engine, gate
-
-
-def test_turns_recall_recall_a_turn_takes_the_words_when_the_embedder_is_too_slow(
-    home: Home,
-) -> None:
-    engine, gate = slow_embedder(home)
-
-    async def ask() -> Recollection:
-        asking = asyncio.create_task(engine.recall("What is my dog called?", "anna"))
-        await asyncio.to_thread(gate.reached.wait, 10)
-        return await asking
-
-    found = asyncio.run(ask())
-    assert found.stage == "lexical" and texts(found)[0] == TALK[0]
-    gate.open.set()
-    engine.flush(indexed=True)
-    assert engine.metrics.counts()["recall_lexical"] == 1
-    assert engine.search("dog", "anna").stage == "full"
-
-
-def test_turns_recall_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> None:
-    engine = home.open(recall={"deadline_ms": 20.0})
-    home.talk(engine)
-    engine.upkeep.seal("anna")
-    home.talk(engine, "My cat is called Moritz", session="later")
-    with busy(engine):
-        found = asyncio.run(engine.recall("What is my cat called?", "anna"))
-        assert found.stage == "tail" and texts(found) == ["My cat is called Moritz"]
-        assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna"))) == []
-    engine.flush(indexed=True)
-    assert engine.metrics.counts()["recall_tail"] == 2
-    assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna")))[0] == TALK[3]
-
-
-def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
-    engine, gate = slow_embedder(home)
 
     async def interrupt() -> None:
-        options = replace(engine.config.recall, deadline_ms=60_000.0)
-        engine.wiring.retrieval = engine.wiring.retrieval_of(RetrievalOptions(recall=options))
         asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
         await asyncio.to_thread(gate.reached.wait, 10)
         for task in asking:
@@ -268,14 +223,3 @@ def test_turns_recall_recall_an_embedder_that_fails_from_the_start_does_not_keep
 
 def _fail(*_: object) -> np.ndarray:
     raise ProviderError("the server is gone")
-
-
-def test_turns_recall_recall_a_recall_leaves_out_what_is_visible(home: Home) -> None:
-    engine = home.open()
-    ids = home.talk(engine)
-    seen = frozenset({chunk_id(ids[0])})
-    assert TALK[0] not in texts(asyncio.run(engine.recall("my dog Max", "anna", exclude=seen)))
-    words = frozenset({"my dog is called max"})
-    assert TALK[0] not in texts(
-        asyncio.run(engine.recall("my dog Max", "anna", exclude_words=words))
-    )
