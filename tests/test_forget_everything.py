@@ -9,6 +9,7 @@ from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
+from tests.support.memories import residue
 from tests.support.parroting_llm import Mind, parrot
 
 
@@ -17,13 +18,6 @@ def mind(tmp_path: Path) -> Iterator[Mind]:
     made = Mind(tmp_path / "store", ScriptedLLM(parrot))
     yield made
     made.close()
-
-
-def files(path: Path, word: str = SECRET) -> list[str]:
-    """List the files that hold a word, in any writing."""
-    plain = word.casefold().encode()
-    every = (file for file in sorted(path.rglob("*")) if file.is_file())
-    return [str(file.relative_to(path)) for file in every if plain in file.read_bytes().lower()]
 
 
 def talked(mind: Mind) -> list[int]:
@@ -66,12 +60,12 @@ def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(
     mind.engine.upkeep.seal("anna")
     mind.engine.store.backup()
     litter(mind.path)
-    held = files(mind.path)
+    held = residue(mind.path, SECRET)
     assert len(held) >= 10 and any(name.startswith("index/") for name in held)
     assert mind.engine.forget(Forget(scope="anna", turns=tuple(turns))).erased
     assert not layers(mind)
     mind.engine.store.flush(None)
-    assert files(mind.path) == []
+    assert residue(mind.path, SECRET) == []
     assert SECRET not in mind.engine.session_context("anna", local=True)
 
 
@@ -85,7 +79,7 @@ def test_forget_everything_and_nothing_of_it_comes_back(mind: Mind) -> None:
         mind.engine.upkeep.seal("anna")
     assert mind.llm.prompts, "what is left is looked at anew"
     assert not any(SECRET in prompt.system + prompt.user for prompt in mind.llm.prompts)
-    assert not layers(mind) and files(mind.path) == []
+    assert not layers(mind) and residue(mind.path, SECRET) == []
     assert layers(mind, "Berlin"), "what else was said is there"
 
 
@@ -98,7 +92,7 @@ def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> No
         assert snapshot.runs() and SECRET not in repr((snapshot.runs(), snapshot.tasks()))
     mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
     mind.think()
-    assert not layers(mind) and files(mind.path) == []
+    assert not layers(mind) and residue(mind.path, SECRET) == []
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
@@ -108,6 +102,6 @@ def test_forget_everything_everything_of_a_scope(tmp_path: Path, llm: ScriptedLL
         talked(mind)
         assert mind.engine.forget(Forget(scope="anna", everything=True)).erased
         mind.think()
-        assert files(mind.path) == [] and files(mind.path, "Berlin") == []
+        assert residue(mind.path, SECRET) == [] and residue(mind.path, "Berlin") == []
     finally:
         mind.close()

@@ -11,7 +11,8 @@ from slowcat_memory.index.generation import Build
 from slowcat_memory.records import Forget
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import SECRET, TALK, Home, first, texts, words_on_disk
+from tests.support.engine_home import SECRET, TALK, Home, first, texts
+from tests.support.memories import residue
 
 
 def test_forget_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
@@ -20,15 +21,15 @@ def test_forget_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
     (secret,) = home.talk(engine, SECRET)
     engine.upkeep.tidy("anna")
     home.talk(engine, "something else")
-    assert b"swordfish" in words_on_disk(home.path)
+    assert residue(home.path, "swordfish")
     assert first(engine, "swordfish") == SECRET
     gone = engine.forget(Forget(turns=(secret,)))
     assert gone.erased and gone.turns == (secret,)
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
-    assert b"swordfish" not in words_on_disk(home.path)
+    assert not residue(home.path, "swordfish")
     assert first(engine, "dog") == TALK[0]
     engine.upkeep.seal("anna")
-    assert b"swordfish" not in words_on_disk(home.path)
+    assert not residue(home.path, "swordfish")
     engine.close()
     engine = home.open(HashEmbedder())
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
@@ -111,7 +112,7 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     assert engine.forget(Forget(turns=(secret,))).erased
     sealing.join(20)
     assert not sealing.is_alive() and not building.recent([chunk_id(secret)])
-    assert b"swordfish" not in words_on_disk(home.path)
+    assert not residue(home.path, "swordfish")
 
 
 def test_forget_the_indexes_of_other_namespaces_stay_in_use(home: Home) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
@@ -16,37 +15,22 @@ from slowcat_memory.engine.search import build_query, recall_before
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import GatedEmbedder
 from tests.support.said import turn_at
 
 WAIT_S = 20.0
 ASKED = "What is my dog called?"
 
 
-class Slow(HashEmbedder):
-    """Embeds when its gate is open; reports what the idle gate is meanwhile."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.reached, self.gate = threading.Event(), threading.Event()
-        self.gate.set()
-        self.look: Callable[[], object] = lambda: None
-        self.seen: list[object] = []
-
-    def encode_query(self, text: str) -> np.ndarray:
-        self.seen.append(self.look())
-        self.reached.set()
-        assert self.gate.wait(WAIT_S)
-        return super().encode_query(text)
+@pytest.fixture
+def embedder() -> GatedEmbedder:
+    """It notes whether the idle gate is closed meanwhile."""
+    return GatedEmbedder("")
 
 
 @pytest.fixture
-def embedder() -> Slow:
-    return Slow()
-
-
-@pytest.fixture
-def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+def engine(tmp_path: Path, embedder: GatedEmbedder) -> Iterator[MemoryEngine]:
     """An engine whose idle work may begin at once."""
     config = memory_config(tmp_path / "memory", idle={"enabled": False, "grace_s": 0.0})
     made = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
@@ -55,7 +39,7 @@ def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
         turn = turn_at(text, made.clock())
         made.append(turn)
         made.flush(indexed=True)
-    embedder.look, embedder.seen = lambda: made.idle.gate.opens_in() > 0, []
+    embedder.note = lambda text: made.idle.gate.opens_in() > 0
     yield made
     embedder.gate.set()
     made.close()
@@ -97,7 +81,7 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
-    engine: MemoryEngine, embedder: Slow, door: Callable[[MemoryEngine], Any]
+    engine: MemoryEngine, embedder: GatedEmbedder, door: Callable[[MemoryEngine], Any]
 ) -> None:
     gate = engine.idle.gate
     closed: list[None] = []
@@ -105,11 +89,11 @@ def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
     assert gate.opens_in() == 0
     engine.upkeep.drop_queries()
     engine.flush(indexed=True)
-    embedder.seen.clear()
+    embedder.asked.clear()
     door(engine)
     engine.flush(indexed=True)
     assert closed, "idle work was not interrupted"
-    assert embedder.seen and all(embedder.seen), "idle work could run beside it"
+    assert embedder.asked and all(embedder.asked), "idle work could run beside it"
     assert gate.opens_in() == 0, "it stayed closed"
 
 
@@ -141,7 +125,7 @@ class Reading:
 
 
 def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
-    engine: MemoryEngine, embedder: Slow
+    engine: MemoryEngine, embedder: GatedEmbedder
 ) -> None:
     job, waiting = Reading(), threading.Event()
 

@@ -68,7 +68,7 @@ def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(hom
 
 def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
     engine = home.open()
-    with stalled(engine):
+    with stalled(engine.store):
         ack = engine.append(home.turn("My dog is called Max"))
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
         assert texts(found) == ["My dog is called Max"]
@@ -87,7 +87,7 @@ def test_turns_append_appending_never_waits(home: Home) -> None:
         async with asyncio.timeout(30):
             return [engine.append(home.turn(f"number {n}")) for n in range(500)]
 
-    with stalled(engine), busy(engine):
+    with stalled(engine.store), busy(engine):
         acks = asyncio.run(talk())
         assert not any(ack.done() for ack in acks)
     gate.open.set()

@@ -6,13 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import LedgerEntry, Memory, Session, SessionEdge, Turn
 from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.store import Store
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 TALK = (
     "My dog is called Max",
@@ -30,17 +33,34 @@ class Gate:
     def __init__(self, then: Callable[..., Any] = lambda *_: None) -> None:
         self.reached, self.open, self._then = threading.Event(), threading.Event(), then
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **how: Any) -> Any:
         self.reached.set()
         assert self.open.wait(30)
-        return self._then(*args)
+        return self._then(*args, **how)
+
+
+class GatedEmbedder(HashEmbedder):
+    """Embeds queries of some threads while its gate is open, and notes them."""
+
+    def __init__(self, *threads: str, note: Callable[[str], Any] = str) -> None:
+        super().__init__(512)
+        self.threads, self.note, self.asked = threads, note, list[Any]()
+        self.reached, self.gate = threading.Event(), threading.Event()
+        self.gate.set()
+
+    def encode_query(self, text: str) -> np.ndarray:
+        if threading.current_thread().name.startswith(self.threads):
+            self.asked.append(self.note(text))
+            self.reached.set()
+            assert self.gate.wait(20)
+        return super().encode_query(text)
 
 
 @contextmanager
-def stalled(engine: MemoryEngine) -> Iterator[None]:
+def stalled(store: Store) -> Iterator[None]:
     """Block all writes to disk."""
     gate = Gate()
-    thread = threading.Thread(target=engine.store._checked_writer().call, args=(gate,))
+    thread = threading.Thread(target=store._checked_writer().call, args=(gate,))
     thread.start()
     assert gate.reached.wait(30)
     try:
@@ -99,10 +119,6 @@ def texts(found: Recollection) -> list[str]:
 
 def first(engine: MemoryEngine, text: str) -> str:
     return (texts(engine.search(text, "anna")) or [""])[0]
-
-
-def words_on_disk(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def edge(home: Home, session: str, kind: str) -> SessionEdge:

@@ -24,6 +24,7 @@ from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_talks import NOW, talk
+from tests.support.memories import residue
 from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- what spoken answers read from the memory: for whom, and where the LLM is that he
@@ -199,10 +200,6 @@ class Room:
         with self.engine.store.snapshot() as snapshot:
             return [turn.text for turn in snapshot.turns(scope)]
 
-    def residue(self, word: str) -> list[str]:
-        files = [file for file in self.config.folder.rglob("*") if file.is_file()]
-        return [file.name for file in files if word.encode() in file.read_bytes()]
-
     def later(self) -> None:
         self.clock.advance(3600)
         self.engine.eraser.erase_due()
@@ -227,7 +224,7 @@ def test_two_persons_forget_that_forgets_the_exchange_of_both(room, who):
     assert room.order(who, "forget that").done
     assert not room.found("anna", PIN) and not room.found("ben", PIN)
     room.later()
-    assert not room.residue(PIN) and not room.residue("note my code")
+    assert not residue(room.config.folder, PIN) and not residue(room.config.folder, "note my code")
     assert "my bicycle is red" in room.texts("ben") and "good morning" in room.texts("anna")
 
 
@@ -238,7 +235,7 @@ def test_two_persons_undo_brings_it_back_for_both(room):
     assert room.order("s1", "undo that").done
     assert room.found("anna", PIN) == [f"Noted, {PIN}."] and len(room.found("ben", PIN)) == 2
     room.later()
-    assert room.residue(PIN)
+    assert residue(room.config.folder, PIN)
 
 
 def test_two_persons_keep_local_holds_for_both(room):
@@ -262,7 +259,7 @@ def test_two_persons_copy_of_a_reply_is_forgotten_with_it(room, how):
         "speaker": Forget(scope="anna", speaker="Cat"),
     }[how]
     room.engine.forget(order)
-    assert not room.residue(PIN) and "yes" in room.texts("ben") and turns
+    assert not residue(room.config.folder, PIN) and "yes" in room.texts("ben") and turns
 
 
 def test_two_persons_retention_of_a_guest_takes_nothing_of_another(room):

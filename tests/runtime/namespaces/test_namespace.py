@@ -12,22 +12,14 @@ from slowcat_memory.records import Forget, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.registry import PageCache
 from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import stalled
+from tests.support.memories import residue
 from tests.support.namespace_scene import (
     Scene,
     answers,
     check_alike,
     meanwhile,
-    stalled,
-    words_on_disk,
 )
-
-# ------------------------------------------------------------------- namespace
-
-# ------------------------------------------------------------------- kept equal to the log
-
-
-# ------------------------------------------------------------------- memories
-
 
 # ------------------------------------------------------------------- forgetting
 
@@ -62,7 +54,7 @@ def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(
     meanwhile(monkeypatch, lambda: forget(scene, secret))
     with pytest.raises(IndexDamagedError, match="forgotten while"):
         scene.namespace.reseal()
-    assert b"swordfish" not in words_on_disk(scene.root)
+    assert not residue(scene.root, "swordfish")
     assert chunk_id(secret.id) not in scene.namespace.searcher
 
 
@@ -79,7 +71,7 @@ def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published
     monkeypatch.setattr(scene.namespace, "_swap", swap_then_forget)
     with pytest.raises(StoreError, match="built before something was forgotten"):
         scene.namespace.reseal()
-    assert b"swordfish" not in words_on_disk(scene.root)
+    assert not residue(scene.root, "swordfish")
     assert chunk_id(secret.id) not in scene.namespace.searcher
 
 

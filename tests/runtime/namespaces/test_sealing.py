@@ -11,13 +11,13 @@ from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
+from tests.support.engine_home import stalled
 from tests.support.namespace_scene import (
     Scene,
     answers,
     check_alike,
     from_scratch,
     meanwhile,
-    stalled,
 )
 
 

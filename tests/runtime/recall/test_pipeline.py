@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
+from tests.support.engine_home import Gate
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, Mind, memory, query
 from tests.support.rows import each_row
 
@@ -37,18 +38,6 @@ def test_pipeline_run_words_and_vectors_are_the_full_stage() -> None:
 def test_pipeline_run_without_a_vector_words_must_do(mind: Mind) -> None:
     found = mind.run(query("What is my dog called?"))
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
-
-
-class Gate:
-    """Something that stops in its middle until it may go on."""
-
-    def __init__(self, then: Callable) -> None:
-        self.reached, self.open, self._then = threading.Event(), threading.Event(), then
-
-    def __call__(self, *args: object, **kwargs: object) -> object:
-        self.reached.set()
-        assert self.open.wait(30)
-        return self._then(*args, **kwargs)
 
 
 def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
@@ -127,9 +116,6 @@ def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
     assert mind.pipeline.run(recall).hits[0].memory.id == "dog"
     late = mind.pipeline.settle(recall)
     assert late.stage == "lexical" and late.hits[0].memory.id == "dog"
-
-
-# ------------------------------------------------------------------- what a query names
 
 
 # ------------------------------------------------------------------- whom and when it is about

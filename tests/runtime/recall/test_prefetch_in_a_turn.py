@@ -2,13 +2,11 @@
 
 import asyncio
 import gc
-import threading
 import types
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -20,6 +18,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import GatedEmbedder
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -35,28 +34,12 @@ ASKED = "what is my dog called"
 # ---------------------------------------------------------------- what a turn takes
 
 
-class Counted(HashEmbedder):
-    """Notes what it embeds; stops there while its gate is closed."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.asked: list[str] = []
-        self.reached, self.gate = threading.Event(), threading.Event()
-        self.gate.set()
-
-    def encode_query(self, text: str) -> np.ndarray:
-        if threading.current_thread().name.startswith(("slowcat-ahead", "slowcat-recall")):
-            self.asked.append(text)
-            self.reached.set()
-            assert self.gate.wait(30)
-        return super().encode_query(text)
-
-
 class Scene:
     """An engine with something in it, and what was recalled ahead."""
 
     def __init__(self, path: Path) -> None:
-        self.embedder, self.clock = Counted(), FixedClock(NOW)
+        self.embedder = GatedEmbedder("slowcat-ahead", "slowcat-recall")
+        self.clock = FixedClock(NOW)
         config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
         self.engine = MemoryEngine(config, clock=self.clock, embedder=self.embedder)
         self.engine.prepare("anna")

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import GatedEmbedder
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -22,23 +22,9 @@ ASKED = "what does my dog like"
 STUCK_S = 20.0  # far beyond any deadline here: who waits for it fails
 
 
-class Slow(HashEmbedder):
-    """Embeds queries of turns when its gate opens."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.gate = threading.Event()
-        self.gate.set()
-
-    def encode_query(self, text: str) -> np.ndarray:
-        if threading.current_thread().name.startswith("slowcat-recall"):
-            assert self.gate.wait(STUCK_S)
-        return super().encode_query(text)
-
-
 @pytest.fixture
-def embedder() -> Slow:
-    return Slow()
+def embedder() -> GatedEmbedder:
+    return GatedEmbedder("slowcat-recall")
 
 
 def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
@@ -64,7 +50,7 @@ def say(engine: MemoryEngine, days: int, text: str) -> None:
 def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with one memory in its sealed index, which takes a child process to make."""
     path = tmp_path_factory.mktemp("deadline") / "memory"
-    made = opened(path, Slow())
+    made = opened(path, HashEmbedder(512))
     say(made, 9, OLD)
     made.upkeep.seal("anna")
     made.close()
@@ -72,7 +58,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, sealed: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+def engine(tmp_path: Path, sealed: Path, embedder: GatedEmbedder) -> Iterator[MemoryEngine]:
     """One old memory in the sealed index, one in the tail whose text is at hand."""
     shutil.copytree(sealed, tmp_path / "memory")
     made = opened(tmp_path / "memory", embedder)
@@ -140,7 +126,7 @@ def recall(engine: MemoryEngine) -> tuple[str, set[str]]:
 
 
 def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(
-    engine: MemoryEngine, embedder: Slow
+    engine: MemoryEngine, embedder: GatedEmbedder
 ) -> None:
     embedder.gate.clear()
     assert recall(engine) == ("lexical", {OLD, LATE})
@@ -154,7 +140,7 @@ def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(
 
 
 def test_service_deadline_deadline_a_slow_store_costs_what_is_not_at_hand(
-    engine: MemoryEngine, embedder: Slow, monkeypatch: pytest.MonkeyPatch
+    engine: MemoryEngine, embedder: GatedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with stuck_store(engine, monkeypatch):
         assert recall(engine) == ("tail", {LATE})
