@@ -1,6 +1,5 @@
 """Forgotten is forgotten: whatever was made of a turn, in whichever file, and nothing comes back."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,23 +7,20 @@ import pytest
 from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
+from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers, tell
 from tests.support.memories import residue
 from tests.support.parroting_llm import Mind, parrot
 
 
 @pytest.fixture
-def mind(tmp_path: Path) -> Iterator[Mind]:
-    made = Mind(tmp_path / "store", ScriptedLLM(parrot))
-    yield made
-    made.close()
+def mind(mind: Mind) -> Mind:
+    mind.llm = ScriptedLLM(parrot)
+    return mind
 
 
 def talked(mind: Mind) -> list[int]:
     """Talk about the secret between other sessions, think of it twice; the turns to forget."""
-    mind.talk("before", ELSE[:2])
-    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-    mind.talk("after", ELSE[2:])
+    turns = tell(mind)
     assert mind.think(days=0.1) == 0  # nothing has expired
     with mind.engine.store.snapshot() as snapshot:
         asked = snapshot.turn(turns[0])
@@ -96,12 +92,9 @@ def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> No
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_forget_everything_everything_of_a_scope(tmp_path: Path, llm: ScriptedLLM | None) -> None:
-    mind = Mind(tmp_path / "store", llm)
-    try:
-        talked(mind)
-        assert mind.engine.forget(Forget(scope="anna", everything=True)).erased
-        mind.think()
-        assert residue(mind.path, SECRET) == [] and residue(mind.path, "Berlin") == []
-    finally:
-        mind.close()
+def test_forget_everything_everything_of_a_scope(mind: Mind, llm: ScriptedLLM | None) -> None:
+    mind.llm = llm
+    talked(mind)
+    assert mind.engine.forget(Forget(scope="anna", everything=True)).erased
+    mind.think()
+    assert residue(mind.path, SECRET) == [] and residue(mind.path, "Berlin") == []

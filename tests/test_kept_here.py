@@ -3,30 +3,19 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core import disclosure
-from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import read_graph
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
-from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
+from tests.support.layers import ELSE, LAYERS, SECRET, edit, layers, tell
 from tests.support.parroting_llm import Mind, Remote, parrot
-
-
-@pytest.fixture
-def mind(tmp_path: Path) -> Iterator[Mind]:
-    made = Mind(tmp_path / "store")
-    yield made
-    made.close()
-
 
 ASK = (
     f"What about {SECRET}?",
@@ -35,21 +24,6 @@ ASK = (
     "Whom do I have to call about the contract?",
 )
 MADE = LAYERS - {"context", "key"}  # which are found by, and never offered
-
-
-def talk(mind: Mind, *, local: bool = True) -> list[int]:
-    """Talk; what holds the secret is local-only. The turns that hold it."""
-    mind.talk("before", ELSE[:2])
-    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-    if local:
-        keep(mind, turns)
-    mind.talk("after", ELSE[2:])
-    return turns
-
-
-def keep(mind: Mind, turns: list[int], on: bool = True) -> None:
-    for turn in turns:
-        assert mind.engine.edit("anna", chunk_id(turn), local_only=on)
 
 
 def open_ones(mind: Mind) -> Counter[str]:
@@ -79,7 +53,7 @@ def told(mind: Mind) -> str:
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
 def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
-    talk(mind)
+    tell(mind, local_only=True)
     assert mind.think(llm, days=0.1) == 0 and mind.think(llm) == 0
     held = layers(mind)
     if llm is not None:
@@ -93,15 +67,15 @@ def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> No
 
 
 def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
-    turns = talk(mind, local=False)
+    turns = tell(mind)
     llm = ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
     mind.think(llm)
     assert MADE <= layers(mind).keys()
     assert SECRET.casefold() in told(mind).casefold()
-    keep(mind, turns)
+    edit(mind, turns, local_only=True)
     assert not open_ones(mind) and SECRET.casefold() not in told(mind).casefold()
-    keep(mind, turns, on=False)
+    edit(mind, turns, local_only=False)
     assert MADE & {"fact", "block"} and open_ones(mind)
 
 
@@ -110,7 +84,7 @@ def test_kept_here_a_rule_that_is_left_out_is_seen(
 ) -> None:
     """The negative control: where nothing is inherited, what is made of such turns is open."""
     monkeypatch.setattr(disclosure, "origins", lambda memory: iter(()))
-    talk(mind)
+    tell(mind, local_only=True)
     mind.think(ScriptedLLM(parrot))
     assert open_ones(mind)
 
@@ -139,7 +113,7 @@ def test_kept_here_these_are_the_jobs_that_ask() -> None:
 
 @pytest.mark.parametrize("remote", [True, False])
 def test_kept_here_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> None:
-    talk(mind)
+    tell(mind, local_only=True)
     person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
     llm = (Remote if remote else ScriptedLLM)(parrot)

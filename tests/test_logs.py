@@ -35,14 +35,6 @@ def fail(*_: object, **__: object) -> Any:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path)
-    yield made
-    for engine in made.engines:
-        engine.close()
-
-
-@pytest.fixture
 def log() -> Iterator[list[str]]:
     """What loguru's default sink would write above DEBUG, with the values of variables."""
     lines: list[str] = []

@@ -24,6 +24,7 @@ TALK = (
     "My sister plays the violin",
     "The car needs new tyres",
 )
+HOUR = 3600.0
 SECRET = "the secret word is swordfish"
 
 
@@ -111,6 +112,25 @@ class Home:
         ids = [engine.append(self.turn(text, session)).id for text in texts or TALK]
         engine.flush(indexed=True)
         return ids
+
+
+    def say(self, engine: MemoryEngine, session: str, text: str = "hello there") -> int:
+        id_ = engine.append(self.turn(text, session)).id
+        engine.store.flush()
+        return id_
+
+    def edge(self, engine: MemoryEngine, session: str, kind: str) -> None:
+        engine.append(edge(self, session, kind))
+        engine.store.flush()
+
+    def session(self, engine: MemoryEngine, name: str) -> str:
+        """A whole session, whose preamble was requested before; then five hours pass."""
+        told = engine.session_context("anna")
+        self.edge(engine, name, "start")
+        self.say(engine, name)
+        self.edge(engine, name, "end")
+        self.clock.advance(5 * HOUR)
+        return told
 
 
 def texts(found: Recollection) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from slowcat_memory.core.memory import chunk_id
 from tests.support.parroting_llm import Mind
 from tests.support.rows import listed, listed_texts
 
@@ -29,3 +30,18 @@ def layers(mind: Mind, word: str = SECRET) -> Counter[str]:
         found["context"] = sum(word in one.text for one in snapshot.contexts("anna"))
         found["key"] = sum(word in one.text for one in snapshot.keys("anna"))
     return +found
+
+
+def tell(mind: Mind, **mark: bool) -> list[int]:
+    """Talk about the secret between other sessions; mark the turns that hold it, and return them."""
+    mind.talk("before", ELSE[:2])
+    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
+    if mark:
+        edit(mind, turns, **mark)
+    mind.talk("after", ELSE[2:])
+    return turns
+
+
+def edit(mind: Mind, turns: list[int], **mark: bool) -> None:
+    for turn in turns:
+        assert mind.engine.edit("anna", chunk_id(turn), **mark)

@@ -5,8 +5,7 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
-from tests.support.engine_home import last_session
-from tests.support.icebreaker_home import Home
+from tests.support.engine_home import Home, last_session
 
 
 def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Home) -> None:

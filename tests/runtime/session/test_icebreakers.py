@@ -8,8 +8,8 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.testing import HashEmbedder, memory_config
-from tests.support.icebreaker_home import HOUR, Home
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import HOUR, Home
 from tests.support.said import memory_at
 
 GARDEN, INTERVIEW, CAKE = (
@@ -29,7 +29,7 @@ def texts(engine: MemoryEngine) -> list[str]:
 def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(
     home: Home,
 ) -> None:
-    engine = home.open(most=2)
+    engine = home.open(icebreakers={"most": 2})
     assert engine.icebreakers.push("anna", GARDEN, priority=0.4)
     assert engine.icebreakers.push("anna", CAKE, priority=0.3)
     assert engine.icebreakers.push("anna", INTERVIEW, priority=0.9)
@@ -42,7 +42,7 @@ def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_make
 def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
     home: Home,
 ) -> None:
-    engine = home.open(quiet_hours="")
+    engine = home.open(icebreakers={"quiet_hours": ""})
     engine.icebreakers.push("anna", GARDEN, priority=0.2)
     changed = engine.icebreakers.push("anna", GARDEN, priority=0.7)
     assert changed and [m.importance for m in engine.wiring.icebreakers.waiting("anna")] == [0.7]
@@ -67,7 +67,7 @@ def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(
 
 
 def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home: Home) -> None:
-    engine = home.open(drop_others=False)
+    engine = home.open(icebreakers={"drop_others": False})
     for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
         engine.icebreakers.push("anna", text, priority=priority)
     assert INTERVIEW in home.session(engine, "one")
@@ -77,7 +77,7 @@ def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home: Home)
 def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
     home: Home,
 ) -> None:
-    engine = home.open(quiet_hours="22:00-08:00")
+    engine = home.open(icebreakers={"quiet_hours": "22:00-08:00"})
     home.session(engine, "before")
     engine.remember("Plays the cello.", "anna")
     for text in (GARDEN, INTERVIEW):
@@ -103,7 +103,7 @@ def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_s
 def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
     home: Home,
 ) -> None:
-    engine = home.open(quiet_hours="")
+    engine = home.open(icebreakers={"quiet_hours": ""})
     home.edge(engine, "one", "start")
     home.say(engine, "one")
     engine.icebreakers.push("anna", GARDEN)
@@ -180,9 +180,7 @@ def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byt
 def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(
     home: Home,
 ) -> None:
-    config = memory_config(home.path)
-    engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
-    home.engines.append(engine)
+    engine = home.open(HashEmbedder())
     home.say(engine, "one", "The interview was about gardens")
     engine.icebreakers.push("anna", INTERVIEW)
     block = memory_at("block/human", "Had an interview.", home.clock(), kind="block/human")
@@ -194,8 +192,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     assert found() == {"chunk"}
     engine.close()
     for step in ("loaded", "loaded beside the seal"):
-        engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
-        home.engines.append(engine)
+        engine = home.open(HashEmbedder())
         assert found() == {"chunk"}, step
         if step == "loaded":
             engine.upkeep.seal("anna")
