@@ -13,7 +13,7 @@ from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
-from tests.harness.samples import manifest, memory, token, turn
+from tests.harness.samples import manifest, memory, token, traces, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 TURNS = 600  # of which two thirds are forgotten
@@ -36,17 +36,6 @@ def filled(path: Path, turns: int = TURNS) -> Store:
 
 def data_name(path: Path) -> str:
     return str(data_file(path).relative_to(path))
-
-
-def holding(folder: Path, *numbers: int) -> set[str]:
-    """Return the files that have the words of a turn, by their path in a folder."""
-    words = [token(n).encode() for n in numbers]
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    return {
-        str(file.relative_to(folder))
-        for file in files
-        if any(word in file.read_bytes() for word in words)
-    }
 
 
 def sealed(store: Store, words: str) -> Path:
@@ -107,8 +96,8 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(
         assert snapshot.meta("erasure") is None and not snapshot.meta("erase_due")
         assert snapshot.counts()["log"] == len(left)
     gone = [n for n in range(1, TURNS + 1) if n % 3]
-    assert holding(path, *gone) == set() and not folder.exists()
-    assert holding(path, 3) == {data_name(path)}
+    assert traces(path, *gone) == [] and not folder.exists()
+    assert traces(path, 3) == [(3, data_name(path))]
 
 
 def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(
@@ -135,7 +124,7 @@ def test_erasure_control_without_the_state_the_words_stay(
     monkeypatch.setattr(erasure, "is_due", lambda env: False)
     with Store.open(path, options=SMALL):
         pass
-    assert holding(path, 598) == {data_name(path)}
+    assert traces(path, 598) == [(598, data_name(path))]
 
 
 @pytest.mark.parametrize("times", [1, transaction.TRIES])
@@ -162,7 +151,7 @@ def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
             assert set(said) < set(kept) and len(said) == times
             assert snapshot.session("s1").turns == len(kept)
             assert [one.id for one in snapshot.memories("anna")] == ["fact/3"]
-    assert holding(path, 1) == set()
+    assert traces(path, 1) == []
 
 
 def test_erasure_is_linear_in_what_is_forgotten(
@@ -212,7 +201,7 @@ def test_erasure_reaches_backups_behind_a_link(path: Path, tmp_path: Path) -> No
         (path / "backups").symlink_to(disk)
         store.backup()
         (disk / "holiday.jpg").write_text("not ours")
-        assert holding(disk, 1)
+        assert traces(disk, 1)
         gone = store.forget(Forget(turns=(1,)))
         assert gone.erased and gone.backups_deleted == 1
         assert [file.name for file in disk.iterdir()] == ["holiday.jpg"]
@@ -227,7 +216,7 @@ def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(
         assert not gone.erased and "away" in gone.problems[0]
         (tmp_path / "away").mkdir()
         assert store.erase()
-    assert holding(path, 1) == set()
+    assert traces(path, 1) == []
 
 
 def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) -> None:
@@ -236,11 +225,9 @@ def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) 
         asked = Forget(speaker="bob")
         gone = store.forget(asked, keep_backups=True)
         assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
-    assert holding(path, *(n for n in range(1, 31) if n % 3)) == set()
-    assert holding(path, 3) == {
-        data_name(path),
-        *(f"backups/{one.name}" for one in (first, second)),
-    }
+    assert traces(path, *(n for n in range(1, 31) if n % 3)) == []
+    backups = (f"backups/{one.name}" for one in (first, second))
+    assert {name for _, name in traces(path, 3)} == {data_name(path), *backups}
     for file in (first, second):
         assert copy.count_rows(file, "log") == 10 and file.stat().st_mode & 0o777 == 0o600
 
@@ -258,7 +245,7 @@ def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_
     store.close()
     with Store.open(path, options=SMALL):
         assert [copy.count_rows(backup.file, "log") for backup in backups_of(path)] == [10, 10]
-    assert holding(path, 1, 2, 29) == set()
+    assert traces(path, 1, 2, 29) == []
 
 
 def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path: Path) -> None:
