@@ -27,7 +27,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
 from slowcat_memory.processor.engine_handle import Overrides
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 ROOT = Path(__file__).parent.parent
 
@@ -253,29 +253,6 @@ def test_docs_code_names_what_exists(page: str) -> None:
     assert unknown_events(text) == []
 
 
-@each_row(
-    ("find", "text", "found"),
-    [
-        (unknown_names, "from slowcat_memory import Brain", ["Brain"]),
-        (unknown_names, "await memory.ponder()", ["memory.ponder"]),
-        (unknown_names, "engine.recall_all('x')", ["engine.recall_all"]),
-        (
-            unknown_names,
-            "HybridContextualMemoryProcessor(user='a')",
-            ["HybridContextualMemoryProcessor(user=)"],
-        ),
-        (missing_targets, "run `make coffee`\nmake test", ["coffee"]),
-        (missing_targets, "python examples/no_bot.py", ["examples/no_bot.py"]),
-        (unknown_extras, 'pip install "pipecat-slowcat-memory[models, gpu]"', ["gpu"]),
-        (unknown_extras, 'pip install ".[dev,tests]"', ["tests"]),
-        (unknown_variables, "SLOWCAT_CONFIG and SLOWCAT_SPEED=1", ["SLOWCAT_SPEED"]),
-        (unknown_events, "`on_memory_recalled`, `on_memory_lost`", ["on_memory_lost"]),
-    ],
-)
-def test_docs_code_that_names_what_does_not_exist_is_caught(find, text: str, found: list) -> None:
-    assert find(text) == found
-
-
 def test_docs_code_a_setting_that_does_not_exist_is_caught() -> None:
     (wrong,) = wrong_settings('```toml\n[recall]\nhaste = 3\n```\n```toml\npreset = "small"\n```\n')
     assert "recall.haste" in wrong
@@ -369,21 +346,9 @@ def test_docs_what_a_page_names_exists(page: str) -> None:
     assert unknown_flags(text) == []
 
 
-@each_row(
-    ("find", "text", "found"),
-    [
-        (unknown_files, "see `nearest.py` and `recall/service.py`", ["nearest.py"]),
-        (unknown_modules, "`python -m benchmarks.fast`", ["benchmarks.fast"]),
-        (unknown_options, "`recall.speed`, `recall.floor`", ["recall.speed"]),
-        (unknown_options, "`[recall] haste = 3`, `[recall] prefetch = false`", ["recall.haste"]),
-        (unknown_flags, "`slowcat-memory search TEXT --fast --json`", ["search --fast"]),
-        (unknown_flags, "`slowcat-memory accelerate`", ["accelerate"]),
-        (unknown_flags, "`slowcat-memory --path X search a --fast`", ["search --fast"]),
-        (unknown_flags, "`slowcat-memory demo --quick`", ["demo --quick"]),
-    ],
-)
-def test_docs_what_does_not_exist_is_caught(find, text: str, found: list[str]) -> None:
-    assert find(text) == found
+@each_row(("find", "text", "wrong"), listed("doc_faults"))
+def test_docs_what_does_not_exist_is_caught(find: str, text: str, wrong: str) -> None:
+    assert globals()[find](text) == [wrong]
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> str:

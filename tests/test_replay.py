@@ -22,6 +22,7 @@ from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import Imported, Where, import_reading
 from slowcat_memory.transfer.reading import Options, readings
 from tests.harness import import_trips
+from tests.support.rows import listed
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
 
@@ -125,21 +126,7 @@ def test_replay_json_lines_keep_all_they_say(tmp_path: Path) -> None:
     assert (three.role, three.channel, three.tools) == ("assistant", "voice", ("clock",))
 
 
-BAD_LINES = [
-    ('{"text": "cut off', "not JSON"),
-    ("[1, 2]", "Expected `object`, got `array`"),
-    ('{"speaker": "Anna"}', 'no "text"'),
-    ('{"text": 5}', "Expected `str | null`, got `int` - at `$.text`"),
-    ('{"text": "  "}', "the text is empty"),
-    ('{"text": "\\u0000\\u202e"}', "the text is empty"),
-    ('{"text": "x", "role": "judge"}', 'role \'judge\' is neither "user" nor "assistant"'),
-    ('{"text": "x", "at": "tomorrow"}', "'tomorrow' is not a time"),
-    ('{"text": "x", "at": "0001-01-01"}', "the year 1 is not between 1900 and 3000"),
-    ('{"text": "x", "at": 12}', "Expected `str | null`, got `int` - at `$.at`"),
-    ('{"note": "x", "importance": 7}', "Expected `float` <= 1.0 - at `$.importance`"),
-    ('{"sessions": 3}', "Expected `array`, got `int` - at `$.sessions`"),
-    ("[" * 100_000, "recursion"),
-]
+BAD_LINES = [*listed("bad_transcript_lines"), ("[" * 100_000, "recursion")]
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD_LINES)

@@ -18,6 +18,7 @@ from slowcat_memory.index.format import FORMAT, HEADER, read_header
 from slowcat_memory.index.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
+from tests.harness.samples import manifest
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
 
 EMBEDDER = HashEmbedder(16)
@@ -60,16 +61,9 @@ def published(root: Path, said: Oracle) -> Manifest:
     (temporary / sealed.OUTCOME).unlink()
     temporary.rmdir()
     root.chmod(0o700)
-    return Manifest(
-        scope="anna",
-        generation=generation,
-        files=found[0],
-        documents=len(said.said),
-        embedder=EMBEDDER.key,
-        dim=EMBEDDER.dim,
-        upto=5,
-        tokenizer=TOKENS.version,
-        forget_epoch=0,
+    space = {"embedder": EMBEDDER.key, "dim": EMBEDDER.dim, "tokenizer": TOKENS.version}
+    return manifest(
+        generation=generation, files=found[0], documents=len(said.said), upto=5, **space
     )
 
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.records import LedgerEntry, Offer
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
-from tests.support.engine_talks import commands, found, hide, talk
+from tests.support.engine_talks import commands, found, hide, offer, talk
 from tests.support.said import turn_at
 
 
@@ -34,11 +33,6 @@ class Talk:
         outcome = self.commands.execute(known, where)
         self.how["asked"] = outcome.entry
         return outcome
-
-
-@pytest.fixture
-def engine(open_engine):
-    return open_engine()
 
 
 def test_executor_execute_remember_for_everybody_goes_to_the_shared_scope(engine):
@@ -158,15 +152,6 @@ def test_executor_execute_what_is_read_out_is_harmless(engine):
 # ------------------------------------------------------------------- corrections
 
 
-def offer(engine, asked: int, *memories: str) -> None:
-    """Note which memories were put before the LLM for a turn."""
-    entry = LedgerEntry(
-        turn=asked, scope="anna", session="s", at=engine.clock(),
-        offers=tuple(Offer(memory, 1) for memory in memories),
-    )  # fmt: skip
-    engine.store.write_ledger(entry).wait()
-
-
 def test_executor_execute_correction_that_is_unclear_asks_back_and_changes_nothing(engine):
     plumber = engine.remember("the plumber comes on Thursday", "anna")
     asked, _ = talk(engine, "And the plumber?", "I have something about that.")
@@ -200,10 +185,7 @@ def test_executor_execute_forget_that_without_anything_said(engine):
 
 def test_executor_execute_what_is_hidden_is_not_given_as_a_reason(engine):
     first, _, asked, _ = talk(engine, "I live in Rome", "nice", "where do I live?", "In Rome.")
-    entry = LedgerEntry(
-        turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
-    )  # fmt: skip
-    engine.store.write_ledger(entry).wait()
+    offer(engine, asked, f"chunk/{first}")
     anna = Talk(engine)
     assert "“I live in Rome”" in anna.order("why did you say that").said
     hide(engine, first)

@@ -11,30 +11,21 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import (
     Forget,
-    LedgerEntry,
     Made,
     Memory,
-    Offer,
     Statement,
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext
-from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_talks import NOW, talk
+from tests.support.conversations import Room
+from tests.support.engine_talks import NOW, offer, talk
 from tests.support.memories import residue
 from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- what spoken answers read from the memory: for whom, and where the LLM is that he
 
 SECRET = "Zqxsecret"
-
-
-@pytest.fixture
-def engine(open_engine):
-    return open_engine()
 
 
 def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
@@ -44,12 +35,6 @@ def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
     id_ = engine.append(turn).id
     context = CommandContext(scope=scope, speaker="Anna", session="s", turn=id_, llm=llm)
     return engine.carry_out(command, context)
-
-
-def offer(engine, turn: int, *memories: str) -> None:
-    offers = tuple(Offer(memory, 0.9) for memory in memories)
-    row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=offers)
-    engine.store.write_ledger(row).wait(30)
 
 
 @pytest.mark.parametrize(("llm", "there"), [("local", True), ("remote", False), ("unknown", False)])
@@ -146,41 +131,21 @@ def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_sai
 
 # ------------------------------------------------------------------- an exchange of two persons, and a guest, is forgotten, brought back and kept loc
 
-VOICES = {"s1": "anna", "s2": "ben"}
 PIN = "zqxpin"
 
 
-class Room:
+class Home(Room):
     """Two people, a guest and an agent, over a store."""
 
     def __init__(self, path) -> None:
-        self.clock = FixedClock()
-        self.config = memory_config(
-            path, people={"scopes": "each", "household": "home"}, recall={"floor": 0.0}
-        )
-        self.open()
+        people = {"scopes": "each", "household": "home"}
+        self.config = memory_config(path, people=people, recall={"floor": 0.0})
+        clock = FixedClock()
+        self.engine = MemoryEngine(self.config, clock=clock, embedder=HashEmbedder())
+        super().__init__(append=self.engine.append, clock=clock)
 
-    def open(self) -> None:
-        self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
-        audience = Audience(self.config.people, "anna", VOICES)
-        options = self.config.sessions
-        scopes = (*audience.people, audience.guest)
-        self.talk = Conversation(
-            audience,
-            [SessionTracker(s, lambda now, s=s: f"{s}-1", options) for s in scopes],
-            self.engine.append,
-            Names("User", "Cat", VOICES),
-            OffRecord(options, lambda off: None),
-            self.clock,
-        )
-
-    def say(self, *parts: tuple[str, str], reply: str = "", aside: bool = False):
-        for voice, words in parts:
-            self.talk.heard(voice, words)
-        turns = self.talk.user_said(" ".join(words for _, words in parts), aside=aside)
-        if reply:
-            self.talk.agent_begins()
-            self.talk.agent_said(reply, interrupted=False)
+    def say(self, *parts: tuple[str, str], **how):
+        turns = super().say(*parts, **how)
         self.engine.flush(indexed=True)
         return turns
 
@@ -207,7 +172,7 @@ class Room:
 
 @pytest.fixture
 def room(tmp_path):
-    room = Room(tmp_path / "memory")
+    room = Home(tmp_path / "memory")
     with contextlib.closing(room.engine):
         room.say(("s1", "good morning"), reply="Morning, Anna.")
         room.say(("s2", "my bicycle is red"), reply="Nice, Ben.")

@@ -64,8 +64,7 @@ def test_a_question_leads_to_the_turns_that_state_what_is_asked(query: str, turn
 
 
 def test_what_held_before_is_another_question_than_what_holds() -> None:
-    over = Memory(**{f: getattr(OLD, f) for f in OLD.__struct_fields__} | {"valid_to": MAY})
-    facts = known_of(HOME, over)
+    facts = known_of(HOME, replace(OLD, valid_to=MAY))
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
@@ -128,10 +127,15 @@ def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
     assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
 
 
+def heard(*turns: Turn) -> KnownFacts:
+    made = KnownFacts()
+    for turn in turns:
+        made.hear(turn)
+    return made
+
+
 def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
-    endings = KnownFacts()
-    for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):
-        endings.hear(turn)
+    endings = heard(said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30))
     (ending,) = endings.endings("chunk/1", MAY + 31 * DAY)
     assert (ending.until, ending.newer) == (MAY + 30 * DAY, "chunk/2")
     assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
@@ -151,32 +155,21 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
 )
 def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
-    endings = KnownFacts()
-    for turn in (said(1, before), said(2, after, 30)):
-        endings.hear(turn)
+    endings = heard(said(1, before), said(2, after, 30))
     assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
 
 
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
-    endings = known(MOVED, PORTO)
+    endings = known_of(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
     assert endings.answering(home, MAY) == ["chunk/2"]
     endings.drop(PORTO.id)
     assert endings.answering(home, MAY) == []
 
 
-def known(*facts: Memory) -> KnownFacts:
-    made = KnownFacts()
-    for one in facts:
-        made.put(one)
-    return made
-
-
 def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
-    endings = KnownFacts()
-    endings.hear(said(1, "I work at Siemens."))
-    endings.hear(said(2, "I work as a nurse."))
-    endings.hear(said(3, "I quit my job.", 30))
+    texts = ("I work at Siemens.", "I work as a nurse.", "I quit my job.")
+    endings = heard(*(said(n, text, 30 * (n == 3)) for n, text in enumerate(texts, 1)))
     for chunk in ("chunk/1", "chunk/2"):
         assert [one.newer for one in endings.endings(chunk, MAY + 31 * DAY)] == ["chunk/3"]
     assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
@@ -186,11 +179,8 @@ def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_expla
     explained = replace(MOVED, sources=(1, 7, 8))
     endings = KnownFacts([explained, PORTO])
     assert endings.endings("chunk/1", MAY + 40 * DAY)
-    assert (
-        endings.endings("chunk/7", MAY + 40 * DAY)
-        == ()
-        == endings.endings("chunk/8", MAY + 40 * DAY)
-    )
+    for chunk in ("chunk/7", "chunk/8"):
+        assert endings.endings(chunk, MAY + 40 * DAY) == ()
 
 
 def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
