@@ -9,28 +9,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-# A topic, and a word that only its fact has.
-TOPICS = {
-    "quince": "bucharest",
-    "xylophone": "forklift",
-    "volvo": "emerald",
-    "walnut": "juggling",
-    "lighthouse": "mozambique",
-    "cactus": "drizzle",
-    "bagpipe": "hexagon",
-    "zeppelin": "yoghurt",
-}
-ASKING = ("we spoke of {}", "kindly say more on {}", "{} please", "so {} once more", "and {} then")
-CHAT = (
-    "good morning to you",
-    "lovely weather outside",
-    "thanks a lot",
-    "okay",
-    "yes",
-    "no not really",
-    "never mind",
-    "let us go on",
-)
+from tests.support.rows import listed, listed_texts
+
+TOPICS = dict(listed("turn_scripts", "topics"))  # with a word that only the topic's fact has
+ASKING = listed_texts("turn_scripts", "asking")
+CHAT = listed_texts("turn_scripts", "chat")
 SPEAKERS = ("anna", "ben")
 
 ALWAYS = (
