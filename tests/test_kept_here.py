@@ -1,6 +1,5 @@
 """What must not leave this machine: not by a prompt, and not by what was made of it."""
 
-import asyncio
 import re
 from collections import Counter
 from typing import Any
@@ -9,20 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core import disclosure
-from slowcat_memory.engine import read_graph
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
-from tests.support.layers import ELSE, LAYERS, SECRET, edit, layers, tell
+from tests.support.layers import ASK, ELSE, LAYERS, SECRET, edit, layers, tell, told
 from tests.support.parroting_llm import Mind, Remote, parrot
 
-ASK = (
-    f"What about {SECRET}?",
-    "What did we talk about last week?",
-    "Tell me about my sister and my dentist.",
-    "Whom do I have to call about the contract?",
-)
 MADE = LAYERS - {"context", "key"}  # which are found by, and never offered
 
 
@@ -34,21 +26,9 @@ def open_ones(mind: Mind) -> Counter[str]:
         return Counter(held)
 
 
-def told(mind: Mind) -> str:
-    """Read all that a conversation with an LLM on another machine is told."""
-    engine, seen = mind.engine, [mind.engine.session_context("anna")]
-    for text in ASK:
-        found = asyncio.run(engine.recall(text, "anna"))
-        seen += [
-            engine.blocks.pack(found, engine.clock()).text,
-            repr(engine.search(text, "anna", 20).hits),
-        ]
-        seen += [repr(engine.search(text, "anna", 20, at=mind.clock.now).hits)]
-    seen += [
-        repr(read_graph(engine, "anna", local=False).portraits()),
-        repr(read_graph(engine, "anna", local=False).relations),
-    ]
-    return " ".join(seen)
+def is_told(mind: Mind) -> bool:
+    """Whether a conversation with an LLM on another machine is told the secret."""
+    return SECRET.casefold() in repr([*told(mind, local=False).values()]).casefold()
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
@@ -62,7 +42,7 @@ def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> No
         assert missing <= {"block", "episode", "icebreaker"}, "those are made of open turns alone"
     assert held["fact"] and held["summary/session"] and held["summary/window"]
     assert not open_ones(mind)
-    assert SECRET.casefold() not in told(mind).casefold()
+    assert not is_told(mind)
     assert SECRET in repr(mind.engine.search(ASK[0], "anna", 20, local=True).hits)
 
 
@@ -72,9 +52,9 @@ def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
     mind.think(llm, days=0.1)
     mind.think(llm)
     assert MADE <= layers(mind).keys()
-    assert SECRET.casefold() in told(mind).casefold()
+    assert is_told(mind)
     edit(mind, turns, local_only=True)
-    assert not open_ones(mind) and SECRET.casefold() not in told(mind).casefold()
+    assert not open_ones(mind) and not is_told(mind)
     edit(mind, turns, local_only=False)
     assert MADE & {"fact", "block"} and open_ones(mind)
 
@@ -152,7 +132,7 @@ def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any)
     assert not llm or not ASKING - asked.keys()
     assert {job for job, text in asked.items() if SECRET in text} == set()
     assert not layers(mind)
-    assert SECRET not in told(mind)
+    assert not is_told(mind)
 
 
 def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:

@@ -1,6 +1,5 @@
 """What a person muted: kept and listed for people, and said or shown to no LLM."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -8,49 +7,17 @@ import pytest
 
 from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
-from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.disclosure import disclose_all
-from slowcat_memory.engine import hotwords, read_graph
-from slowcat_memory.runtime.commands.executor import CommandContext
+from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ledger
-from tests.support.layers import ELSE, SECRET, edit, layers, tell
+from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.said import turn_at
 
-ASK = (
-    f"What about {SECRET}?",
-    "What did we talk about last week?",
-    "Tell me about my sister and my dentist.",
-)
-COMMANDS = ("What do you know about me?", "Why did you say that?")
-
-
-def said_to_llm(mind: Mind) -> dict[str, str]:
-    """Return all that reaches an LLM on this machine or is spoken, by its way out."""
-    engine = mind.engine
-    seen = {"head": engine.session_context("anna", local=True)}
-    for text in ASK:
-        found = asyncio.run(engine.recall(text, "anna", local=True))
-        seen[f"block of {text}"] = engine.blocks.pack(found, engine.clock()).text
-        seen[f"search {text}"] = repr(engine.search(text, "anna", 20, local=True).hits)
-        then = engine.search(text, "anna", 20, local=True, at=mind.clock.now)
-        seen[f"as of {text}"] = repr(then.hits)
-        for kinds in (("summary",), ("fact",), ("episode",), ("note",)):
-            hits = engine.search(text, "anna", 20, local=True, kinds=kinds).hits
-            seen[f"{kinds} {text}"] = repr(hits)
-    graph = read_graph(engine, "anna", local=True)
-    seen["graph"] = repr(graph.portraits()) + repr(graph.relations)
-    for text in COMMANDS:
-        command = recognise(text, engine.config.memory.language)
-        assert command is not None
-        context = CommandContext(scope="anna", speaker="Anna", session="x", turn=0, llm="local")
-        seen[text] = engine.carry_out(command, context).said
-    return seen
-
 
 def leaking(mind: Mind) -> set[str]:
-    said = said_to_llm(mind)
+    said = told(mind, local=True)
     return {way for way, text in said.items() if SECRET.casefold() in text.casefold()}
 
 
