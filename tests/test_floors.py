@@ -172,11 +172,8 @@ def test_floors_what_only_children_run_is_imported_by_children_only() -> None:
 def loaded(code: str) -> set[str]:
     """Run code in a fresh interpreter and return the packages that are loaded after it."""
     names = "print(*{name.partition('.')[0] for name in sys.modules})"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; {code}; {names}"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return set(done.stdout.split())
+    command = [sys.executable, "-c", f"import sys; {code}; {names}"]
+    return set(subprocess.check_output(command, cwd=ROOT, text=True).split())
 
 
 def test_floors_the_processor_brings_no_torch() -> None:

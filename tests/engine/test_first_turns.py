@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- whatever is made, read or collected once in a process happens before the first t
 
+ROOT = Path(slowcat_memory.__file__).parents[1]
 DAYS = 30
 FRESH = """
 import asyncio, gc, json, sys
@@ -97,20 +97,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def first_turns(path: Path, how: str) -> Iterator[dict]:
+def first_turns(path: Path, how: str) -> list[dict]:
     """The turns of a new process, each of them twice; what they made, read and collected."""
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)],
-        cwd=Path(slowcat_memory.__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return iter(json.loads(done.stdout.splitlines()[-1]))
+    command = [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)]
+    told = subprocess.check_output(command, cwd=ROOT, text=True)
+    return json.loads(told.splitlines()[-1])
 
 
 def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled: Path) -> None:
-    found = list(first_turns(filled, "prepared"))
+    found = first_turns(filled, "prepared")
     assert [turn["stage"] for turn in found] == ["full"] * 6
     for name in ("patterns", "modules", "collections"):
         assert [turn[name] for turn in found[:3]] == [0, 0, 0], name
@@ -119,7 +114,7 @@ def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled
 
 
 def test_first_turns_control_without_preparation_they_do_it_all(filled: Path) -> None:
-    found = list(first_turns(filled, "at once"))[:3]
+    found = first_turns(filled, "at once")[:3]
     assert sum(turn["patterns"] for turn in found) > 20
     assert max(turn["rows"] for turn in found) > DAYS
 
@@ -169,15 +164,9 @@ assert engine.search("where does the cat sleep", "user").hits
 
 
 def _modules(path: Path, then: str = "", first: str = "") -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN.format(path=str(path), then=then, first=first)],
-        cwd=Path(slowcat_memory.__file__).parents[1],
-        env={name: value for name, value in os.environ.items() if not name.startswith("SLOWCAT_")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.split())
+    command = [sys.executable, "-c", OPEN.format(path=str(path), then=then, first=first)]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SLOWCAT_")}
+    return set(subprocess.check_output(command, cwd=ROOT, env=env, text=True).split())
 
 
 def _own(*names: str) -> set[str]:

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,7 @@ from slowcat_memory.engine.search import build_query, recall_before
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.testing import FixedClock, memory_config
-from tests.support.engine_home import GatedEmbedder
-from tests.support.said import turn_at
+from tests.support.engine_home import GatedEmbedder, Home
 
 WAIT_S = 20.0
 ASKED = "What is my dog called?"
@@ -30,19 +27,13 @@ def embedder() -> GatedEmbedder:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, embedder: GatedEmbedder) -> Iterator[MemoryEngine]:
+def engine(home: Home, embedder: GatedEmbedder) -> Iterator[MemoryEngine]:
     """An engine whose idle work may begin at once."""
-    config = memory_config(tmp_path / "memory", idle={"enabled": False, "grace_s": 0.0})
-    made = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
-    made.prepare("anna")
-    for text in ("My dog is called Max", "I live in Lisbon", ASKED):
-        turn = turn_at(text, made.clock())
-        made.append(turn)
-        made.flush(indexed=True)
+    made = home.open(embedder, idle={"enabled": False, "grace_s": 0.0})
+    home.talk(made, "My dog is called Max", "I live in Lisbon", ASKED)
     embedder.note = lambda text: made.idle.gate.opens_in() > 0
     yield made
     embedder.gate.set()
-    made.close()
 
 
 def ahead(engine: MemoryEngine) -> None:

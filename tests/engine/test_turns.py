@@ -1,6 +1,5 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,11 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError
 from slowcat_memory.runtime.recall.query import RecallOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
 from tests.support.said import turn_at
 
@@ -130,11 +128,9 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
 
 
 def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
-    tmp_path: Path, monkeypatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = MemoryEngine(
-        memory_config(tmp_path / "memory"), clock=FixedClock(), embedder=HashEmbedder(64)
-    )
+    engine = home.open(HashEmbedder(64))
     indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
     namespace.finish_opening()
 
@@ -153,10 +149,7 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
         indexer.talk.submit(lambda: None).result(30)
         assert [id_ in namespace.searcher for id_ in ids] == [True, False]
 
-    try:
-        asyncio.run(talk())
-    finally:
-        engine.close()
+    asyncio.run(talk())
     waits = RecallOptions()
     assert INDEX_AFTER_S * 1e3 > waits.deadline_ms + waits.settle_ms
 

@@ -1,6 +1,5 @@
 import os
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -145,50 +144,37 @@ def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- the child
 
 
-@pytest.fixture
-def child(tmp_path: Path) -> Callable[[str], str]:
-    """Writes a program for a child process; returns its path."""
-    path = tmp_path / "program.py"
-
-    def write(program: str) -> str:
-        path.write_text(program)
-        return str(path)
-
-    return write
+DIES = """
+import os, pathlib, signal, sys
+pathlib.Path(sys.argv[1], "built").mkdir()
+os.kill(os.getpid(), signal.{})
+"""
 
 
-def test_generation_a_failing_child_leaves_nothing_and_says_why(
-    tmp_path: Path, child: Callable[[str], str]
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("raise OSError(28, 'No space left on device')", "failed.*No space left"),
+        (DIES.format("SIGKILL"), "failed: -"),
+        (DIES.format("SIGBUS"), "failed: -"),
+    ],
+)
+def test_generation_a_child_that_fails_leaves_nothing_and_says_why(
+    tmp_path: Path, program: str, why: str
 ) -> None:
-    program = child("raise OSError(28, 'No space left on device')")
-    with pytest.raises(IndexDamagedError, match="building an index failed.*No space left"):
-        Build().run(tmp_path / "index", program, [], Manifest)
+    (tmp_path / "program.py").write_text(program)
+    with pytest.raises(IndexDamagedError, match=f"building an index {why}"):
+        Build().run(tmp_path / "index", str(tmp_path / "program.py"), [], Manifest)
     assert list((tmp_path / "index").iterdir()) == []
 
 
-@pytest.mark.parametrize("signal", ["SIGKILL", "SIGBUS"])
-def test_generation_a_killed_child_leaves_nothing(
-    tmp_path: Path, child: Callable[[str], str], signal: str
-) -> None:
-    program = child(
-        "import os, pathlib, signal, sys\n"
-        "pathlib.Path(sys.argv[1], 'built').mkdir()\n"
-        f"os.kill(os.getpid(), signal.{signal})"
-    )
-    with pytest.raises(IndexDamagedError, match="building an index failed: -"):
-        Build().run(tmp_path / "index", program, [], Manifest)
-    assert list((tmp_path / "index").iterdir()) == []
-
-
-def test_generation_a_build_can_be_stopped_from_outside(
-    tmp_path: Path, child: Callable[[str], str]
-) -> None:
-    program = child(
+def test_generation_a_build_can_be_stopped_from_outside(tmp_path: Path) -> None:
+    build, root, program = Build(), tmp_path / "index", tmp_path / "program.py"
+    program.write_text(
         "import pathlib, sys, time\npathlib.Path(sys.argv[1], 'begun').touch()\ntime.sleep(60)"
     )
-    build, root = Build(), tmp_path / "index"
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(build.run, root, program, [], Manifest)
+        running = pool.submit(build.run, root, str(program), [], Manifest)
         while not list(root.glob("tmp-*/begun")):
             assert not running.done()
         build.stop()
@@ -196,7 +182,7 @@ def test_generation_a_build_can_be_stopped_from_outside(
             running.result(30)
     assert list(root.iterdir()) == []
     with pytest.raises(IndexDamagedError, match="stopped"):
-        build.run(root, program, [], Manifest)
+        build.run(root, str(program), [], Manifest)
 
 
 def test_generation_a_disk_that_takes_nothing_is_told_clearly(tmp_path: Path) -> None:

@@ -37,15 +37,6 @@ def test_namespace_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
     check_alike(scene.load(), scene.namespace)
 
 
-def test_namespace_an_index_from_before_a_forgetting_is_never_loaded(scene: Scene) -> None:
-    turns = scene.talk(6)
-    scene.namespace.reseal()
-    forget(scene, turns[3])
-    loaded = scene.load()
-    assert loaded.searcher.sealed_count == 0
-    check_alike(loaded, scene.namespace)
-
-
 def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Statement, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -115,17 +115,13 @@ def test_local_only_marks_of_a_sealed_index_are_those_in_the_store(
 
 def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order() -> None:
     now = FixedClock()()
-    old, new = (
-        note(
-            f"{FACT}/{n}",
-            f"Anna lives in {home}",
-            kind=FACT,
-            sources=(n,),
-            valid_from=now,
-            statement=Statement(subject="Anna", predicate="lives_in", object=home),
-        )  # fmt: skip
-        for n, home in enumerate(("Lisbon", "Porto"), 1)
-    )
+
+    def lives_in(home: str, turn: int) -> Memory:
+        stated = Statement(subject="Anna", predicate="lives_in", object=home)
+        made = {"kind": FACT, "sources": (turn,), "statement": stated, "valid_from": now}
+        return note(f"{FACT}/{turn}", f"Anna lives in {home}", **made)
+
+    old, new = lives_in("Lisbon", 1), lives_in("Porto", 2)
     ended = replace(old, valid_to=now + timedelta(days=1))
     later = now + timedelta(days=2)
     facts = FactsInTime("english")
