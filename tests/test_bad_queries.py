@@ -1,16 +1,14 @@
 """Queries and namespaces that nobody plans for, through the engine, with vectors and without."""
 
 import asyncio
-import contextlib
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
 from tests.support.rows import each_row, listed
 from tests.support.said import turn_at
 
@@ -27,14 +25,12 @@ def said(engine: MemoryEngine, *texts: str) -> None:
 
 
 @pytest.fixture(params=["vectors", "words"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngine]:
+def empty(request: pytest.FixtureRequest, home: Home) -> MemoryEngine:
     embedder = HashEmbedder(2048) if request.param == "vectors" else None
-    config = memory_config(tmp_path / "memory", recall={"deadline_ms": 5000.0})
-    engine = MemoryEngine(config, embedder=embedder, clock=FixedClock())
-    with contextlib.closing(engine):
-        engine.prepare("user")
-        engine.flush(indexed=True)
-        yield engine
+    engine = home.open(embedder, recall={"deadline_ms": 5000.0})
+    engine.prepare("user")
+    engine.flush(indexed=True)
+    return engine
 
 
 @pytest.fixture

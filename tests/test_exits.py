@@ -33,9 +33,10 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
+from tests.support.engine_home import Home
 from tests.support.parroting_llm import MONDAY
 
 PACKAGE = Path(slowcat_memory.__file__).parent
@@ -162,19 +163,14 @@ def test_exits_every_spoken_answer_is_attacked(engine: MemoryEngine) -> None:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    made = MemoryEngine(
-        memory_config(
-            tmp_path / "store",
-            recall={"floor": 0.0, "keep_share": 0.0, "deadline_ms": 1e4, "unknown_below": 0.0},
-            people={"scopes": "each", "guest": GUEST, "household": "home"},
-            icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
-        ),
-        clock=FixedClock(MONDAY),
-        embedder=HashEmbedder(),
+def engine(home: Home) -> MemoryEngine:
+    home.clock.now = MONDAY
+    return home.open(
+        HashEmbedder(),
+        recall={"floor": 0.0, "keep_share": 0.0, "deadline_ms": 1e4, "unknown_below": 0.0},
+        people={"scopes": "each", "guest": GUEST, "household": "home"},
+        icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
     )
-    yield made
-    made.close()
 
 
 def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str = "") -> list[Turn]:

@@ -113,14 +113,13 @@ class Home:
         engine.flush(indexed=True)
         return ids
 
-
     def say(self, engine: MemoryEngine, session: str, text: str = "hello there") -> int:
         id_ = engine.append(self.turn(text, session)).id
         engine.store.flush()
         return id_
 
-    def edge(self, engine: MemoryEngine, session: str, kind: str) -> None:
-        engine.append(edge(self, session, kind))
+    def edge(self, engine: MemoryEngine, session: str, kind: str, **more: Any) -> None:
+        engine.append(edge(self, session, kind, **more))
         engine.store.flush()
 
     def session(self, engine: MemoryEngine, name: str) -> str:
@@ -141,9 +140,9 @@ def first(engine: MemoryEngine, text: str) -> str:
     return (texts(engine.search(text, "anna")) or [""])[0]
 
 
-def edge(home: Home, session: str, kind: str) -> SessionEdge:
+def edge(home: Home, session: str, kind: Any, **more: Any) -> SessionEdge:
     home.clock.advance(60)
-    return SessionEdge(session=session, scope="anna", kind=kind, at=home.clock())  # type: ignore[arg-type]
+    return SessionEdge(session=session, scope="anna", kind=kind, at=home.clock(), **more)
 
 
 def why_of(engine: MemoryEngine, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:

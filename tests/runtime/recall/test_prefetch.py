@@ -1,10 +1,9 @@
 """Recall ahead of the speaker: when it begins, what of it a turn takes, and that nothing stays."""
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -22,8 +21,9 @@ from slowcat_memory.runtime.recall.prefetch import (
     Warmup,
 )
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.said import turn_at, until
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
+from tests.support.said import until
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 ASKED = "what is my dog called"
@@ -196,16 +196,10 @@ def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", recall={"floor": 0.0, "keep_share": 0.0})
-    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(512))
-    made.prepare("anna")
-    for text in SAID:
-        at = made.clock()
-        made.append(turn_at(text, at))
-        made.flush(indexed=True)
-    yield made
-    made.close()
+def engine(home: Home) -> MemoryEngine:
+    made = home.open(HashEmbedder(512), recall={"floor": 0.0, "keep_share": 0.0})
+    home.talk(made, *SAID)
+    return made
 
 
 def touched(engine: MemoryEngine) -> float:

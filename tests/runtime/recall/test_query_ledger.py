@@ -1,8 +1,6 @@
 """A turn's row of the ledger, as an engine makes it."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,20 +17,16 @@ from slowcat_memory.runtime.recall.query import (
     asked_text,
     dialogue_before,
 )
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import why_of
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home, why_of
 from tests.support.said import turn_at
 
 SECRET = "The password is swordfish"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", pack={"memories": 2})
-    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(256, token_dim=64))
-    made.prepare("anna")
-    yield made
-    made.close()
+def engine(home: Home) -> MemoryEngine:
+    return home.open(HashEmbedder(256, token_dim=64), pack={"memories": 2})
 
 
 def turn(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:

@@ -1,9 +1,7 @@
 """Recall over a store: whatever was said, sealed or not, loaded anew or not, answers alike."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
@@ -43,13 +42,6 @@ LOUD = RetrievalOptions(
 LATER = timedelta(minutes=1)
 
 
-def opened(path: Path, embedder: HashEmbedder | None) -> MemoryEngine:
-    config = memory_config(path, memory={"time_zone": "UTC"})
-    engine = MemoryEngine(config, clock=FixedClock(NOW), embedder=embedder)
-    engine.prepare("anna")
-    return engine
-
-
 def tell(engine: MemoryEngine) -> None:
     for n, (days, who, text) in enumerate(TALK):
         at = NOW - timedelta(days=days) + n * LATER
@@ -65,16 +57,11 @@ def embedder(request: pytest.FixtureRequest) -> HashEmbedder | None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
-
-
-@pytest.fixture
-def engine(folder: Path, embedder: HashEmbedder | None) -> Iterator[MemoryEngine]:
-    made = opened(folder, embedder)
+def engine(home: Home, embedder: HashEmbedder | None) -> MemoryEngine:
+    home.clock.now = NOW
+    made = home.open(embedder)
     tell(made)
-    yield made
-    made.close()
+    return made
 
 
 def asked(text: str, **how: object) -> Query:
@@ -116,7 +103,7 @@ def check(retrieval: Retrieval) -> None:
 
 
 def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
-    folder: Path, embedder: HashEmbedder | None, engine: MemoryEngine
+    home: Home, embedder: HashEmbedder | None, engine: MemoryEngine
 ) -> None:
     fresh = answers(engine)
     check(engine.wiring.retrieval_of(LOUD))
@@ -124,10 +111,9 @@ def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
     check(engine.wiring.retrieval_of(LOUD))
     alike(fresh, answers(engine))
     engine.close()
-    again = opened(folder, embedder)
+    again = home.open(embedder)
     check(again.wiring.retrieval_of(LOUD))
     alike(fresh, answers(again))
-    again.close()
 
 
 def test_retrieval_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:

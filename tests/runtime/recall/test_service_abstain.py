@@ -1,7 +1,5 @@
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +12,7 @@ from slowcat_memory.runtime.recall.query import (
     Recollection,
     abstain,
 )
-from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import Home
 from tests.support.recall_without_store import NOW, Mind, memory
 from tests.support.rows import each_row
 from tests.support.said import turn_at
@@ -76,15 +74,12 @@ def turn(text: str, minute: int) -> Turn:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", recall={"deadline_ms": 5000.0, "floor": 0.0})
-    made = MemoryEngine(config, clock=FixedClock(NOW))
-    made.prepare("anna")
+def engine(home: Home) -> MemoryEngine:
+    made = home.open(recall={"deadline_ms": 5000.0, "floor": 0.0})
     for n, text in enumerate(("My dog is called Max", "I drink green tea every morning")):
         made.append(turn(text, n))
     made.flush(indexed=True)
-    yield made
-    made.close()
+    return made
 
 
 def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:

@@ -1,9 +1,7 @@
 """Recall over several namespaces at once: one deadline, one list, each index its own."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,8 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = {
@@ -23,15 +22,13 @@ KEY = "where is the spare key"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", people={"scopes": "each", "household": "home"})
-    made = MemoryEngine(config, clock=FixedClock(NOW), embedder=HashEmbedder(512))
+def engine(home: Home) -> MemoryEngine:
+    made = home.open(HashEmbedder(512), people={"scopes": "each", "household": "home"})
     for scope, texts in SAID.items():
         for text in texts:
             made.remember(text, scope)
     made.flush(indexed=True)
-    yield made
-    made.close()
+    return made
 
 
 def retrieval(engine: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
