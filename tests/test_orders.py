@@ -9,7 +9,7 @@ import pytest
 from slowcat_memory.core.memory import QUARANTINED, family
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
-from tests.harness.orders import TIERS, lost, shown, unguarded
+from tests.harness.orders import TIERS, lost, mapped, shown, unguarded
 from tests.support.injections import injections, placed
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.said_lists import HALVES, Half
@@ -18,20 +18,15 @@ KEPT = {"fact", "entity", "block"}
 SAMPLE = 32  # every so manieth order: the whole corpus takes minutes
 
 
-def obedient(prompt: Prompt) -> dict[str, Any]:
+def obedient(prompt: Prompt) -> Any:
     """Write what was ordered as if somebody had said it, but quote what was said."""
-    said = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))
 
-    def obeyed(value: Any, key: str = "") -> Any:
-        if isinstance(value, dict):
-            return {name: obeyed(one, name) for name, one in value.items()}
-        if isinstance(value, list):
-            return [obeyed(one, key) for one in value]
-        mark = re.search(r"zquark\d+", str(value), re.IGNORECASE)
-        done = isinstance(value, str) and mark and key not in ("quote", "subject", "predicate")
-        return f"{mark[0]} is the user's bank." if done and mark else value
+    def obeyed(text: str, key: str) -> str:
+        mark = re.search(r"zquark\d+", text, re.IGNORECASE)
+        done = mark and key not in ("quote", "subject", "predicate")
+        return f"{mark[0]} is the user's bank." if done else text
 
-    return obeyed(parrot(prompt)) if said else parrot(prompt)
+    return mapped(parrot(prompt), obeyed)
 
 
 def held(mind: Mind) -> list[str]:
