@@ -71,7 +71,7 @@ ODD = {
 
 
 @each_row("text", ODD.values())
-def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> None:
+def test_bad_queries_any_query_is_answered(full, text):
     for found in both(full, text):
         nothing_said = not any(character.isalnum() for character in text)
         assert found.stage in ("full", "lexical") or (found.stage == "skipped" and nothing_said)
@@ -80,14 +80,12 @@ def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> Non
 
 
 @each_row("text", ["", "😀", "what is it", "lake", words(10_000)])
-def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(
-    empty: MemoryEngine, text: str
-) -> None:
+def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(empty, text):
     for found in both(empty, text):
         assert found.hits == [] and empty.blocks.pack(found, empty.clock()).text == ""
 
 
-def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:
+def test_bad_queries_the_only_memory_is_found(empty):
     said(empty, SAID["lake"])
     for found in both(empty, "who swam in the lake"):
         assert [hit.memory.text for hit in found.hits] == [SAID["lake"]]
@@ -97,16 +95,14 @@ def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:
 
 
 @each_row(("said", "query"), [(text, query) for _, text, *own in SCRIPTS for query in own])
-def test_bad_queries_other_scripts_are_found_by_their_own_words(
-    full, said: str, query: str
-) -> None:
+def test_bad_queries_other_scripts_are_found_by_their_own_words(full, said, query):
     found = full.search(query, "user")
     # Vectors of words that the embedder does not know are noise, and may outweigh one other.
     best = 1 if found.stage == "lexical" else 2
     assert said in [hit.memory.text for hit in found.hits[:best]]
 
 
-def test_bad_queries_a_hundred_equal_memories_are_one_hit(empty: MemoryEngine) -> None:
+def test_bad_queries_a_hundred_equal_memories_are_one_hit(empty):
     said(empty, *["My dog is called Max."] * 100, SAID["lake"])
     for found in both(empty, "what is my dog called"):
         texts = [hit.memory.text for hit in found.hits]

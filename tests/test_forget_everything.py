@@ -50,7 +50,7 @@ def litter(path: Path) -> None:
     (index / "tmp-dead" / "words").write_text(SECRET)
 
 
-def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> None:
+def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(mind):
     turns = talked(mind)
     assert not LAYERS - layers(mind).keys(), "a layer never held it: nothing would be shown"
     mind.engine.upkeep.seal("anna")
@@ -65,7 +65,7 @@ def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(
     assert SECRET not in mind.engine.session_context("anna", local=True)
 
 
-def test_forget_everything_and_nothing_of_it_comes_back(mind: Mind) -> None:
+def test_forget_everything_and_nothing_of_it_comes_back(mind):
     turns = talked(mind)
     mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
     assert isinstance(mind.llm, ScriptedLLM)
@@ -79,7 +79,7 @@ def test_forget_everything_and_nothing_of_it_comes_back(mind: Mind) -> None:
     assert layers(mind, "Berlin"), "what else was said is there"
 
 
-def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> None:
+def test_forget_everything_a_task_that_waits_about_it_goes_too(mind):
     """What was planned, failed, or begun before the forgetting writes nothing after it."""
     turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
     broken = ScriptedLLM(lambda prompt: f"no JSON, {SECRET}")
@@ -92,7 +92,7 @@ def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> No
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_forget_everything_everything_of_a_scope(mind: Mind, llm: ScriptedLLM | None) -> None:
+def test_forget_everything_everything_of_a_scope(mind, llm):
     mind.llm = llm
     talked(mind)
     assert mind.engine.forget(Forget(scope="anna", everything=True)).erased

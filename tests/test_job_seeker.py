@@ -86,7 +86,7 @@ def month(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Month]:
     made.engine.close()
 
 
-def test_job_seeker_the_month_of_a_job_seeker(month: Month) -> None:
+def test_job_seeker_the_month_of_a_job_seeker(month):
     first, second, third, fourth = month.heads
     assert "Google" not in first
     # "You mentioned Google last week", without being asked.

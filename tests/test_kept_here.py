@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -32,7 +31,7 @@ def is_told(mind: Mind) -> bool:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
+def test_kept_here_what_is_made_of_it_stays_here_too(mind, llm):
     tell(mind, local_only=True)
     assert mind.think(llm, days=0.1) == 0 and mind.think(llm) == 0
     held = layers(mind)
@@ -46,7 +45,7 @@ def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> No
     assert SECRET in repr(mind.engine.search(ASK[0], "anna", 20, local=True).hits)
 
 
-def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
+def test_kept_here_what_was_made_before_somebody_said_so(mind):
     turns = tell(mind)
     llm = ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
@@ -59,9 +58,7 @@ def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
     assert MADE & {"fact", "block"} and open_ones(mind)
 
 
-def test_kept_here_a_rule_that_is_left_out_is_seen(
-    mind: Mind, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kept_here_a_rule_that_is_left_out_is_seen(mind, monkeypatch):
     """The negative control: where nothing is inherited, what is made of such turns is open."""
     monkeypatch.setattr(disclosure, "origins", lambda memory: iter(()))
     tell(mind, local_only=True)
@@ -87,12 +84,12 @@ def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:
     return found
 
 
-def test_kept_here_these_are_the_jobs_that_ask() -> None:
+def test_kept_here_these_are_the_jobs_that_ask():
     assert ASKING <= {job.name for job in BUILT_IN}
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_kept_here_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> None:
+def test_kept_here_no_prompt_for_another_machine_holds_it(mind, remote):
     tell(mind, local_only=True)
     person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
@@ -117,7 +114,7 @@ def fact(person: Memory) -> Memory:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
+def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind, llm):
     """Asides stay in the log, where ``forget`` finds them, and in nothing else."""
     asides = [f"Remember that {SECRET} is my dentist.", f"I have noted {SECRET}."]
     mind.talk("before", ELSE[:2])
@@ -135,7 +132,7 @@ def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any)
     assert not is_told(mind)
 
 
-def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:
+def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind):
     """The negative control: the same words, not said to the memory."""
     mind.talk("aside", [ELSE[2], (f"I know that {SECRET} is my dentist.", f"I see {SECRET}.")])
     llm = ScriptedLLM(parrot)

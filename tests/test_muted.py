@@ -1,7 +1,6 @@
 """What a person muted: kept and listed for people, and said or shown to no LLM."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ def leaking(mind: Mind) -> set[str]:
     return {way for way, text in said.items() if SECRET.casefold() in text.casefold()}
 
 
-def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind: Mind) -> None:
+def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind):
     turns, llm = tell(mind), ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
     mind.think(llm)
@@ -46,7 +45,7 @@ def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind: Mind) -> N
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["rules", "llm"])
-def test_muted_what_is_made_of_it_later_is_muted_and_in_no_prompt(mind: Mind, asks: bool) -> None:
+def test_muted_what_is_made_of_it_later_is_muted_and_in_no_prompt(mind, asks):
     llm = ScriptedLLM(parrot) if asks else None
     tell(mind, muted=True)
     ledger(mind)
@@ -61,7 +60,7 @@ def test_muted_what_is_made_of_it_later_is_muted_and_in_no_prompt(mind: Mind, as
         assert held == set() and len(asked) >= 5
 
 
-def test_muted_a_reply_to_a_muted_turn_is_muted(mind: Mind) -> None:
+def test_muted_a_reply_to_a_muted_turn_is_muted(mind):
     start = mind.talk("secret", [f"My sister {SECRET} lives in Porto."])
     edit(mind, [start[0].id], muted=True)
     text, who = f"So {SECRET} lives in Porto.", {"speaker": "Cat", "role": "assistant"}
@@ -72,7 +71,7 @@ def test_muted_a_reply_to_a_muted_turn_is_muted(mind: Mind) -> None:
 
 
 @pytest.mark.parametrize("local", [True, False])
-def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool) -> None:
+def test_muted_words_are_no_hotwords_for_speech_to_text(mind, local):
     said = ["My sister Isaura lives in Porto.", "My brother Bertrand lives in Porto."]
     first, _ = mind.talk("names", said)
 
@@ -86,7 +85,7 @@ def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool)
     assert "Isaura" in hot()
 
 
-def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> None:
+def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     [turn, _] = mind.talk("secret", [(f"My sister {SECRET} lives in Porto.", "I see.")])
     note = mind.engine.remember(f"{SECRET} likes figs", "anna")
     edit(mind, [turn.id], muted=True)
@@ -107,9 +106,7 @@ def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> N
         other.close()
 
 
-def test_muted_without_inheritance_the_test_sees_a_leak(
-    mind: Mind, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_muted_without_inheritance_the_test_sees_a_leak(mind, monkeypatch):
     """The negative control: what was made of a muted turn speaks of it."""
     turns = tell(mind)
     mind.think(None, days=0.1)

@@ -288,17 +288,17 @@ PACKAGE = Path(slowcat_memory.__file__).parent
 
 
 @pytest.mark.parametrize("one", EXAMPLES, ids=lambda one: one.title)
-def test_a_good_reply_is_kept_and_the_others_are_refused(one: Example) -> None:
+def test_a_good_reply_is_kept_and_the_others_are_refused(one):
     assert one.keeps(one.good) == one.kept
     for reply, why in one.refused:
         assert not set(one.keeps(reply)) & set(one.kept) and not one.keeps(reply), why
 
 
-def test_the_page_shows_every_prompt_as_it_is_sent() -> None:
+def test_the_page_shows_every_prompt_as_it_is_sent():
     assert PAGE.read_text("utf-8") == page(), "python -m tests.test_prompt_page"
 
 
-def test_every_prompt_of_the_package_has_an_example() -> None:
+def test_every_prompt_of_the_package_has_an_example():
     files = {
         path.relative_to(PACKAGE).as_posix()
         for path in (PACKAGE / "core").rglob("*.py")

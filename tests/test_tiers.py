@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
@@ -42,7 +40,7 @@ def tiers(engine: MemoryEngine) -> dict[str, int]:
     return {name: held["memories"] for name, held in engine.upkeep.stats()["tiers"].items()}
 
 
-def test_tiers_a_memory_is_found_in_every_tier(home: Home) -> None:
+def test_tiers_a_memory_is_found_in_every_tier(home):
     engine = opened(home)
     talk(engine)
     before = {n: found(engine, n) for n in range(0, 260, 13)}
@@ -58,9 +56,7 @@ def test_tiers_a_memory_is_found_in_every_tier(home: Home) -> None:
         assert [t.text for t in snapshot.turns("anna")] == [said(n).text for n in range(260)]
 
 
-def test_tiers_a_turn_is_answered_in_full_from_cold_memories(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiers_a_turn_is_answered_in_full_from_cold_memories(home, monkeypatch):
     engine, unpacked = opened(home), list[bytes]()
     talk(engine)
     engine.upkeep.age()
@@ -82,7 +78,7 @@ def exported(engine: MemoryEngine) -> list[dict]:
     return list(transfer.export(engine.store.snapshot, "anna"))
 
 
-def test_tiers_export_and_forget_reach_into_blocks(home: Home) -> None:
+def test_tiers_export_and_forget_reach_into_blocks(home):
     engine = opened(home)
     talk(engine)
     engine.upkeep.age("anna")

@@ -97,8 +97,8 @@ def found(memory: BackgroundEngine, text: str) -> list[str]:
 )
 @pytest.mark.parametrize("new", [False, True])
 def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
-    config: Config, opened: Open, error: int, new: bool
-) -> None:
+    config, opened, error, new
+):
     if not new:
         remember(config, "My dog is called Max")
     with refusing(error):
@@ -120,7 +120,7 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
     assert "the violin is in the attic" in found(memory, "violin")
 
 
-def test_background_a_folder_whose_disk_is_mounted_later(config: Config, opened: Open) -> None:
+def test_background_a_folder_whose_disk_is_mounted_later(config, opened):
     disk = config.folder.parent / "disk" / "memory"
     remember(memory_config(disk), "My dog is called Max")
     unmounted = disk.parent.rename(config.folder.parent / "unmounted")
@@ -136,9 +136,7 @@ def test_background_a_folder_whose_disk_is_mounted_later(config: Config, opened:
     ]
 
 
-def test_background_a_reply_that_comes_after_the_store_answers_what_waited(
-    config: Config, opened: Open
-) -> None:
+def test_background_a_reply_that_comes_after_the_store_answers_what_waited(config, opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         asked = memory.append(turn("where is the violin"))
@@ -150,9 +148,7 @@ def test_background_a_reply_that_comes_after_the_store_answers_what_waited(
     assert isinstance(ack.event, Turn) and ack.event.reply_to == asked.id > 0
 
 
-def test_background_processors_of_one_process_share_what_waits(
-    config: Config, opened: Open
-) -> None:
+def test_background_processors_of_one_process_share_what_waits(config, opened):
     with refusing(errno.ENOSPC):
         one, other = opened(), opened()
         assert one is other
@@ -165,9 +161,7 @@ def test_background_processors_of_one_process_share_what_waits(
     BackgroundEngine.acquire(config)  # the fixture releases both
 
 
-def test_background_a_full_queue_drops_the_oldest_and_counts_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_a_full_queue_drops_the_oldest_and_counts_them(tmp_path, monkeypatch):
     config = memory_config(tmp_path / "memory", store={"queue_limit": 4})
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 3600.0)
     with refusing(errno.ENOSPC):
@@ -183,9 +177,7 @@ def test_background_a_full_queue_drops_the_oldest_and_counts_them(
     assert len(lines) == 1 and "3 events were not saved" in lines[0]
 
 
-def test_background_closing_saves_what_waits_if_the_cause_is_gone(
-    config: Config, opened: Open
-) -> None:
+def test_background_closing_saves_what_waits_if_the_cause_is_gone(config, opened):
     with refusing(errno.ENOSPC):
         memory = started(config)
         talk(memory, "the boat is blue")
@@ -193,7 +185,7 @@ def test_background_closing_saves_what_waits_if_the_cause_is_gone(
     assert logged_texts(config.folder) == answered("the boat is blue")
 
 
-def test_background_closing_says_in_one_line_how_many_are_lost(config: Config) -> None:
+def test_background_closing_says_in_one_line_how_many_are_lost(config):
     with refusing(errno.ENOSPC), logged("ERROR") as lines:
         memory = started(config)
         acks = [memory.append(turn("the boat is blue")), memory.append(turn("it leaks"))]
@@ -204,7 +196,7 @@ def test_background_closing_says_in_one_line_how_many_are_lost(config: Config) -
         memory.append(turn("too late"))
 
 
-def test_background_what_needs_the_store_says_why_there_is_none(opened: Open) -> None:
+def test_background_what_needs_the_store_says_why_there_is_none(opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         for call in (
@@ -220,8 +212,8 @@ def test_background_what_needs_the_store_says_why_there_is_none(opened: Open) ->
 
 
 def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
-    config: Config, opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    config, opened, monkeypatch
+):
     tries = []
 
     def damaged(*_: object) -> None:
@@ -236,9 +228,7 @@ def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_change
     assert not memory.attempt() and len(tries) == 2
 
 
-def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(
-    opened: Open,
-) -> None:
+def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         memory.set_activity("kitchen/user speaks", True)
@@ -251,9 +241,7 @@ def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_the
     assert memory.engine.idle.on_pause == []
 
 
-def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config, monkeypatch):
     monkeypatch.setattr(MemoryEngine, "_start", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         MemoryEngine(config)
@@ -261,9 +249,7 @@ def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(
     MemoryEngine(config).close()
 
 
-def test_background_a_process_that_cannot_say_who_it_is_lets_go(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_a_process_that_cannot_say_who_it_is_lets_go(config, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -274,9 +260,7 @@ def test_background_a_process_that_cannot_say_who_it_is_lets_go(
     MemoryEngine(config).close()
 
 
-def test_background_an_error_that_is_raised_again_keeps_no_frames_of_those_who_met_it(
-    opened: Open,
-) -> None:
+def test_background_an_error_that_is_raised_again_keeps_no_frames_of_those_who_met_it(opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         memory.close()
@@ -302,8 +286,8 @@ def started(config: Config) -> BackgroundEngine:
 
 
 def test_background_releasing_while_the_store_is_still_being_opened_frees_it_later(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    config, monkeypatch
+):
     begun, go_on = threading.Event(), threading.Event()
     real = background.acquire
 
@@ -325,7 +309,7 @@ def test_background_releasing_while_the_store_is_still_being_opened_frees_it_lat
     assert not living(config.folder) and memory.engine is None
 
 
-def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> None:
+def test_background_releasing_in_the_callback_of_a_trouble(config):
     with refusing(errno.ENOSPC):
         memory = BackgroundEngine(config)
         done = threading.Event()
@@ -342,7 +326,7 @@ def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> No
     assert not living(config.folder)
 
 
-def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config: Config) -> None:
+def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config):
     memory = started(config)
     heard: list[str] = []
     memory.subscribe(on_event=lambda event: heard.append(event.what))
@@ -354,7 +338,7 @@ def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(conf
 # ------------------------------------------------------------------- while it runs
 
 
-def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live() -> None:
+def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live():
     numbers = itertools.count(1)
     queue = writer.WriteQueue(3, lambda _: next(numbers))
     changes = [

@@ -74,18 +74,18 @@ def engine(home: Home):
         ("race", "episode", "episode/1"),
     ],
 )
-def test_derived_search_finds_a_summary(engine, query: str, kind: str, best: str) -> None:
+def test_derived_search_finds_a_summary(engine, query, kind, best):
     assert ids(found(engine, query, kind))[0] == best
 
 
-def test_derived_search_is_of_one_kind_and_limited(engine) -> None:
+def test_derived_search_is_of_one_kind_and_limited(engine):
     assert ids(found(engine, "garden", "session")) == []
     assert len(found(engine, "puppy garden bicycle", k=2)) == 2
     with pytest.raises(ConfigError, match="no kind 'poem'"):
         found(engine, "garden", "poem")
 
 
-def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: Home) -> None:
+def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home):
     old = made(home, "day/2026-05-12", "The fence was painted green.")
     new = made(home, "day/2026-05-12", "The fence was painted blue.")
     week = made(home, "week/2026-W20", "The fence was painted blue.")
@@ -94,7 +94,7 @@ def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: 
     assert [one for one in texts if "fence" in one] == ["The fence was painted blue."]
 
 
-def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home: Home) -> None:
+def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home):
     engine.apply(
         "test", WriteBatch(memories=(made(home, "day/2026-05-13", "A wig.", local_only=True),))
     )
@@ -102,7 +102,7 @@ def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home:
     assert found(engine, "wig", local=True)[0].memory.text == "A wig."
 
 
-def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) -> None:
+def test_derived_search_sends_no_local_only_text_to_another_machine(home):
     class Away(HashEmbedder):
         remote = True
         sent: list[str] = []
@@ -118,7 +118,7 @@ def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) 
     assert Away.sent == ["A hat."]
 
 
-def test_derived_search_forgets_with_its_turns(engine, home: Home) -> None:
+def test_derived_search_forgets_with_its_turns(engine, home):
     turn = home.talk(engine)[0]
     engine.apply("test", WriteBatch(memories=(made(home, "day/9", "A swan.", sources=(turn,)),)))
     assert found(engine, "swan")

@@ -57,7 +57,7 @@ def left(engine: MemoryEngine) -> list[int]:
 # ------------------------------------------------------------------- every turn counts
 
 
-def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home: Home) -> None:
+def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home):
     engine = opened(home, **GUESTS)
     glitch, old, fresh = log(
         engine, said(home, "guest", at=IN_2038), said(home, "guest", 30 * 3600), said(home, "guest")
@@ -67,9 +67,7 @@ def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home: Ho
     assert engine.eraser.erase_expired() == (fresh,) and left(engine) == [glitch]
 
 
-def test_expiry_old_transcripts_imported_after_live_talk_are_erased(
-    home: Home, engine: MemoryEngine
-) -> None:
+def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home, engine):
     live, old, young = log(
         engine,
         said(home, "anna"),
@@ -81,8 +79,8 @@ def test_expiry_old_transcripts_imported_after_live_talk_are_erased(
 
 
 def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
-    home: Home, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    home, engine, monkeypatch
+):
     log(engine, *(said(home, "anna") for _ in range(600)))
     assert not engine.eraser.expired() or engine.eraser.erase_expired() == ()
     read = reads(monkeypatch)
@@ -96,9 +94,7 @@ def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
 
 
 @pytest.mark.parametrize("turns", [1000, 2000])
-def test_expiry_the_first_reading_reads_each_turn_once(
-    home: Home, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, turns: int
-) -> None:
+def test_expiry_the_first_reading_reads_each_turn_once(home, engine, monkeypatch, turns):
     engine.append(*(said(home, "anna", 5) for _ in range(turns)))
     engine.store.flush()
     read = reads(monkeypatch)
@@ -109,9 +105,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(
     assert sorted(read) == list(range(1, turns + 1))
 
 
-def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(
-    home: Home, engine: MemoryEngine
-) -> None:
+def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home, engine):
     slices = 3
     engine.append(*[said(home, "anna")] * (slices * expiries.SLICE), said(home, "anna", 40 * DAY))
     engine.store.flush()
@@ -120,9 +114,7 @@ def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(
     assert engine.eraser.erase_expired() == (slices * expiries.SLICE + 1,)
 
 
-def test_expiry_what_could_not_be_erased_is_due_again(
-    home: Home, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_expiry_what_could_not_be_erased_is_due_again(home, engine, monkeypatch):
     (old,) = log(engine, said(home, "anna", 40 * DAY))
 
     def refuse(*_: Any) -> None:
@@ -145,9 +137,7 @@ def fact(home: Home, *sources: int, **fields: Any) -> WriteBatch:
     return WriteBatch(memories=(memory,))
 
 
-def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(
-    home: Home, engine: MemoryEngine
-) -> None:
+def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home, engine):
     evidence, other = log(engine, said(home, "anna", 50 * DAY), said(home, "anna", 40 * DAY))
     engine.apply("test", fact(home, evidence))
     assert engine.eraser.erase_expired() == (other,)
@@ -160,7 +150,7 @@ def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(
     assert engine.eraser.expiry.kept() == (0, None)
 
 
-def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
+def test_expiry_notes_in_the_guests_namespace_go_with_it(home):
     before = opened(home)
     before.remember("tea", "guest")
     before.close()
@@ -171,7 +161,7 @@ def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
         assert not [*snapshot.memories("guest")]
 
 
-def test_expiry_forgetting_on_request_needs_no_clock(home: Home) -> None:
+def test_expiry_forgetting_on_request_needs_no_clock(home):
     engine = opened(home)
     (turn,) = log(engine, said(home, "anna"))
     home.clock.now += timedelta(days=365)

@@ -104,7 +104,7 @@ def first_turns(path: Path, how: str) -> list[dict]:
     return json.loads(told.splitlines()[-1])
 
 
-def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled: Path) -> None:
+def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled):
     found = first_turns(filled, "prepared")
     assert [turn["stage"] for turn in found] == ["full"] * 6
     for name in ("patterns", "modules", "collections"):
@@ -113,7 +113,7 @@ def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled
     assert all(a <= b + 1 for a, b in zip(first, again, strict=True)), (first, again)
 
 
-def test_first_turns_control_without_preparation_they_do_it_all(filled: Path) -> None:
+def test_first_turns_control_without_preparation_they_do_it_all(filled):
     found = first_turns(filled, "at once")[:3]
     assert sum(turn["patterns"] for turn in found) > 20
     assert max(turn["rows"] for turn in found) > DAYS
@@ -173,13 +173,13 @@ def _own(*names: str) -> set[str]:
     return {f"slowcat_memory.{name}" for name in names}
 
 
-def test_the_processor_is_imported_without_jobs_or_rules(tmp_path: Path) -> None:
+def test_the_processor_is_imported_without_jobs_or_rules(tmp_path):
     loaded = _modules(tmp_path, first="import slowcat_memory.processor")
     assert not loaded & _own(*JOBS, *RULES)
     assert "slowcat_memory.processor" in loaded
 
 
-def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path: Path) -> None:
+def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path):
     _modules(tmp_path / "store", SAY)
     loaded = _modules(tmp_path / "store", ASK)
     assert not loaded & (_own(*JOBS) | HEAVY)

@@ -60,7 +60,7 @@ def thinking() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name == "slowcat-idle"]
 
 
-def test_idle_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
+def test_idle_it_thinks_by_itself_once_nobody_speaks(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     paused = threading.Event()
     engine.subscribe(on_pause=paused.set)
@@ -71,7 +71,7 @@ def test_idle_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
     assert thinking() == []
 
 
-def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
+def test_idle_nothing_is_thought_while_somebody_speaks(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5}, idle={"grace_s": 30.0})
     say(engine, 40)
     assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
@@ -80,7 +80,7 @@ def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("sections", [{"idle": {"enabled": False}}, {"readonly": True}])
-def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]) -> None:
+def test_idle_who_does_not_think_has_no_thread(opened, sections):
     opened().close()
     engine = opened(**sections)
     assert thinking() == []
@@ -93,7 +93,7 @@ def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str,
         assert thinking() == [], "it thought while it was told to"
 
 
-def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
+def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened):
     with logged() as lines:
         engine = opened()
         say(engine, 5)
@@ -111,9 +111,7 @@ def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> 
         ("http://no-such-host.invalid/v1", ""),
     ],
 )
-def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(
-    opened: Open, url: str, why: str
-) -> None:
+def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(opened, url, why):
     with logged("WARNING") as lines:
         engine = opened(thinking={"url": url})
         say(engine, 5)
@@ -122,7 +120,7 @@ def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(
     assert sum("without an LLM" in line and why in line for line in lines) == bool(why)
 
 
-def test_idle_progress_is_told(opened: Open) -> None:
+def test_idle_progress_is_told(opened):
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
     told: list[Forecast] = []
     say(engine, 3)
@@ -130,13 +128,13 @@ def test_idle_progress_is_told(opened: Open) -> None:
     assert told and not told[-1].dead
 
 
-def test_idle_there_is_no_such_job(opened: Open) -> None:
+def test_idle_there_is_no_such_job(opened):
     engine = opened()
     with pytest.raises(KeyError, match="nonsense"):
         engine.idle.until_done(["nonsense"])
 
 
-def test_idle_a_listener_that_fails_ends_nothing(opened: Open) -> None:
+def test_idle_a_listener_that_fails_ends_nothing(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     heard = threading.Event()
     engine.subscribe(on_pause=lambda: 1 / 0)
@@ -147,9 +145,7 @@ def test_idle_a_listener_that_fails_ends_nothing(opened: Open) -> None:
     assert thinking()[0].is_alive()
 
 
-def test_idle_the_connections_of_its_llm_end_with_it(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_the_connections_of_its_llm_end_with_it(opened, monkeypatch):
     closed = threading.Event()
 
     class Server:
@@ -197,9 +193,7 @@ def server(
 
 
 @pytest.mark.parametrize(("server", "name"), zip(PAGES, PAGES, strict=True), indirect=["server"])
-def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
-    opened: Open, server: ScriptedServer, name: str
-) -> None:
+def test_idle_a_loaded_model_on_this_machine_is_found_and_used(opened, server, name):
     with logged("INFO") as lines:
         engine = opened(thinking={"url": ThinkingOptions().url})
         end_session(engine)
@@ -217,9 +211,7 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
 
 
 @pytest.mark.parametrize("server", ["Ollama"], indirect=True)
-def test_idle_an_llm_that_appears_later_is_used(
-    opened: Open, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_an_llm_that_appears_later_is_used(opened, server, monkeypatch):
     monkeypatch.setattr(CircuitBreaker.__init__, "__kwdefaults__", BREAKER | {"first_wait_s": 0.05})
     ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
     with logged("INFO") as lines:

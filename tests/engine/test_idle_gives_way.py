@@ -71,9 +71,7 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
-def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
-    engine: MemoryEngine, embedder: GatedEmbedder, door: Callable[[MemoryEngine], Any]
-) -> None:
+def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(engine, embedder, door):
     gate = engine.idle.gate
     closed: list[None] = []
     gate.on_close(lambda: closed.append(None))
@@ -116,8 +114,8 @@ class Reading:
 
 
 def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
-    engine: MemoryEngine, embedder: GatedEmbedder
-) -> None:
+    engine, embedder
+):
     job, waiting = Reading(), threading.Event()
 
     async def sleep(seconds: float) -> None:

@@ -11,13 +11,11 @@ from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
+from tests.support.engine_home import TALK, Gate, busy, first, stalled, texts
 from tests.support.said import turn_at
 
 
-def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(
-    home: Home,
-) -> None:
+def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(home):
     engine = home.open()
     home.talk(engine)
     engine.close()
@@ -30,7 +28,7 @@ def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_ind
     assert first(engine, "violin") == TALK[3]
 
 
-def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home) -> None:
+def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home):
     engine = home.open()
     turn = home.turn("My dog is called Max")
     naive = replace(turn, at=turn.at.replace(tzinfo=None))
@@ -46,7 +44,7 @@ def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home)
     assert texts(engine.search("dog", "anna")) == []
 
 
-def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home: Home) -> None:
+def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home):
     engine = home.open()
     for text, role in (
         ("My dog is called Max", "user"),
@@ -64,7 +62,7 @@ def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(hom
     assert question in texts(engine.search(question, "anna", talk=True))
 
 
-def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
+def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home):
     engine = home.open()
     with stalled(engine.store):
         ack = engine.append(home.turn("My dog is called Max"))
@@ -75,7 +73,7 @@ def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home
     assert engine.upkeep.stats()["unsaved"] == 0
 
 
-def test_turns_append_appending_never_waits(home: Home) -> None:
+def test_turns_append_appending_never_waits(home):
     """On the event loop, with the disk, the worker and the embedder all stopped."""
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
@@ -94,7 +92,7 @@ def test_turns_append_appending_never_waits(home: Home) -> None:
     assert first(engine, "number 123") == "number 123"
 
 
-def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> None:
+def test_turns_append_append_several_threads_may_talk_at_once(home):
     engine = home.open()
     with ThreadPoolExecutor(4) as pool:
         list(
@@ -108,9 +106,7 @@ def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> Non
 
 
 @pytest.mark.parametrize("scope", ["", "Anna", "a/b", "../x", "a" * 65, "a b", "ä"])
-def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
-    home: Home, scope: str
-) -> None:
+def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(home, scope):
     engine = home.open()
     for door in (
         lambda: engine.prepare(scope),
@@ -127,9 +123,7 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
     assert engine.upkeep.stats()["counts"]["log"] == 0
 
 
-def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(home, monkeypatch):
     engine = home.open(HashEmbedder(64))
     indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
     namespace.finish_opening()
@@ -154,9 +148,7 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
     assert INDEX_AFTER_S * 1e3 > waits.deadline_ms + waits.settle_ms
 
 
-def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(
-    home: Home,
-) -> None:
+def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(home):
     engine = home.open()
     found = asyncio.run(engine.recall("dog", "berta"))
     assert found.stage == "none" and found.hits == []
@@ -164,7 +156,7 @@ def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_
     assert asyncio.run(engine.recall("dog", "berta")).stage == "lexical"
 
 
-def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
+def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home):
     embedder = HashEmbedder(256)
     engine, gate = home.open(embedder, recall={"deadline_ms": 6e4}), Gate(embedder.encode_query)
     home.talk(engine)
@@ -184,7 +176,7 @@ def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: H
     asyncio.run(interrupt())
 
 
-def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
+def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home):
     embedder = HashEmbedder(256)
     engine, asked = home.open(embedder), []
     home.talk(engine)
@@ -204,8 +196,8 @@ def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home: Ho
 
 
 def test_turns_recall_recall_an_embedder_that_fails_from_the_start_does_not_keep_the_engine_from_working(
-    home: Home,
-) -> None:
+    home,
+):
     embedder = HashEmbedder()
     embedder.encode = embedder.encode_query = _fail  # type: ignore[method-assign,assignment]
     engine = home.open(embedder)

@@ -29,7 +29,7 @@ def ranking(path: Path, weights: dict[str, float]) -> dict[str, float]:
         return {hit.memory.id: hit.score for hit in engine.search(QUERY, "anna", 3).hits}
 
 
-def test_asked_view_judgements_move_scores_by_no_more_than_they_may(tmp_path: Path) -> None:
+def test_asked_view_judgements_move_scores_by_no_more_than_they_may(tmp_path):
     plain = ranking(tmp_path / "a", {})
     first, second = list(plain)[:2]
     moved = ranking(tmp_path / "b", {first: -0.5, second: 1.0})

@@ -25,7 +25,7 @@ print(len(made))
 """
 
 
-def test_first_turn_compiles_no_pattern_once_they_are_prepared() -> None:
+def test_first_turn_compiles_no_pattern_once_they_are_prepared():
     root = Path(slowcat_memory.__file__).parents[1]
     told = subprocess.check_output([sys.executable, "-c", FRESH], cwd=root, text=True)
     assert told.split() == ["lazy", "0"]

@@ -40,17 +40,17 @@ def told(request: pytest.FixtureRequest, home: Home) -> MemoryEngine:
 
 
 @each_row("query", ["who is ysaura", "is aura", "Isora?"])
-def test_misheard_a_misheard_name_is_found(told: MemoryEngine, query: str) -> None:
+def test_misheard_a_misheard_name_is_found(told, query):
     assert texts(told, query)[:1] == [SAID[0][1]]
 
 
-def test_misheard_it_can_be_switched_off(home: Home) -> None:
+def test_misheard_it_can_be_switched_off(home):
     engine = home.open(ask={"sounds": False})
     tell(engine)
     assert texts(engine, "who is ysaura") == []
 
 
-def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) -> None:
+def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told):
     assert "Isaura" in {one.word for one in hotwords(told, "anna")}
     (hit,) = [h for h in told.search("Isaura", "anna", 1).hits if "Isaura" in h.memory.text]
     told.forget(Forget(scope="anna", memories=(hit.memory.id,)))

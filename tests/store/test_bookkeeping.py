@@ -22,7 +22,7 @@ def put(store: Store, *ids: str, scope: str = "anna") -> int:
         return snapshot.last_change()
 
 
-def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store: Store) -> None:
+def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store):
     first = put(store, "note/1", "note/2")
     store.append(turn()).wait()
     vector = Vector(scope="anna", memory="chunk/1", values=np.ones(4, np.float32))
@@ -34,7 +34,7 @@ def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store: Sto
     assert changed(store, scope="berta") == ["note/2"]
 
 
-def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(store: Store) -> None:
+def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(store):
     first = put(store, "note/1")
     other = put(store, "note/1", scope="berta")
     second = put(store, "note/2")
@@ -46,7 +46,7 @@ def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(st
     assert put(store, "note/3") == second + 1 > other
 
 
-def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:
+def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store):
     for session in "aabaccab":
         store.append(turn(session=session)).wait()
     store.append(turn(session="a", scope="berta")).wait()
@@ -63,9 +63,7 @@ steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["turn", "sta
 
 @settings(max_examples=25, deadline=None)
 @given(steps)
-def test_bookkeeping_sessions_the_unended_are_those_that_no_row_says_ended(
-    steps: list[tuple[str, str]],
-) -> None:
+def test_bookkeeping_sessions_the_unended_are_those_that_no_row_says_ended(steps):
 
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s") as store:
         for n, (session, what) in enumerate(steps):

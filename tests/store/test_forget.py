@@ -1,4 +1,3 @@
-import random
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -235,9 +234,7 @@ def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
 
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(5, 40))
-def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(
-    rng: random.Random, n: int
-):
+def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(rng, n):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         with Store.open(path, options=SMALL) as store:

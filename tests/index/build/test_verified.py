@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,8 +40,8 @@ def manifest(tmp_path: Path) -> Manifest:
 
 
 def test_verified_files_are_hashed_at_the_first_opening_of_a_boot_alone(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, manifest, hashed, monkeypatch
+):
     for _ in range(3):
         generation.check(tmp_path, manifest)
     assert sorted(hashed) == sorted(FILES)
@@ -71,12 +70,8 @@ def replaced(path: Path) -> None:
 @pytest.mark.parametrize("happened", [rewritten, rewritten_with_its_old_time, replaced])
 @pytest.mark.parametrize("name", FILES)
 def test_verified_a_file_that_was_changed_on_the_same_boot_is_found(
-    tmp_path: Path,
-    manifest: Manifest,
-    hashed: list[str],
-    name: str,
-    happened: Callable[[Path], None],
-) -> None:
+    tmp_path, manifest, hashed, name, happened
+):
     generation.check(tmp_path, manifest)
     times = (tmp_path / "made" / name).stat()
     while (tmp_path / "made" / "tick").touch() or (  # until the file system's clock has gone on
@@ -89,8 +84,8 @@ def test_verified_a_file_that_was_changed_on_the_same_boot_is_found(
 
 
 def test_verified_a_copied_index_and_one_that_is_new_are_hashed_again(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, manifest, hashed, monkeypatch
+):
     generation.check(tmp_path, manifest)
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "made", copy / "made")
@@ -105,9 +100,7 @@ def test_verified_a_copied_index_and_one_that_is_new_are_hashed_again(
 
 
 @pytest.mark.parametrize("body", [b"", b"\x82garbage", b"\xc0"])
-def test_verified_a_record_that_cannot_be_read_is_none(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], body: bytes
-) -> None:
+def test_verified_a_record_that_cannot_be_read_is_none(tmp_path, manifest, hashed, body):
     generation.check(tmp_path, manifest)
     (tmp_path / "made" / "verified").write_bytes(body)
     generation.check(tmp_path, manifest)

@@ -40,8 +40,8 @@ def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
 @pytest.mark.parametrize(("llm", "there"), [("local", True), ("remote", False), ("unknown", False)])
 @pytest.mark.parametrize("question", ["what do you know about me?", "why did you say that?"])
 def test_spoken_answers_hold_local_only_memories_for_a_local_llm_alone(
-    engine, question: str, llm: str, there: bool
-) -> None:
+    engine, question, llm, there
+):
     asked = talk(engine, "I have a bank pin, and what is it?", "Let me think.")[0]
     note = engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
     other = engine.remember("My bank is in Graz.", "anna")
@@ -50,7 +50,7 @@ def test_spoken_answers_hold_local_only_memories_for_a_local_llm_alone(
     assert (SECRET in said, "Graz" in said) == (there, True)
 
 
-def test_spoken_answers_name_no_internal_records(engine) -> None:
+def test_spoken_answers_name_no_internal_records(engine):
     turn = talk(engine, "My dog is called Max, you know.", "Nice.")[0]
     one = memory_at("", "internal", NOW, sources=(turn,), made=Made(job="test"))
     kinds = ("reading", "entity/person", "block/human", "summary/day", "episode")
@@ -63,7 +63,7 @@ def test_spoken_answers_name_no_internal_records(engine) -> None:
 
 
 @pytest.mark.parametrize("of", ["note", "turn"])
-def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of: str) -> None:
+def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of):
     if of == "note":
         memory = engine.remember(f"My bank pin is 4711 {SECRET}.", "anna", local_only=True)
         asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
@@ -83,7 +83,7 @@ def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine
     assert all("4712" not in hit.memory.text for hit in remote)
 
 
-def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine) -> None:
+def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine):
     turns = talk(engine, f"My bank pin is {SECRET}.", "I see.")
     away, here = order(engine, "keep that between us"), None
     assert set(turns) <= set(away.turns)
@@ -99,7 +99,7 @@ def fact(text: str, **fields: object) -> Memory:
     return Memory(id=id_, kind="fact/person", scope="anna", speaker="Anna", text=text, **given)
 
 
-def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(engine) -> None:
+def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(engine):
     rows = (
         fact("Old friends visit Anna.", valid_from=NOW - timedelta(days=9)),
         fact("Walks are liked by Anna.", importance=0.2),
@@ -112,9 +112,7 @@ def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(en
     assert said.startswith("I know 4 facts") and places == sorted(places)
 
 
-def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_said_twice(
-    engine,
-) -> None:
+def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_said_twice(engine):
     over = NOW - timedelta(minutes=5)
     rows = (
         fact("Anna lives in Graz."),

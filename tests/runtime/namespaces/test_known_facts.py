@@ -59,17 +59,17 @@ EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
 
 
 @each_row(("query", "turns"), listed("fact_questions/english"))
-def test_a_question_leads_to_the_turns_that_state_what_is_asked(query: str, turns: str) -> None:
+def test_a_question_leads_to_the_turns_that_state_what_is_asked(query, turns):
     assert known_of(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
-def test_what_held_before_is_another_question_than_what_holds() -> None:
+def test_what_held_before_is_another_question_than_what_holds():
     facts = known_of(HOME, replace(OLD, valid_to=MAY))
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
 
-def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
+def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing():
     doubtful = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", confidence="low")
     assert known_of(doubtful).stating("where do I live", MAY) == []
     facts = known_of(HOME)
@@ -106,7 +106,7 @@ LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)
 MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
 
 
-def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> None:
+def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn():
     (ending,) = KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 40 * DAY)
     assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
     assert KnownFacts([MOVED, PORTO]).endings("chunk/2", MAY + 40 * DAY) == ()
@@ -123,7 +123,7 @@ def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> Non
         replace(MOVED, sources=()),
     ],
 )
-def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
+def test_what_is_only_said_again_or_forgotten_has_no_end(kept):
     assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
 
 
@@ -134,7 +134,7 @@ def heard(*turns: Turn) -> KnownFacts:
     return made
 
 
-def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
+def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work():
     endings = heard(said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30))
     (ending,) = endings.endings("chunk/1", MAY + 31 * DAY)
     assert (ending.until, ending.newer) == (MAY + 30 * DAY, "chunk/2")
@@ -144,7 +144,7 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
 @pytest.mark.parametrize(
     "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
 )
-def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
+def test_the_same_value_or_another_matter_ends_nothing(text):
     endings = KnownFacts([LISBON])
     endings.hear(said(2, text, 30))
     assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
@@ -154,12 +154,12 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     ("before", "after"),
     listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
 )
-def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
+def test_opposites_and_partners_end_each_other_before_idle_work(before, after):
     endings = heard(said(1, before), said(2, after, 30))
     assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
 
 
-def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
+def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now():
     endings = known_of(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
     assert endings.answering(home, MAY) == ["chunk/2"]
@@ -167,7 +167,7 @@ def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None
     assert endings.answering(home, MAY) == []
 
 
-def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
+def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it():
     texts = ("I work at Siemens.", "I work as a nurse.", "I quit my job.")
     endings = heard(*(said(n, text, 30 * (n == 3)) for n, text in enumerate(texts, 1)))
     for chunk in ("chunk/1", "chunk/2"):
@@ -175,7 +175,7 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None
     assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
 
 
-def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:
+def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it():
     explained = replace(MOVED, sources=(1, 7, 8))
     endings = KnownFacts([explained, PORTO])
     assert endings.endings("chunk/1", MAY + 40 * DAY)
@@ -183,7 +183,7 @@ def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_expla
         assert endings.endings(chunk, MAY + 40 * DAY) == ()
 
 
-def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
+def test_every_turn_that_says_a_fact_again_is_over_with_it():
     again = fact("l", "Lisbon", 5)
     merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
     assert stating_turns(merged) == (1, 5)

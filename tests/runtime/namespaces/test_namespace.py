@@ -29,7 +29,7 @@ def forget(scene: Scene, turn: Turn) -> None:
     scene.namespace.forget([id_ for _, id_ in gone.memories])
 
 
-def test_namespace_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
+def test_namespace_what_is_forgotten_is_gone_at_once(scene):
     turns = scene.talk(6)
     forget(scene, turns[3])
     assert chunk_id(turns[3].id) not in answers(scene.namespace)["max dog"]
@@ -37,9 +37,7 @@ def test_namespace_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
     check_alike(scene.load(), scene.namespace)
 
 
-def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(scene, monkeypatch):
     scene.talk(6)
     secret = scene.say("the secret is swordfish")
     meanwhile(monkeypatch, lambda: forget(scene, secret))
@@ -50,8 +48,8 @@ def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(
 
 
 def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    scene, monkeypatch
+):
     scene.talk(6)
     secret, swap = scene.say("the secret is swordfish"), scene.namespace._swap
 
@@ -69,9 +67,7 @@ def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published
 # ------------------------------------------------------------------- what cannot be used
 
 
-def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
-    scene: Scene,
-) -> None:
+def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(scene):
     scene.talk()
     scene.namespace.reseal()
     expected = answers(scene.namespace)
@@ -88,9 +84,7 @@ def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
     assert scene.load().searcher.sealed_count == 20
 
 
-def test_namespace_files_that_are_whole_but_unreadable_are_not_used(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_namespace_files_that_are_whole_but_unreadable_are_not_used(scene, monkeypatch):
     scene.talk(3)
     scene.namespace.reseal()
     monkeypatch.setattr(generation, "check", lambda root, manifest: root / "nowhere")
@@ -104,14 +98,14 @@ def test_namespace_files_that_are_whole_but_unreadable_are_not_used(
     assert len(scene.load().searcher) == 3
 
 
-def test_namespace_another_language_needs_another_index(scene: Scene) -> None:
+def test_namespace_another_language_needs_another_index(scene):
     scene.talk()
     scene.namespace.reseal()
     assert scene.load().searcher.sealed_count == 20
     assert scene.load(stemmer="german").searcher.sealed_count == 0
 
 
-def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None:
+def test_namespace_vectors_of_another_space_are_never_used(scene):
     scene.talk()
     for sealed in (False, True):
         if sealed:
@@ -123,7 +117,7 @@ def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None
         assert len(scene.load().searcher.dense) == 20
 
 
-def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -> None:
+def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene):
     turns, other = scene.talk(), HashEmbedder(16, "other")
     scene.namespace.reseal()
     scene.namespace = scene.load(Space(other.key, 16))
@@ -141,7 +135,7 @@ def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -
 # ------------------------------------------------------------------- the hot texts
 
 
-def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> None:
+def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene):
     with stalled(scene.store):
         turns = [scene.say(f"number{n}", embed=False) for n in range(12)]
         ids = [chunk_id(turn.id) for turn in turns]
@@ -153,9 +147,7 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
     assert set(scene.namespace.fetch(ids)) == set(ids)
 
 
-def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(scene, monkeypatch):
     ids = [chunk_id(turn.id) for turn in scene.talk(8)]
     scene.store.flush()
     scene.say("one more", embed=False)  # from then on it keeps the latest alone

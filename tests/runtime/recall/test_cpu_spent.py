@@ -11,7 +11,6 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import Home
 from tests.support.said import turn_at
 
 MOST = 1.3  # processor time of all threads over that of the thread that recalls
@@ -52,12 +51,12 @@ def spent(engine: MemoryEngine) -> float:
     return (time.process_time() - every) / (time.thread_time() - own)
 
 
-def test_cpu_spent_no_other_thread_works_while_one_recalls(engine: MemoryEngine) -> None:
+def test_cpu_spent_no_other_thread_works_while_one_recalls(engine):
     recalls(engine)  # what is compiled or loaded once
     assert spent(engine) <= MOST
 
 
-def test_cpu_spent_a_spinning_thread_is_caught(engine: MemoryEngine) -> None:
+def test_cpu_spent_a_spinning_thread_is_caught(engine):
     """The control of the test above."""
     stop = threading.Event()
 
@@ -74,7 +73,7 @@ def test_cpu_spent_a_spinning_thread_is_caught(engine: MemoryEngine) -> None:
         spinning.join()
 
 
-def test_cpu_spent_the_applications_thread_settings_stay(home: Home) -> None:
+def test_cpu_spent_the_applications_thread_settings_stay(home):
     threadpoolctl = pytest.importorskip("threadpoolctl")
     before = {pool["filepath"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
     engine = home.open(HashEmbedder(384))

@@ -99,7 +99,7 @@ def texts(found: Recollection) -> list[str]:
     return [hit.memory.text for hit in found.hits]
 
 
-def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene):
     async def scenario() -> None:
         plain = await scene.recall(ASKED)
         scene.embedder.asked.clear()
@@ -114,7 +114,7 @@ def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene: 
     assert scene.counts() == {"stood": 1}
 
 
-def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene):
     async def scenario() -> None:
         ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
         scene.embedder.asked.clear()
@@ -128,7 +128,7 @@ def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(sc
     assert scene.counts() == {"vector": 1}
 
 
-def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene):
     async def scenario() -> None:
         ahead = scene.heard("what is my brother doing")
         scene.embedder.asked.clear()
@@ -140,9 +140,7 @@ def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene: Scene) -> N
     assert scene.counts() == {"redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(scene):
     async def scenario() -> None:
         ahead, again = scene.heard(ASKED), scene.heard(ASKED)
         assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
@@ -156,9 +154,7 @@ def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_ap
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(scene):
     async def scenario() -> None:
         seen = {fingerprint(ASKED), fingerprint(SAID[0])}
         found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
@@ -178,9 +174,7 @@ def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_no
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene):
     talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
     leaning = "and what about him?"
@@ -199,9 +193,7 @@ def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_lea
     assert scene.counts() == {"stood": 1, "redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
-    scene: Scene, monkeypatch
-) -> None:
+def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(scene, monkeypatch):
     async def scenario() -> None:
         monkeypatch.setattr(scene.engine.wiring.retrieval.writer, "pack", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
@@ -209,9 +201,7 @@ def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene):
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         scene.embedder.gate.clear()
@@ -229,7 +219,7 @@ def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene):
     unloaded = replace(scene.ask(ASKED), scope="ben")
     assert scene.engine.wiring.retrieval.begin(unloaded) is None
 
@@ -260,9 +250,7 @@ def holds(root: object, mark: str) -> bool:
 
 
 @pytest.mark.parametrize("said", [False, True])
-def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
-    scene: Scene, said: bool
-) -> None:
+def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(scene, said):
     mark = "zanzibar"
 
     async def scenario() -> None:

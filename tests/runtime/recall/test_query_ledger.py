@@ -55,7 +55,7 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
     return told[0]
 
 
-def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine):
     for n in range(80):
         turn(engine, f"swordfish number{n} swims in the sea of words", session=f"s{n}")
     engine.flush(indexed=True)
@@ -66,9 +66,7 @@ def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngin
     assert len(packed) < 3500
 
 
-def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
-    engine: MemoryEngine,
-) -> None:
+def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(engine):
     ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
     engine.flush(indexed=True)
     row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
@@ -82,9 +80,7 @@ def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
     assert why_of(engine, row.turn) is None
 
 
-def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
-    engine: MemoryEngine,
-) -> None:
+def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(engine):
     gone = turn(engine, SECRET).id
     turn(engine, "Anna likes swordfish")
     engine.flush(indexed=True)
@@ -103,7 +99,7 @@ def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_o
     assert not any(b"The password is" in path.read_bytes() for path in files)
 
 
-def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine):
     engine.append(SessionEdge(session="s", scope="anna", kind="start", at=engine.clock()))
     turn(engine, "Where does my brother Moritz work?")
     turn(engine, "He brews beer.", role="assistant")
@@ -123,9 +119,7 @@ def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine: Me
         )
 
 
-def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(
-    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(engine, monkeypatch):
     """What is told of the candidates is worked out on the worker, never by who waits."""
     turn(engine, "Max barks")
     engine.flush(indexed=True)

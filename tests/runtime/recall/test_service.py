@@ -102,9 +102,7 @@ def check(retrieval: Retrieval) -> None:
     assert first["which race was in November 2025"] == TALK[6][2]
 
 
-def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
-    home: Home, embedder: HashEmbedder | None, engine: MemoryEngine
-) -> None:
+def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(home, embedder, engine):
     fresh = answers(engine)
     check(engine.wiring.retrieval_of(LOUD))
     engine.upkeep.seal("anna")
@@ -116,6 +114,6 @@ def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
     alike(fresh, answers(again))
 
 
-def test_retrieval_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:
+def test_retrieval_what_is_no_scope_is_refused(engine):
     with pytest.raises(ConfigError):
         asyncio.run(engine.wiring.retrieval_of(LOUD).recall(asked("beer", scope="no/scope at all")))

@@ -125,37 +125,29 @@ def recall(engine: MemoryEngine) -> tuple[str, set[str]]:
     return found.stage, {hit.memory.text for hit in found.hits}
 
 
-def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(
-    engine: MemoryEngine, embedder: GatedEmbedder
-) -> None:
+def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(engine, embedder):
     embedder.gate.clear()
     assert recall(engine) == ("lexical", {OLD, LATE})
 
 
-def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(engine):
     with stuck_worker(engine):
         assert recall(engine) == ("tail", {LATE})
 
 
 def test_service_deadline_deadline_a_slow_store_costs_what_is_not_at_hand(
-    engine: MemoryEngine, embedder: GatedEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    engine, embedder, monkeypatch
+):
     with stuck_store(engine, monkeypatch):
         assert recall(engine) == ("tail", {LATE})
 
 
-def test_service_deadline_deadline_a_stuck_index_costs_the_memories_and_never_the_turn(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_a_stuck_index_costs_the_memories_and_never_the_turn(engine):
     with stuck_index(engine):
         assert recall(engine) == ("none", set())
 
 
-def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine):
     async def scenario() -> int:
         ticks, turn = 0, asyncio.create_task(engine.recall(ASKED, "anna"))
         while not turn.done():
@@ -167,9 +159,7 @@ def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of
         assert asyncio.run(scenario()) > 5
 
 
-def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(engine):
     with stuck_index(engine):
         assert recall(engine) == ("none", set())
     engine.flush(indexed=True)

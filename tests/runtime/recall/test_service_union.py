@@ -44,9 +44,7 @@ def texts(found: Any) -> set[str]:
     return {hit.memory.text for hit in found.hits}
 
 
-def test_service_union_union_what_is_read_is_ones_own_and_the_households(
-    engine: MemoryEngine,
-) -> None:
+def test_service_union_union_what_is_read_is_ones_own_and_the_households(engine):
     for found in (
         asyncio.run(retrieval(engine).recall(asked())),
         retrieval(engine).search(asked()),
@@ -58,18 +56,18 @@ def test_service_union_union_what_is_read_is_ones_own_and_the_households(
         assert found.words and "embed" in found.timings
 
 
-def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine):
     every = retrieval(engine).search(asked()).hits
     gone = frozenset(hit.memory.id for hit in every if "key" in hit.memory.text)
     assert not any("key" in text for text in texts(retrieval(engine).search(asked(exclude=gone))))
 
 
-def test_service_union_union_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
+def test_service_union_union_guests_are_read_nothing_of_theirs(engine):
     assert texts(retrieval(engine).search(asked(scope="guest", also=()))) == set()
     assert texts(asyncio.run(retrieval(engine).recall(asked(scope="guest", also=())))) == set()
 
 
-def test_service_union_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_local_only_is_left_out_of_each(engine):
     for hit in retrieval(engine).search(asked()).hits:
         if "key" in hit.memory.text:
             engine.edit(hit.memory.scope, hit.memory.id, local_only=True)
@@ -79,9 +77,7 @@ def test_service_union_union_what_is_local_only_is_left_out_of_each(engine: Memo
     assert engine.metrics.counts()["local_only_withheld"] == 2
 
 
-def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(
-    engine: MemoryEngine,
-) -> None:
+def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine):
     del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.flush(indexed=True)

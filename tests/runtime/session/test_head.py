@@ -4,11 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from slowcat_memory.records import Memory, WriteBatch
-from tests.support.engine_home import Home, last_session
+from tests.support.engine_home import last_session
 from tests.support.said import memory_at
 
 
-def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Home) -> None:
+def test_head_session_head_summary_of_the_last_session_and_of_no_other(home):
     engine = home.open()
     home.session(engine, "one")
     home.session(engine, "two")
@@ -27,7 +27,7 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Hom
     assert engine.session_context("anna").splitlines()[3] == "That time: They spoke of trains."
 
 
-def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) -> None:
+def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home):
     engine = home.open()
     home.session(engine, "one")
     told = engine.session_context("anna")
@@ -40,7 +40,7 @@ def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) 
     assert last_session(engine, "anna").id == "one"  # type: ignore[union-attr]
 
 
-def test_head_session_that_resumes_keeps_its_context(home: Home) -> None:
+def test_head_session_that_resumes_keeps_its_context(home):
     engine = home.open()
     home.session(engine, "one")
     home.clock.advance(86400)

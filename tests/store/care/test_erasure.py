@@ -76,8 +76,8 @@ MOMENTS = [
     ("owner", "name", "after"), MOMENTS, ids=[f"{name}-{after}" for _, name, after in MOMENTS]
 )
 def test_erasure_killed_at_any_step_the_next_start_completes_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, after: int
-) -> None:
+    path, monkeypatch, owner, name, after
+):
     store = filled(path)
     store.backup()
     folder = sealed(store, token(1))
@@ -100,9 +100,7 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(
     assert traces(path, 3) == [(3, data_name(path))]
 
 
-def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(path, monkeypatch):
     store = filled(path, 9)
     with monkeypatch.context() as patch, pytest.raises(Dead):
         patch.setattr(forget, "delete", dies(0, forget.delete))
@@ -112,9 +110,7 @@ def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(
         assert len(list(snapshot.turns())) == 9 and not snapshot.meta("erase_due")
 
 
-def test_erasure_control_without_the_state_the_words_stay(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_erasure_control_without_the_state_the_words_stay(path, monkeypatch):
     """Else the test of its moments proves nothing."""
     store = filled(path)
     with pytest.raises(Dead):
@@ -128,9 +124,7 @@ def test_erasure_control_without_the_state_the_words_stay(
 
 
 @pytest.mark.parametrize("times", [1, transaction.TRIES])
-def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
-    path: Path, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
+def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(path, monkeypatch, times):
     """A forget that was made beside the writers is made again, at last under their lock."""
     with filled(path) as store:
         select, said = forget.select, []
@@ -154,9 +148,7 @@ def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
     assert traces(path, 1) == []
 
 
-def test_erasure_is_linear_in_what_is_forgotten(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_erasure_is_linear_in_what_is_forgotten(path, tmp_path, monkeypatch):
     """Counted, not timed: the reads of rows, and the rows written."""
     counts = {"get": 0, "put": 0, "drop": 0}
     for name in counts:
@@ -179,7 +171,7 @@ def test_erasure_is_linear_in_what_is_forgotten(
 # ------------------------------------------------------------------- index files
 
 
-def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path: Path) -> None:
+def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path):
     with filled(path, 3) as store:
         kept = sealed(store, "kept")
     left = index_folder(path, "anna") / "tmp-dead"
@@ -194,7 +186,7 @@ def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path: Pat
 # ------------------------------------------------------------------- backups
 
 
-def test_erasure_reaches_backups_behind_a_link(path: Path, tmp_path: Path) -> None:
+def test_erasure_reaches_backups_behind_a_link(path, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     with filled(path, 9) as store:
@@ -207,9 +199,7 @@ def test_erasure_reaches_backups_behind_a_link(path: Path, tmp_path: Path) -> No
         assert [file.name for file in disk.iterdir()] == ["holiday.jpg"]
 
 
-def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(
-    path: Path, tmp_path: Path
-) -> None:
+def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(path, tmp_path):
     with filled(path, 9) as store:
         (path / "backups").symlink_to(tmp_path / "away")
         gone = store.forget(Forget(turns=(1,)))
@@ -219,7 +209,7 @@ def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(
     assert traces(path, 1) == []
 
 
-def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) -> None:
+def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path):
     with filled(path, 30) as store:
         first, second = store.backup(), store.backup()
         asked = Forget(speaker="bob")
@@ -234,8 +224,8 @@ def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) 
 
 @pytest.mark.parametrize("step", ["delete_forgotten", "created", "sync_dir"])
 def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_start(
-    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+    path, monkeypatch, step
+):
     store = filled(path, 30)
     store.backup(), store.backup()
     with monkeypatch.context() as patch, pytest.raises(Dead):
@@ -248,7 +238,7 @@ def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_
     assert traces(path, 1, 2, 29) == []
 
 
-def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path: Path) -> None:
+def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path):
     with filled(path, 9) as store:
         spoilt = store.backup()
         spoilt.write_bytes(spoilt.read_bytes()[:5000])
@@ -259,7 +249,7 @@ def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path: Path) -> Non
 # ------------------------------------------------------------------- damaged copies, other programs
 
 
-def test_erasure_says_that_the_files_of_a_damaged_store_remain(path: Path) -> None:
+def test_erasure_says_that_the_files_of_a_damaged_store_remain(path):
     with filled(path, 3) as store:
         aside = path / "corrupt-20260101T000000Z"
         aside.mkdir()
@@ -269,7 +259,7 @@ def test_erasure_says_that_the_files_of_a_damaged_store_remain(path: Path) -> No
         assert store.covered(Forget(turns=(2,))).remains == (str(aside),)
 
 
-def test_erasure_on_a_full_disk_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_erasure_on_a_full_disk_says_so(path, monkeypatch):
     def full(*given: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -284,9 +274,7 @@ def test_erasure_on_a_full_disk_says_so(path: Path, monkeypatch: pytest.MonkeyPa
 # ------------------------------------------------------------------- unfinished files elsewhere
 
 
-def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
-    path: Path, tmp_path: Path
-) -> None:
+def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(path, tmp_path):
     draft = tmp_path / ".export.unfinished"
     filled(path, 3).close()
     pid = os.fork()
@@ -303,9 +291,7 @@ def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
         assert not draft.exists() and not any((path / "unfinished").iterdir())
 
 
-def test_erasure_an_export_that_runs_at_the_time_is_not_completed(
-    path: Path, tmp_path: Path
-) -> None:
+def test_erasure_an_export_that_runs_at_the_time_is_not_completed(path, tmp_path):
     draft, to = tmp_path / ".export.unfinished", tmp_path / "export"
     with filled(path, 3) as store:
         with (
@@ -320,7 +306,7 @@ def test_erasure_an_export_that_runs_at_the_time_is_not_completed(
         assert to.read_text() == "all that is left"
 
 
-def test_erasure_a_note_never_makes_it_delete_another_file(path: Path, tmp_path: Path) -> None:
+def test_erasure_a_note_never_makes_it_delete_another_file(path, tmp_path):
     victim = tmp_path / "thesis.tex"
     victim.write_text("ours")
     with filled(path, 3) as store:
@@ -333,7 +319,7 @@ def test_erasure_a_note_never_makes_it_delete_another_file(path: Path, tmp_path:
 # ------------------------------------------------------------------- ids and names that are words
 
 
-def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path: Path) -> None:
+def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path):
     with filled(path, 3) as store:
         secret = memory("note/Zqxlover", text="secret")
         store.apply("job", WriteBatch(memories=(secret,))).wait()

@@ -33,7 +33,7 @@ def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
     store._writer.call(lambda: transact(store._env, write))
 
 
-def test_health_a_sound_store_has_nothing_to_complain_of(filled, path) -> None:
+def test_health_a_sound_store_has_nothing_to_complain_of(filled, path):
     found = filled.health()
     assert (found.damaged, found.orphans, found.indexes, found.aside) == ({}, {}, (), ())
     assert not (found.scarce or found.unclean_stop or found.erase_due)
@@ -47,7 +47,7 @@ def test_health_a_sound_store_has_nothing_to_complain_of(filled, path) -> None:
     assert seen == replace(found, writer=0, disk_free_bytes=seen.disk_free_bytes)
 
 
-def test_health_it_knows_the_latest_backup(open_store, tmp_path) -> None:
+def test_health_it_knows_the_latest_backup(open_store, tmp_path):
     store = open_store(now=lambda: at())
     store.backup()
     assert (store.health().backups, store.health().backup_at) == (1, at())
@@ -57,7 +57,7 @@ def test_health_it_knows_the_latest_backup(open_store, tmp_path) -> None:
     assert store.health().backup_at is None
 
 
-def test_health_deleted_text_and_free_pages_are_told_of(filled, path) -> None:
+def test_health_deleted_text_and_free_pages_are_told_of(filled, path):
     for n in range(6, 1200):
         filled.append(turn(n))
     filled.forget(Forget(since=at(2.5)), erase=False)
@@ -67,7 +67,7 @@ def test_health_deleted_text_and_free_pages_are_told_of(filled, path) -> None:
     assert not filled.health().erase_due and not filled.health().bloated
 
 
-def test_health_rows_about_nothing_are_found_and_taken_away(filled) -> None:
+def test_health_rows_about_nothing_are_found_and_taken_away(filled):
     def record(table, scope, id, made) -> None:
         key = keys.scoped_key(scope, id)
         change(filled, table, key, codec.encode(key, made))
@@ -86,7 +86,7 @@ def test_health_rows_about_nothing_are_found_and_taken_away(filled) -> None:
         assert len(list(snapshot.vectors("e", "anna"))) == 5 == len(list(snapshot.contexts("anna")))
 
 
-def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled) -> None:
+def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled):
     change(filled, "contexts", keys.scoped_key("anna", "chunk/2"), b"nonsense")
     change(filled, "log", keys.id_key(4), b"nonsense, but 20 bytes")
     assert filled.health().damaged == {"contexts": 1, "log": 1}
@@ -94,7 +94,7 @@ def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(
     assert filled.health().damaged == {"log": 1}
 
 
-def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path) -> None:
+def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path):
     folder = index_folder(path, "anna") / "g1"
     folder.mkdir(parents=True)
     (folder / "a").write_bytes(b"index")
@@ -108,7 +108,7 @@ def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path) -
     assert filled.health().indexes == (BadIndex("anna", "a"), BadIndex("bob", "a"))
 
 
-def test_health_a_writer_that_died_is_noticed(filled, path) -> None:
+def test_health_a_writer_that_died_is_noticed(filled, path):
     filled.close()
 
     def die(into: int) -> None:
@@ -127,6 +127,6 @@ def test_health_a_writer_that_died_is_noticed(filled, path) -> None:
         assert not store.health().unclean_stop
 
 
-def test_health_a_full_disk_is_told_of(open_store) -> None:
+def test_health_a_full_disk_is_told_of(open_store):
     options = StoreOptions(map_size_gib=1 / 16, min_free_mb=10**9)
     assert open_store(options=options).health().scarce

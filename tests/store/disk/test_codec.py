@@ -201,7 +201,7 @@ def fields_of(kind: type) -> list[str]:
     return [*options, *(ast.unparse(one) for one in made.body if isinstance(one, ast.AnnAssign))]
 
 
-def test_tables_a_change_of_a_row_has_a_new_name_of_the_format() -> None:
+def test_tables_a_change_of_a_row_has_a_new_name_of_the_format():
     tables = [(table.name, table.key, table.value) for table in TABLES]
     rows = {kind.__name__: fields_of(kind) for kind in ROWS}
     digest = hashlib.sha256(repr((tables, rows)).encode()).hexdigest()[:16]

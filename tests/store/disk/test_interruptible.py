@@ -49,9 +49,7 @@ READS: dict[str, Callable[[Snapshot], Any]] = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_interruptible_a_watched_snapshot_reads_the_same_and_any_read_ends_it(
-    store: Store, read: Callable[[Snapshot], Any]
-) -> None:
+def test_interruptible_a_watched_snapshot_reads_the_same_and_any_read_ends_it(store, read):
     reads: list[None] = []
     with store.snapshot() as plain, store.snapshot(lambda: reads.append(None)) as watched:
         reads.clear()
