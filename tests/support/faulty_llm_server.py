@@ -20,6 +20,7 @@ Outcome = Literal["endpoint", "bad", "long", "ok"]
 Play = Callable[["Scene"], Awaitable[web.StreamResponse]]
 HANGS_S = 30.0  # longer than any test waits
 MANY_BYTES = 300 << 20
+WHOLE = 1 << 20  # more than any answer has characters
 READ_OF_ALL = 7  # tokens read by a server that truncates prompts
 
 
@@ -137,87 +138,53 @@ async def hang(scene: Scene) -> web.StreamResponse:
     return web.Response()
 
 
-async def slow_first_token(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await response.write(event(scene.chunk("")))
-    await asyncio.sleep(HANGS_S)
-    return response
-
-
-async def stall(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await response.write(event(scene.chunk(scene.good[:5])))
-    await asyncio.sleep(HANGS_S)
-    return response
-
-
-async def drip(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    while True:
-        await response.write(event(scene.chunk(" ")))
-        await asyncio.sleep(0.02)
-
-
-async def reset(scene: Scene) -> web.StreamResponse:
+async def abort(scene: Scene) -> web.StreamResponse:
     assert scene.http.transport
     scene.http.transport.abort()
     return web.Response()
 
 
-async def reset_mid_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await scene.pieces(response, scene.good[:5])
-    assert scene.http.transport
-    scene.http.transport.abort()
-    return response
+def begins(length: int | None, after: Any = None, then: Play | None = None) -> Play:
+    """Stream so many characters of the good answer, then an error, and do something else."""
+
+    async def play(scene: Scene) -> web.StreamResponse:
+        response = await scene.open()
+        if length is not None:
+            await scene.pieces(response, scene.good[:length])
+        if after:
+            await response.write(event({"error": {"message": after, "code": 500}}))
+        if then:
+            await then(scene)
+        return response
+
+    return play
 
 
-async def half_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await scene.pieces(response, scene.good)
-    return response
+def endless(pause_s: float = 0.0, **delta: str) -> Play:
+    """Stream the same piece for ever."""
+
+    async def play(scene: Scene) -> web.StreamResponse:
+        response = await scene.open()
+        while True:
+            await response.write(event(scene.chunk(**delta)))
+            await asyncio.sleep(pause_s)
+
+    return play
 
 
-async def error_mid_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    await scene.pieces(response, scene.good[:5])
-    await response.write(event({"error": {"message": "slot lost", "code": 500}}))
-    return response
+def huge(status: int, head: bytes = b"") -> Play:
+    """Send a body that fills any memory."""
 
+    async def play(scene: Scene) -> web.StreamResponse:
+        kind = {"Content-Type": "application/json"}
+        response = web.StreamResponse(status=status, headers=kind)
+        await response.prepare(scene.http)
+        await response.write(head)
+        for _ in range(MANY_BYTES >> 20):
+            await response.write(b"A" * (1 << 20))
+        return response
 
-async def overflow_mid_stream(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    message = "Context size has been exceeded."
-    await response.write(event({"error": {"message": message, "code": 500}}))
-    return response
-
-
-async def huge_body(scene: Scene) -> web.StreamResponse:
-    response = await scene.open("application/json")
-    await response.write(b'{"choices":[{"message":{"content":"')
-    for _ in range(MANY_BYTES >> 20):
-        await response.write(b"A" * (1 << 20))
-    return response
-
-
-async def huge_error(scene: Scene) -> web.StreamResponse:
-    response = web.StreamResponse(status=500, headers={"Content-Type": "application/json"})
-    await response.prepare(scene.http)
-    for _ in range(MANY_BYTES >> 20):
-        await response.write(b"A" * (1 << 20))
-    return response
-
-
-async def endless_answer(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    while True:
-        await response.write(event(scene.chunk("A" * 5000)))
-
-
-async def endless_reasoning(scene: Scene) -> web.StreamResponse:
-    response = await scene.open()
-    while True:
-        await response.write(event(scene.chunk(reasoning_content="hm " * 20_000)))
+    return play
 
 
 async def gzip_bomb(scene: Scene) -> web.StreamResponse:
@@ -283,13 +250,13 @@ ONE_TOKEN = {"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason"
 FAULTS: tuple[Fault, ...] = (
     # The server is unreachable, or breaks off.
     Fault("hang", "endpoint", hang),
-    Fault("slow first token", "endpoint", slow_first_token),
-    Fault("stall", "endpoint", stall),
-    Fault("drip", "endpoint", drip),
-    Fault("reset", "endpoint", reset),
-    Fault("reset mid stream", "endpoint", reset_mid_stream),
-    Fault("half stream", "endpoint", half_stream),
-    Fault("error mid stream", "endpoint", error_mid_stream),
+    Fault("slow first token", "endpoint", begins(0, then=hang)),
+    Fault("stall", "endpoint", begins(5, then=hang)),
+    Fault("drip", "endpoint", endless(0.02, content=" ")),
+    Fault("reset", "endpoint", abort),
+    Fault("reset mid stream", "endpoint", begins(5, then=abort)),
+    Fault("half stream", "endpoint", begins(WHOLE)),
+    Fault("error mid stream", "endpoint", begins(5, "slot lost")),
     Fault("garbage stream", "endpoint", sends(b"data: \xff\xfe\x00{not json\n\n")),
     Fault("malformed line", "endpoint", sends(event(ONE_TOKEN), b'data: {"choices": [\n\n')),
     Fault("line without end", "endpoint", sends(b"data: ", *[b"A" * (1 << 20)] * 4)),
@@ -302,14 +269,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault("html", "endpoint", status(200, "<html>It works!</html>")),
     Fault("html error", "endpoint", status(502, "<html>502 Bad Gateway</html>")),
     Fault("gzip bomb", "endpoint", gzip_bomb),
-    Fault("huge body", "endpoint", huge_body),
-    Fault("huge error", "endpoint", huge_error),
+    Fault("huge body", "endpoint", huge(200, b'{"choices":[{"message":{"content":"')),
+    Fault("huge error", "endpoint", huge(500)),
     Fault("array body", "endpoint", status(200, [1, 2, 3])),
     Fault("text body", "endpoint", status(200, '"OK"')),
     Fault("redirect", "endpoint", redirect),
-    Fault("endless reasoning", "endpoint", endless_reasoning),
+    Fault("endless reasoning", "endpoint", endless(reasoning_content="hm " * 20_000)),
     # The LLM's answer cannot be used.
-    Fault("endless answer", "bad", endless_answer),
+    Fault("endless answer", "bad", endless(content="A" * 5000)),
     Fault("empty choices", "endpoint", status(200, {"choices": []})),
     Fault("content null", "bad", says(None)),
     Fault("empty answer", "bad", says("")),
@@ -328,7 +295,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("overflow 400", "long", status(400, LLAMA_OVERFLOW)),
     Fault("overflow 400 vllm", "long", status(400, VLLM_OVERFLOW)),
     Fault("overflow 500", "long", status(500, {"error": "Context size has been exceeded."})),
-    Fault("overflow mid stream", "long", overflow_mid_stream),
+    Fault("overflow mid stream", "long", begins(None, "Context size has been exceeded.")),
     Fault("silent truncation", "long", says("{good}", tokens_in=READ_OF_ALL)),
     # Unusual, and usable.
     Fault("none", "ok", says("{good}")),
