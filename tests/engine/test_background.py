@@ -5,8 +5,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,31 +16,19 @@ from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import writer
 from slowcat_memory.store.sharing import living
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import Gate
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
-from tests.support.said import until
+from tests.support.said import turn_at, until
 
 CLOCK = FixedClock()
 Open = Callable[[], BackgroundEngine]
 
 
-def turn(text: str, role: str = "user", reply_to: int = 0, scope: str = "anna") -> Turn:
+def turn(text: str, role: str = "user", reply_to: int = 0) -> Turn:
     CLOCK.advance(1)
-    return Turn(session="s", scope=scope, speaker=role, role=role, text=text, at=CLOCK(),
-                reply_to=reply_to)  # type: ignore[arg-type]  # fmt: skip
-
-
-class Heard:
-    """What an application hears of a memory, in order."""
-
-    def __init__(self, memory: BackgroundEngine) -> None:
-        self.events: list[object] = []
-        memory.availability.subscribe(self.events.append, lambda: self.events.append("back"))
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Config:
-    return memory_config(tmp_path / "memory")
+    more = {"speaker": role, "role": role, "reply_to": reply_to}
+    return turn_at(text, CLOCK(), **more)
 
 
 @pytest.fixture
@@ -103,16 +89,17 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
         remember(config, "My dog is called Max")
     with refusing(error):
         memory = opened()
-        heard = Heard(memory)
+        heard: list[object] = []
+        memory.availability.subscribe(heard.append, lambda: heard.append("back"))
         talk(memory, "the violin is in the attic", "the boat is blue")
         assert new or found(memory, "dog")[0] == "My dog is called Max"
         assert not memory.attempt() and memory.engine is None
-        (trouble,) = heard.events
+        (trouble,) = heard
         assert (
             isinstance(trouble, StoreError) and trouble.hint and str(config.folder) in str(trouble)
         )
     assert memory.attempt() and memory.engine is not None
-    assert heard.events[1:] == ["back"]
+    assert heard[1:] == ["back"]
     assert memory.flush(30, indexed=True)
     assert logged_texts(memory)[0 if new else 1 :] == answered(
         "the violin is in the attic", "the boat is blue"
@@ -288,21 +275,14 @@ def started(config: Config) -> BackgroundEngine:
 def test_background_releasing_while_the_store_is_still_being_opened_frees_it_later(
     config, monkeypatch
 ):
-    begun, go_on = threading.Event(), threading.Event()
-    real = background.acquire
-
-    def slow(*arguments: Any, **options: Any) -> MemoryEngine:
-        begun.set()
-        assert go_on.wait(30)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(background, "acquire", slow)
+    gate = Gate(background.acquire)
+    monkeypatch.setattr(background, "acquire", gate)
     monkeypatch.setattr(background, "CLOSE_S", 0.0)
     memory = BackgroundEngine(config)
     memory.start(0.0)
-    assert begun.wait(30)
+    assert gate.reached.wait(30)
     memory.close()
-    go_on.set()
+    gate.open.set()
     thread = memory._thread
     assert thread is not None
     thread.join(30)

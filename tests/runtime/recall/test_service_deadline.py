@@ -13,7 +13,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import GatedEmbedder
+from tests.support.engine_home import Gate, GatedEmbedder, busy
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -70,17 +70,6 @@ def engine(tmp_path: Path, sealed: Path, embedder: GatedEmbedder) -> Iterator[Me
 
 
 @contextmanager
-def stuck_worker(engine: MemoryEngine) -> Iterator[None]:
-    """The recall before has not come to its end."""
-    gate = threading.Event()
-    engine.wiring.indexer.talk.submit(gate.wait, STUCK_S)
-    try:
-        yield
-    finally:
-        gate.set()
-
-
-@contextmanager
 def stuck_index(engine: MemoryEngine) -> Iterator[None]:
     """Somebody holds the index's lock."""
     gate, held = threading.Event(), threading.Event()
@@ -103,18 +92,13 @@ def stuck_index(engine: MemoryEngine) -> Iterator[None]:
 @contextmanager
 def stuck_store(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whoever reads the store waits."""
-    gate, snapshot = threading.Event(), engine.store.snapshot
-
-    def waits():
-        gate.wait(STUCK_S)
-        return snapshot()
-
+    gate = Gate(engine.store.snapshot)
     with monkeypatch.context() as patch:
-        patch.setattr(engine.store, "snapshot", waits)
+        patch.setattr(engine.store, "snapshot", gate)
         try:
             yield
         finally:
-            gate.set()
+            gate.open.set()
             for pool in (engine.wiring.indexer.talk, engine.wiring.indexer.late):
                 pool.submit(lambda: None).result(STUCK_S)
 
@@ -131,7 +115,7 @@ def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(engine, emb
 
 
 def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(engine):
-    with stuck_worker(engine):
+    with busy(engine):
         assert recall(engine) == ("tail", {LATE})
 
 
