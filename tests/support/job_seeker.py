@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from tests.support.rows import listed
+from tests.support.sessions import hold
 
-SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
+SCOPE, USER = "maya", "Maya"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
 WEEK = timedelta(days=7)
 OURS = ["episodes", "bring_up", "profile", "blocks"]
@@ -33,19 +34,12 @@ def begin(week: int) -> datetime:
 def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
     """Log the session of a week, without a pipeline; set the clock to its end."""
     clock.now = begin(week)
-    name = f"week-{week}"
-    edge: dict[str, Any] = {"session": name, "scope": SCOPE}
-    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
-    turns: list[Turn] = []
-    for said, answered in SESSIONS[week]:
-        for speaker, role, text in ((USER, "user", said), (AGENT, "assistant", answered)):
-            clock.advance(20)
-            turn = Turn(**edge, speaker=speaker, role=role, text=text, at=clock.now)  # type: ignore[arg-type]
-            turns.append(engine.append(turn).event)
-    clock.advance(60)
-    engine.append(SessionEdge(**edge, kind="end", at=clock.now, reason="disconnect"))
+    how = {"scope": SCOPE, "speaker": USER, "reason": "disconnect", "step_s": 20}
+    ids = hold(engine, f"week-{week}", SESSIONS[week], clock.now, **how)
+    clock.advance(20 * len(ids))
     engine.flush(indexed=True)
-    return turns
+    with engine.snapshot() as snapshot:
+        return [snapshot.turn(id_) for id_ in ids]
 
 
 def note(engine: MemoryEngine, week: int) -> None:
