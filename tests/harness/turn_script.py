@@ -16,29 +16,23 @@ ASKING = listed_texts("turn_scripts", "asking")
 CHAT = listed_texts("turn_scripts", "chat")
 SPEAKERS = ("anna", "ben")
 
-ALWAYS = (
-    "say",
-    "tool",
-    "cut recall",
-    "cut reply",
-    "barge in",
-    "type",
-    "type quietly",
-    "run again",
-    "prompt",
-    "summary",
-    "summary meanwhile",
-    "copies",
-    "nothing",
-)
-EAGER = ("eager held", "eager withdrawn", "eager went on", "eager cut")
-WAYS = {
+PLAIN = ("",)
+WAYS = {  # of each kind of step
     "say": ("", "interims", "revised"),
+    "tool": PLAIN,
+    "cut recall": PLAIN,
+    "cut reply": PLAIN,
+    "barge in": PLAIN,
     "type": ("", "interrupting", "in parts"),
+    "type quietly": PLAIN,
+    "run again": PLAIN,
+    "prompt": PLAIN,
     "summary": ("short", "all", "by hand"),
+    "summary meanwhile": PLAIN,
     "copies": ("frame", "frame, run", "in place"),
     "nothing": ("spoken", "typed"),
 }
+EAGER = ("eager held", "eager withdrawn", "eager went on", "eager cut")
 
 
 class Utterance(Struct, frozen=True):
@@ -99,12 +93,12 @@ def fact(topic: str) -> str:
 def write(seed: int) -> Script:
     rng = random.Random(seed)
     eager = rng.random() < 0.3
-    kinds = [*ALWAYS, *(EAGER * 2 if eager else ())]
+    kinds = [*WAYS, *(EAGER * 2 if eager else ())]
     said: list[Utterance] = []
     steps = []
     for kind in ["say", *rng.choices(kinds, k=rng.randint(4, 9))]:
         first, then = _utterance(rng, said), _utterance(rng, said)
-        steps.append(Step(kind, rng.choice(WAYS.get(kind, ("",))), first, then))
+        steps.append(Step(kind, rng.choice(WAYS.get(kind, PLAIN)), first, then))
     return Script(seed, eager, tuple(steps))
 
 
