@@ -22,7 +22,7 @@ from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import Imported, Where, import_reading
 from slowcat_memory.transfer.reading import Options, readings
 from tests.harness import import_trips
-from tests.support.rows import listed
+from tests.support.rows import listed, listed_texts
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
 
@@ -347,15 +347,7 @@ def test_marks_are_made_after_an_import_that_was_killed_before(engine, tmp_path,
     assert marks == [True, False]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        '{"text": "x", "scope": "../../x"}',
-        '{"text": "x", "at": "9998-12-31T23:00-14:00"}',
-        '{"note": "x", "importance": NaN}',
-        '"text"',
-    ],
-)
+@pytest.mark.parametrize("bad", listed_texts("bad_import_lines"))
 def test_one_bad_line_is_named_and_the_rest_comes_in(engine, tmp_path, bad):
     rows = [{"text": "before"}, bad, {"text": "after"}]
     [fault] = rows_imported(engine, tmp_path, *rows)

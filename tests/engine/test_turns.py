@@ -125,8 +125,8 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(h
 
 def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(home, monkeypatch):
     engine = home.open(HashEmbedder(64))
+    engine.flush(indexed=True)  # what opening left to do in the background
     indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
-    namespace.finish_opening()
 
     async def talk() -> None:
         later = []

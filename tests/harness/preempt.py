@@ -169,9 +169,8 @@ def _is_idle(request: dict[str, Any]) -> bool:
 
 
 def _reply(request: dict[str, Any]) -> str:
-    if not _is_idle(request):
-        return "You told me a lot."
-    return msgspec.json.encode(Answer("so " * 400)).decode()
+    long = msgspec.json.encode(Answer("so " * 400)).decode()
+    return long if _is_idle(request) else "You told me a lot."
 
 
 def _under_way(server: ScriptedServer) -> bool:

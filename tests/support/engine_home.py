@@ -16,14 +16,9 @@ from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.rows import listed_texts
 
-TALK = (
-    "My dog is called Max",
-    "I drink green tea every morning",
-    "We flew to Lisbon in May",
-    "My sister plays the violin",
-    "The car needs new tyres",
-)
+TALK = listed_texts("engine_talk")
 HOUR = 3600.0
 SECRET = "the secret word is swordfish"
 

@@ -15,15 +15,7 @@ OURS = ["episodes", "bring_up", "profile", "blocks"]
 # What she says, and the agent's answers.
 SESSIONS = tuple(tuple(map(tuple, listed("job_seeker", f"week {n}"))) for n in range(4))
 SUMMARIES = listed("job_seeker", "summaries")
-# Session, number of the turn in it, kind, text, other attributes.
-FACTS: tuple[tuple[int, int, str, str, dict[str, str]], ...] = (
-    (0, 0, "fact/person", "Maya lost her job at the bakery.", {}),
-    (0, 1, "fact/open_thread", "Maya waits for answers from Google and Siemens.", {}),
-    (0, 1, "fact/plan", "Maya wants to work as a planner in Munich.",
-     {"subject": "Maya", "predicate": "wants_to", "object": "work as a planner in Munich"}),
-    (1, 0, "fact/event", "Maya has an interview at Google.", {"date": "2026-05-14"}),
-    (3, 0, "fact/decision", "Google made Maya an offer.", {}),
-)  # fmt: skip
+FACTS = listed("job_seeker", "facts")  # week, turn, kind, text, and what else is stated
 
 
 def begin(week: int) -> datetime:
@@ -57,12 +49,13 @@ def note(engine: MemoryEngine, week: int) -> None:
             facets={"topics": topics, "tone": tone, "relationship": relationship},
         )
     ]  # fmt: skip
-    for number, (at, turn, kind, text, facets) in enumerate(FACTS):
-        if at == week:
+    for number, (at, turn, kind, text, *more) in enumerate(FACTS):
+        if int(at) == week:
+            said, facets = own[int(turn)], dict(one.split("=") for one in more)
             made.append(
                 Memory(
-                    id=f"fact/{number}", kind=kind, text=text, valid_from=own[turn].at, **common,
-                    sources=(own[turn].id,), statement=Statement(confidence="high", **facets),
+                    id=f"fact/{number}", kind=kind, text=text, valid_from=said.at, **common,
+                    sources=(said.id,), statement=Statement(confidence="high", **facets),
                 )
             )  # fmt: skip
     engine.apply("by hand", WriteBatch(memories=tuple(made)))
