@@ -1,12 +1,15 @@
 """A question that asks for an overview brings summaries; any other one brings none."""
 
+import contextlib
 from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory import MemoryEngine
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.rows import each_row, listed
 from tests.support.sessions import hold
 
@@ -16,15 +19,15 @@ SAID = ("My dog Max barks at the neighbour.", "The vet said that Max is fine.")
 
 
 @pytest.fixture
-def engine(home):
-    home.clock.now = NOW
-    made = home.open(idle={"enabled": False, "grace_s": 0.0, "rest_s": 0.01})
-    for day in (11, 13, 20):
-        at = datetime(2026, 5, day, 9, tzinfo=UTC)
-        hold(made, f"s{day}", [f"{text} It is the {day}th." for text in SAID], at, step_s=60)
-    made.store.flush(None)
-    made.idle.until_done(JOBS)
-    return made
+def engine(tmp_path):
+    config = memory_config(tmp_path, idle={"enabled": False, "grace_s": 0.0, "rest_s": 0.01})
+    with contextlib.closing(MemoryEngine(config, clock=FixedClock(NOW))) as made:
+        for day in (11, 13, 20):
+            at = datetime(2026, 5, day, 9, tzinfo=UTC)
+            hold(made, f"s{day}", [f"{text} It is the {day}th." for text in SAID], at, step_s=60)
+        made.store.flush(None)
+        made.idle.until_done(JOBS)
+        yield made
 
 
 def ids(engine, text, **given):
