@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 from slowcat_memory.config import Config
 from slowcat_memory.index.generation import Build
 from slowcat_memory.providers import EmbedderOptions, export_model, open_llm, open_query_embedder
+from tests.support.engine_home import Home
+from tests.support.parroting_llm import Mind
 from tests.support.stores import build_in_a_fork, configured
 
 settings.register_profile(  # nothing is judged by time: a busy machine is no fault
@@ -61,6 +63,23 @@ def quick_builds(monkeypatch: pytest.MonkeyPatch) -> None:
 def config(tmp_path: Path) -> Config:
     """A store in the test's own folder; words alone, no model, and a low bar for what is offered."""
     return configured(tmp_path / "memory", recall={"floor": 0.005})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    """A folder in which engines are opened one after another; they are closed at the end."""
+    made = Home(tmp_path)
+    yield made
+    for engine in made.engines:
+        engine.close()
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    """An engine for idle work, without an LLM."""
+    made = Mind(tmp_path / "store")
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,64 +1,36 @@
 """Queries and namespaces that nobody plans for, through the engine, with vectors and without."""
 
 import asyncio
-import contextlib
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.rows import each_row
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
+from tests.support.rows import each_row, listed
+from tests.support.said import turn_at
 
-SAID = {
-    "dog": "My dog is called Max.",
-    "lake": "We swam in the lake behind the old mill.",
-    "chinese": "我们昨天在公园里看到一只猫，它很胖。",
-    "japanese": "昨日、妹と一緒にチェロを弾きました。",
-    "korean": "우리 할머니는 리스본에 살아요.",
-    "arabic": "اشترى أخي الكِتَابَ من المكتبة القديمة",
-    "hebrew": "הכלב שלי אוהב לשחות באגם",
-    "thai": "พี่สาวของฉันเล่นเชลโล่ทุกวันอาทิตย์",
-    "khmer": "បងស្រីរបស់ខ្ញុំលេងភ្លេងរាល់ថ្ងៃអាទិត្យ",
-    "burmese": "ကျွန်မအစ်မက တနင်္ဂနွေနေ့တိုင်း ဂီတတီးတယ်",
-    "hindi": "मेरी बहन हर रविवार को सेलो बजाती है",
-    "russian": "Моя бабушка живёт в Лиссабоне",
-    "greek": "Η γιαγιά μου μένει στη Λισαβόνα",
-    "mixed": "My iPhone手机 broke at the कैफ़े",
-    "emoji": "😀🎉❤️",
-}
+SCRIPTS = listed("scripts")
+SAID = {script: text for script, text, *_ in SCRIPTS}
 
 
 def said(engine: MemoryEngine, *texts: str) -> None:
     clock = engine.clock
     at = clock() - timedelta(days=1)
     for place, text in enumerate(texts):
-        engine.append(
-            Turn(
-                session="s",
-                scope="user",
-                speaker="Anna",
-                role="user",
-                text=text,
-                at=at + timedelta(minutes=place),
-            )
-        )
+        engine.append(turn_at(text, at + timedelta(minutes=place), scope="user"))
     engine.flush(indexed=True)
 
 
 @pytest.fixture(params=["vectors", "words"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngine]:
+def empty(request: pytest.FixtureRequest, home: Home) -> MemoryEngine:
     embedder = HashEmbedder(2048) if request.param == "vectors" else None
-    config = memory_config(tmp_path / "memory", recall={"deadline_ms": 5000.0})
-    engine = MemoryEngine(config, embedder=embedder, clock=FixedClock())
-    with contextlib.closing(engine):
-        engine.prepare("user")
-        engine.flush(indexed=True)
-        yield engine
+    engine = home.open(embedder, recall={"deadline_ms": 5000.0})
+    engine.prepare("user")
+    engine.flush(indexed=True)
+    return engine
 
 
 @pytest.fixture
@@ -99,7 +71,7 @@ ODD = {
 
 
 @each_row("text", ODD.values())
-def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> None:
+def test_bad_queries_any_query_is_answered(full, text):
     for found in both(full, text):
         nothing_said = not any(character.isalnum() for character in text)
         assert found.stage in ("full", "lexical") or (found.stage == "skipped" and nothing_said)
@@ -108,14 +80,12 @@ def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> Non
 
 
 @each_row("text", ["", "😀", "what is it", "lake", words(10_000)])
-def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(
-    empty: MemoryEngine, text: str
-) -> None:
+def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(empty, text):
     for found in both(empty, text):
         assert found.hits == [] and empty.blocks.pack(found, empty.clock()).text == ""
 
 
-def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:
+def test_bad_queries_the_only_memory_is_found(empty):
     said(empty, SAID["lake"])
     for found in both(empty, "who swam in the lake"):
         assert [hit.memory.text for hit in found.hits] == [SAID["lake"]]
@@ -124,35 +94,15 @@ def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:
     assert asyncio.run(empty.recall("zebra", "user")).hits == []
 
 
-OWN_WORDS = {
-    "chinese": ("公园", "猫在哪里", "昨天看到了什么"),
-    "japanese": ("チェロ", "妹は何を弾きましたか"),
-    "korean": ("할머니", "리스본"),
-    "arabic": ("الكتاب", "كتاب", "كِتاب", "كتـــاب", "اخي", "المكتبه"),
-    "hebrew": ("הכלב", "באגם"),
-    "thai": ("เชลโล่", "พี่สาว"),
-    "khmer": ("ភ្លេង", "បងស្រី"),
-    "burmese": ("ဂီတ", "အစ်မ"),
-    "hindi": ("बहन", "सेलो कौन बजाती है"),
-    "russian": ("бабушка", "ЛИССАБОНЕ"),
-    "greek": ("Λισαβόνα", "ΓΙΑΓΙΆ"),
-    "mixed": ("手机", "iphone", "कैफ़े"),
-}
-
-
-@each_row(
-    ("script", "query"), [(name, query) for name, many in OWN_WORDS.items() for query in many]
-)
-def test_bad_queries_other_scripts_are_found_by_their_own_words(
-    full, script: str, query: str
-) -> None:
+@each_row(("said", "query"), [(text, query) for _, text, *own in SCRIPTS for query in own])
+def test_bad_queries_other_scripts_are_found_by_their_own_words(full, said, query):
     found = full.search(query, "user")
     # Vectors of words that the embedder does not know are noise, and may outweigh one other.
     best = 1 if found.stage == "lexical" else 2
-    assert SAID[script] in [hit.memory.text for hit in found.hits[:best]]
+    assert said in [hit.memory.text for hit in found.hits[:best]]
 
 
-def test_bad_queries_a_hundred_equal_memories_are_one_hit(empty: MemoryEngine) -> None:
+def test_bad_queries_a_hundred_equal_memories_are_one_hit(empty):
     said(empty, *["My dog is called Max."] * 100, SAID["lake"])
     for found in both(empty, "what is my dog called"):
         texts = [hit.memory.text for hit in found.hits]

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,25 +48,25 @@ def rises(earlier: dict[str, Any], later: dict[str, Any]) -> list[str]:
     return said + ([f"data: {after - before:,} bytes more"] if after > before else [])
 
 
-def test_budget_is_kept(now: dict[str, Any], allowed: dict[str, Any]) -> None:
+def test_budget_is_kept(now, allowed):
     assert over(now, allowed) == []
 
 
-def test_budget_lists_nothing_that_is_gone(now: dict[str, Any], allowed: dict[str, Any]) -> None:
+def test_budget_lists_nothing_that_is_gone(now, allowed):
     """A list shrinks in the commit that mends an entry, so that it cannot come back."""
     for kind in budget.LISTS:
         assert [name for name in allowed[kind] if name not in now[kind]] == []
     assert [name for name in allowed["data"] if name not in now["data"]] == []
 
 
-def test_budget_only_falls(allowed: dict[str, Any]) -> None:
+def test_budget_only_falls(allowed):
     versions = earlier_versions()
     if not versions:
         pytest.skip("no history of budget.toml here")
     assert {i: found for i, v in enumerate(versions) if (found := rises(read(v), allowed))} == {}
 
 
-def test_budget_a_higher_number_is_caught(allowed: dict[str, Any]) -> None:
+def test_budget_a_higher_number_is_caught(allowed):
     store = allowed["parts"]["store"]
     parts = allowed["parts"] | {"store": store | {"lines": store["lines"] + 1}}
     assert rises(allowed, allowed | {"parts": parts}) == [
@@ -94,7 +93,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize(("file", "text", "said"), PLANTED.values(), ids=PLANTED)
-def test_budget_catches(tmp_path: Path, file: str, text: str, said: list[str]) -> None:
+def test_budget_catches(tmp_path, file, text, said):
     for folder in ("store", "core/language", "web/static", "more"):
         (tmp_path / "slowcat_memory" / folder).mkdir(parents=True)
     (tmp_path / "slowcat_memory/store/rows.py").write_text("x = 1\n")
@@ -106,13 +105,13 @@ def test_budget_catches(tmp_path: Path, file: str, text: str, said: list[str]) -
     assert bool(found) == bool(said)
 
 
-def test_budget_counts_code_alone(tmp_path: Path) -> None:
+def test_budget_counts_code_alone(tmp_path):
     source = '"""Doc.\n\nMore."""\n\nimport x  # why\n\n\ndef f(a):\n    """Doc."""\n    return (\n        a\n    )\n'
     (tmp_path / "a.py").write_text(source)
     assert budget.count(tmp_path / "a.py") == budget.Count(lines=5, python=5, tokens=12)
 
 
-def test_budget_catches_classes_files_and_circles(tmp_path: Path) -> None:
+def test_budget_catches_classes_files_and_circles(tmp_path):
     package = tmp_path / "slowcat_memory"
     package.mkdir()
     (package / "a.py").write_text(
@@ -127,13 +126,13 @@ def test_budget_catches_classes_files_and_circles(tmp_path: Path) -> None:
     assert budget.small_files(package) == []
 
 
-def test_budget_is_lowered_and_written_as_it_is_read(allowed: dict[str, Any]) -> None:
+def test_budget_is_lowered_and_written_as_it_is_read(allowed):
     assert read(written(allowed)) == allowed
     store = allowed["parts"]["store"]
     less = allowed | {"parts": allowed["parts"] | {"store": {u: n - 1 for u, n in store.items()}}}
     assert lowered(less, allowed) == less == lowered(allowed, less)
 
 
-def test_budget_without_git_counts_every_file(tmp_path: Path, now: dict[str, Any]) -> None:
+def test_budget_without_git_counts_every_file(tmp_path, now):
     shutil.copytree(ROOT / "slowcat_memory" / "tools", tmp_path / "slowcat_memory" / "tools")
     assert measured(tmp_path)["parts"]["tools"] == now["parts"]["tools"]

@@ -93,7 +93,7 @@ def bypasses(name: str, tree: ast.Module) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("module", children())
-def test_children_import_nothing_from_the_working_directory(planted: Path, module: str) -> None:
+def test_children_import_nothing_from_the_working_directory(planted, module):
     done = start(python_command(module), PYTHONPATH=f":{PACKAGE.parent}:.")
     assert ran(planted) == []
     assert "ModuleNotFoundError" not in done.stderr and "ImportError" not in done.stderr
@@ -110,7 +110,7 @@ subprocess.run(python_command("slowcat_memory", "--version"), check=True)
 
 
 @pytest.mark.parametrize("how", ["folder", "zip"])
-def test_children_find_the_package_where_only_the_parent_looks(planted: Path, how: str) -> None:
+def test_children_find_the_package_where_only_the_parent_looks(planted, how):
     place = planted.parent / ("package.zip" if how == "zip" else "site")
     if how == "zip":
         shutil.make_archive(str(place.with_suffix("")), "zip", PACKAGE.parent, "slowcat_memory")
@@ -121,15 +121,13 @@ def test_children_find_the_package_where_only_the_parent_looks(planted: Path, ho
     assert ran(planted) == []
 
 
-def test_children_of_a_program_without_an_interpreter_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_children_of_a_program_without_an_interpreter_are_refused(monkeypatch):
     monkeypatch.setattr("sys.executable", "")
     with pytest.raises(OSError, match="no Python interpreter"):
         python_command("slowcat_memory")
 
 
-def test_children_are_started_by_python_command_alone() -> None:
+def test_children_are_started_by_python_command_alone():
     assert [found for name, tree in python_files() for found in bypasses(name, tree)] == []
 
 
@@ -146,7 +144,7 @@ def test_children_are_started_by_python_command_alone() -> None:
         "os.execv(sys.executable, [])",
     ],
 )
-def test_children_started_otherwise_are_caught(line: str) -> None:
+def test_children_started_otherwise_are_caught(line):
     assert len(list(bypasses("planted.py", ast.parse(line)))) == 1
 
 
@@ -154,16 +152,14 @@ def test_children_started_otherwise_are_caught(line: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["facts", "config show"])
-def test_commands_import_nothing_from_the_working_directory(planted: Path, arguments: str) -> None:
+def test_commands_import_nothing_from_the_working_directory(planted, arguments):
     store = ("--path", str(planted.parent / "store"))
     done = start([sys.executable, "-m", "slowcat_memory", *store, *arguments.split()])
     assert ran(planted) == []
     assert "Traceback" not in done.stderr
 
 
-def test_commands_search_a_package_installed_in_place_behind_all_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_search_a_package_installed_in_place_behind_all_others(tmp_path, monkeypatch):
     here = str(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", ["", here, *sys.path, here])

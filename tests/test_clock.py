@@ -8,7 +8,7 @@ from slowcat_memory.clock import SystemClock, is_synchronised, kernel_is_synchro
 from slowcat_memory.testing import FixedClock
 
 
-def test_seconds_of_a_clock_with_its_own_boot_clock_is_used() -> None:
+def test_seconds_of_a_clock_with_its_own_boot_clock_is_used():
     fixed = FixedClock()
     seconds = seconds_of(fixed)
     fixed.advance(5)
@@ -17,7 +17,7 @@ def test_seconds_of_a_clock_with_its_own_boot_clock_is_used() -> None:
     assert seconds() == 5
 
 
-def test_system_clock_is_aware_and_its_boot_clock_advances() -> None:
+def test_system_clock_is_aware_and_its_boot_clock_advances():
     system = SystemClock()
     first, second = system.boot_s(), system.boot_s()
     assert system().tzinfo is not None and second >= first
@@ -25,9 +25,7 @@ def test_system_clock_is_aware_and_its_boot_clock_advances() -> None:
 
 
 @pytest.mark.parametrize(("state", "synchronised"), [(0, True), (4, True), (5, False), (-1, False)])
-def test_kernel_is_synchronised_as_it_says(
-    monkeypatch: pytest.MonkeyPatch, state: int, synchronised: bool
-) -> None:
+def test_kernel_is_synchronised_as_it_says(monkeypatch, state, synchronised):
     class Kernel:
         def adjtimex(self, timex: object) -> int:
             assert not any(timex.raw)  # type: ignore[attr-defined]
@@ -65,6 +63,6 @@ def wall_clock_readers(package: Path) -> set[str]:
     return found
 
 
-def test_wall_clock_is_read_where_it_dates_and_nowhere_else() -> None:
+def test_wall_clock_is_read_where_it_dates_and_nowhere_else():
     """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's guard."""
     assert wall_clock_readers(Path(clock.__file__).parent) == READERS.keys()

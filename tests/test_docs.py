@@ -27,7 +27,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
 from slowcat_memory.processor.engine_handle import Overrides
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 ROOT = Path(__file__).parent.parent
 
@@ -41,28 +41,28 @@ CONTEXT = COMMAND.make_context("slowcat-memory", ["--help"], resilient_parsing=T
 COMMANDS = {name: COMMAND.get_command(CONTEXT, name) for name in COMMAND.list_commands(CONTEXT)}
 
 
-def test_docs_config_toml_is_what_the_code_renders() -> None:
+def test_docs_config_toml_is_what_the_code_renders():
     assert (ROOT / "config.toml").read_text() == render_config(), "run `make docs`"
 
 
-def test_docs_config_toml_loads_and_changes_nothing() -> None:
+def test_docs_config_toml_loads_and_changes_nothing():
     assert load(ROOT / "config.toml", {}) == load(None, {"SLOWCAT_CONFIG": ""})
 
 
-def test_docs_the_page_of_commands_is_what_the_program_says() -> None:
+def test_docs_the_page_of_commands_is_what_the_program_says():
     assert (ROOT / "docs/command-line.md").read_text("utf-8") == command_page.page(), (
         "run `make docs`"
     )
 
 
-def test_docs_the_page_of_commands_lists_every_command_in_the_order_of_the_help() -> None:
+def test_docs_the_page_of_commands_lists_every_command_in_the_order_of_the_help():
     listed = re.findall(r"^\| \[`([a-z-]+)`\]", command_page.page(), re.M)
     help_ = CliRunner().invoke(app, ["--help", "--all"]).output
     assert listed == re.findall(r"^│ ([a-z][a-z-]*)  +[A-Z]", help_, re.M)
     assert set(listed) == set(COMMANDS)
 
 
-def test_docs_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm() -> None:
+def test_docs_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm():
     table = re.search(r"^\| job \|.*?\n\n", (ROOT / "docs/idle-work.md").read_text(), re.M | re.S)
     assert table
     rows = [line.split("|") for line in table[0].splitlines()[2:] if line]
@@ -73,7 +73,7 @@ def test_docs_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_l
     }
 
 
-def test_docs_the_glossary_is_in_order_and_has_each_word_once() -> None:
+def test_docs_the_glossary_is_in_order_and_has_each_word_once():
     page = (ROOT / "docs/glossary.md").read_text()
     words = re.findall(r"^\| (\*\*.*?) \|", page, re.M)
     plain = [re.sub(r"[*,.]", "", word).lower() for word in words]
@@ -81,7 +81,7 @@ def test_docs_the_glossary_is_in_order_and_has_each_word_once() -> None:
 
 
 @each_row("name", sorted(COMMANDS.keys() - {"config"}))
-def test_docs_every_command_has_help_with_an_example(name: str) -> None:
+def test_docs_every_command_has_help_with_an_example(name):
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
     assert f"slowcat-memory {name}" in re.sub(r"\s+", " ", shown.output.partition("Usage:")[2][60:])
@@ -94,13 +94,13 @@ PAGES += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("
 
 
 @each_row("page", PAGES)
-def test_docs_links_lead_somewhere(page: str) -> None:
+def test_docs_links_lead_somewhere(page):
     file = ROOT / page
     for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", file.read_text()):
         assert (file.parent / target).exists(), target
 
 
-def test_docs_every_decision_is_listed_by_its_title() -> None:
+def test_docs_every_decision_is_listed_by_its_title():
     folder = ROOT / "docs/decisions"
     pages = sorted(folder.glob("0*.md"))
     titles = [page.read_text().partition("\n")[0].removeprefix("# ") for page in pages]
@@ -113,7 +113,7 @@ def test_docs_every_decision_is_listed_by_its_title() -> None:
     assert sorted(numbers + withdrawn) == [*range(1, len(numbers + withdrawn) + 1)]
 
 
-def test_docs_every_thread_is_named_and_no_other() -> None:
+def test_docs_every_thread_is_named_and_no_other():
     sources = (file.read_text() for file in (ROOT / "slowcat_memory").rglob("*.py"))
     names = {name for source in sources for name in re.findall(r'"(slowcat-[a-z-]*[a-z])"', source)}
     started = names - {"slowcat-memory"}
@@ -122,7 +122,7 @@ def test_docs_every_thread_is_named_and_no_other() -> None:
     assert started == set(re.findall(r"^\| `(slowcat-[\w-]+)` \|", table, re.M))
 
 
-def test_docs_architecture_names_every_room_and_door() -> None:
+def test_docs_architecture_names_every_room_and_door():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     for entry in (ROOT / "slowcat_memory").iterdir():
         if entry.is_dir() and (entry / "__init__.py").exists():
@@ -131,7 +131,7 @@ def test_docs_architecture_names_every_room_and_door() -> None:
             assert f"`{entry.name}`" in text, entry.name
 
 
-def test_docs_every_row_of_the_requirements_has_an_outcome_and_its_tests_exist() -> None:
+def test_docs_every_row_of_the_requirements_has_an_outcome_and_its_tests_exist():
     text = (ROOT / "docs/requirement-rows.md").read_text()
     rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
     rows = [row for row in rows if row[0].strip() != "row"]
@@ -145,7 +145,7 @@ def test_docs_every_row_of_the_requirements_has_an_outcome_and_its_tests_exist()
         assert not function or f"def {function}(" in (ROOT / name).read_text(), function
 
 
-def test_docs_no_path_of_a_machine_in_the_tree() -> None:
+def test_docs_no_path_of_a_machine_in_the_tree():
     pattern = re.compile(r"/(?:work|root|Users)/[a-z]")
     for file in ROOT.rglob("*"):
         skipped = {".git", ".venv", ".venv-oldest", "__pycache__"} & set(file.parts)
@@ -243,7 +243,7 @@ def unknown_events(text: str) -> list[str]:
 
 
 @each_row("page", PAGES_WITH_CODE)
-def test_docs_code_names_what_exists(page: str) -> None:
+def test_docs_code_names_what_exists(page):
     text = (ROOT / page).read_text("utf-8")
     assert [name for code in blocks(text, "python") for name in unknown_names(code)] == []
     assert wrong_settings(text) == []
@@ -253,30 +253,7 @@ def test_docs_code_names_what_exists(page: str) -> None:
     assert unknown_events(text) == []
 
 
-@each_row(
-    ("find", "text", "found"),
-    [
-        (unknown_names, "from slowcat_memory import Brain", ["Brain"]),
-        (unknown_names, "await memory.ponder()", ["memory.ponder"]),
-        (unknown_names, "engine.recall_all('x')", ["engine.recall_all"]),
-        (
-            unknown_names,
-            "HybridContextualMemoryProcessor(user='a')",
-            ["HybridContextualMemoryProcessor(user=)"],
-        ),
-        (missing_targets, "run `make coffee`\nmake test", ["coffee"]),
-        (missing_targets, "python examples/no_bot.py", ["examples/no_bot.py"]),
-        (unknown_extras, 'pip install "pipecat-slowcat-memory[models, gpu]"', ["gpu"]),
-        (unknown_extras, 'pip install ".[dev,tests]"', ["tests"]),
-        (unknown_variables, "SLOWCAT_CONFIG and SLOWCAT_SPEED=1", ["SLOWCAT_SPEED"]),
-        (unknown_events, "`on_memory_recalled`, `on_memory_lost`", ["on_memory_lost"]),
-    ],
-)
-def test_docs_code_that_names_what_does_not_exist_is_caught(find, text: str, found: list) -> None:
-    assert find(text) == found
-
-
-def test_docs_code_a_setting_that_does_not_exist_is_caught() -> None:
+def test_docs_code_a_setting_that_does_not_exist_is_caught():
     (wrong,) = wrong_settings('```toml\n[recall]\nhaste = 3\n```\n```toml\npreset = "small"\n```\n')
     assert "recall.haste" in wrong
 
@@ -361,7 +338,7 @@ def unknown_flags(text: str) -> list[str]:
 
 
 @each_row("page", PAGES_OF_NOW)
-def test_docs_what_a_page_names_exists(page: str) -> None:
+def test_docs_what_a_page_names_exists(page):
     text = (ROOT / page).read_text("utf-8")
     assert unknown_files(text) == []
     assert unknown_modules(text) == []
@@ -369,21 +346,9 @@ def test_docs_what_a_page_names_exists(page: str) -> None:
     assert unknown_flags(text) == []
 
 
-@each_row(
-    ("find", "text", "found"),
-    [
-        (unknown_files, "see `nearest.py` and `recall/service.py`", ["nearest.py"]),
-        (unknown_modules, "`python -m benchmarks.fast`", ["benchmarks.fast"]),
-        (unknown_options, "`recall.speed`, `recall.floor`", ["recall.speed"]),
-        (unknown_options, "`[recall] haste = 3`, `[recall] prefetch = false`", ["recall.haste"]),
-        (unknown_flags, "`slowcat-memory search TEXT --fast --json`", ["search --fast"]),
-        (unknown_flags, "`slowcat-memory accelerate`", ["accelerate"]),
-        (unknown_flags, "`slowcat-memory --path X search a --fast`", ["search --fast"]),
-        (unknown_flags, "`slowcat-memory demo --quick`", ["demo --quick"]),
-    ],
-)
-def test_docs_what_does_not_exist_is_caught(find, text: str, found: list[str]) -> None:
-    assert find(text) == found
+@each_row(("find", "text", "wrong"), listed("doc_faults"))
+def test_docs_what_does_not_exist_is_caught(find, text, wrong):
+    assert globals()[find](text) == [wrong]
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -398,7 +363,7 @@ def in_words(text: str) -> list[str]:
     return [" ".join(line) for line in lines if line]
 
 
-def test_readme_shows_what_the_commands_print(tmp_path: Path) -> None:
+def test_readme_shows_what_the_commands_print(tmp_path):
     block = re.search(
         r"<!-- begin output -->\n(.*?)\n<!-- end output -->", outputs.README.read_text(), re.S
     )
@@ -410,7 +375,7 @@ def test_readme_shows_what_the_commands_print(tmp_path: Path) -> None:
 NAV = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
 
 
-def test_site_the_menu_has_every_page() -> None:
+def test_site_the_menu_has_every_page():
     own = {page.name for page in (ROOT / "docs").glob("*.md")}
     outside = {page for page in outside_pages() if "/" not in page}
     assert set(re.findall(r": ([\w-]+\.md)$", NAV, re.M)) == own | outside
@@ -428,7 +393,7 @@ def test_site_the_menu_has_every_page() -> None:
         ("docs/start.md", "#1-install", "#1-install"),
     ],
 )
-def test_site_links_lead_to_pages_of_the_site(source: str, link: str, becomes: str) -> None:
+def test_site_links_lead_to_pages_of_the_site(source, link, becomes):
     assert linked(f"[x]({link})", source) == f"[x]({becomes})"
 
 
@@ -442,7 +407,7 @@ def test_site_links_lead_to_pages_of_the_site(source: str, link: str, becomes: s
         ('<a href="https://example.org/">to read on</a> url(https://x.example)', ""),
     ],
 )
-def test_site_what_a_page_loads_from_afar_is_found(page: str, found: str, tmp_path: Path) -> None:
+def test_site_what_a_page_loads_from_afar_is_found(page, found, tmp_path):
     (tmp_path / "index.html").write_text(page)
     (tmp_path / "picture.svg").write_text('<svg><image href="https://cdn.example/c.png"/></svg>')
     (tmp_path / "style.css").write_text("@import url(https://cdn.example/b.css); p {color: red}")

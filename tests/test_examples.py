@@ -179,9 +179,7 @@ def test_examples_the_custom_job_thinks():
     assert done.stdout.splitlines() == ["Anna loves old bicycles.", "Anna loves the sea."]
 
 
-def test_examples_the_voice_bot_of_the_page_is_made_as_it_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_the_voice_bot_of_the_page_is_made_as_it_is_written(tmp_path, monkeypatch):
     """All that is Pipecat's and ours is real; the libraries beneath it are stand-ins."""
     page = (FOLDER.parent / "docs" / "voice-bot.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -33,9 +33,10 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
+from tests.support.engine_home import Home
 from tests.support.parroting_llm import MONDAY
 
 PACKAGE = Path(slowcat_memory.__file__).parent
@@ -144,16 +145,16 @@ NO_ANSWER = {
 }
 
 
-def test_exits_every_method_of_the_engine_is_an_exit_or_none() -> None:
+def test_exits_every_method_of_the_engine_is_an_exit_or_none():
     methods = {name for name in vars(MemoryEngine) if not name.startswith("_")}
     assert methods - NO_EXIT == set(ENGINE_EXITS) - {"graph", "hotwords"}  # functions
 
 
-def test_exits_every_tool_is_attacked() -> None:
+def test_exits_every_tool_is_attacked():
     assert set(NAMES) - {"remember"} == set(TOOL_EXITS)
 
 
-def test_exits_every_spoken_answer_is_attacked(engine: MemoryEngine) -> None:
+def test_exits_every_spoken_answer_is_attacked(engine):
     executor = CommandExecutor(engine.command_memory, engine.config.commands, "english")
     assert set(executor._methods) - NO_ANSWER == set(SPOKEN_EXITS)
 
@@ -162,19 +163,14 @@ def test_exits_every_spoken_answer_is_attacked(engine: MemoryEngine) -> None:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    made = MemoryEngine(
-        memory_config(
-            tmp_path / "store",
-            recall={"floor": 0.0, "keep_share": 0.0, "deadline_ms": 1e4, "unknown_below": 0.0},
-            people={"scopes": "each", "guest": GUEST, "household": "home"},
-            icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
-        ),
-        clock=FixedClock(MONDAY),
-        embedder=HashEmbedder(),
+def engine(home: Home) -> MemoryEngine:
+    home.clock.now = MONDAY
+    return home.open(
+        HashEmbedder(),
+        recall={"floor": 0.0, "keep_share": 0.0, "deadline_ms": 1e4, "unknown_below": 0.0},
+        people={"scopes": "each", "guest": GUEST, "household": "home"},
+        icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
     )
-    yield made
-    made.close()
 
 
 def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str = "") -> list[Turn]:
@@ -254,16 +250,14 @@ TOLD = (
 )
 
 
-def test_exits_what_may_leave_leaves_by_every_exit(engine: MemoryEngine) -> None:
+def test_exits_what_may_leave_leaves_by_every_exit(engine):
     """The negative control: an exit that shows nothing would pass every attack."""
     fill(engine, "anna", "Anna", OPEN)
     assert set(EXITS) - showing(leaving(engine, "anna", False), OPEN) == set()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_exits_local_only_words_reach_no_llm_on_another_machine(
-    engine: MemoryEngine, when: str
-) -> None:
+def test_exits_local_only_words_reach_no_llm_on_another_machine(engine, when):
     turns = talk(engine, "anna", "Anna", *TOLD)
     if when == "after":
         derived(engine, "anna", SECRET, turns[0].id)
@@ -274,15 +268,13 @@ def test_exits_local_only_words_reach_no_llm_on_another_machine(
     assert len(showing(leaving(engine, "anna", True), SECRET)) > 8, "they stay for a local LLM"
 
 
-def test_exits_a_note_kept_here_is_spoken_to_a_local_llm_only(engine: MemoryEngine) -> None:
+def test_exits_a_note_kept_here_is_spoken_to_a_local_llm_only(engine):
     engine.remember(f"The code is {SECRET}.", "anna", local_only=True, pinned=True)
     assert SECRET not in EXITS["what_known"](engine, "anna", False)
     assert SECRET in EXITS["what_known"](engine, "anna", True)
 
 
-def test_exits_what_an_older_version_left_unmarked_is_withheld(
-    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypatch):
     """Derived memories without the mark, as a store of an older version holds them."""
     turns = talk(engine, "anna", "Anna", *TOLD)
     engine.edit("anna", chunk_id(turns[0].id), local_only=True)
@@ -302,14 +294,14 @@ def test_exits_what_an_older_version_left_unmarked_is_withheld(
 # ------------------------------------------------------------------- guests, and others
 
 
-def test_exits_a_guest_is_shown_nothing_of_anybody(engine: MemoryEngine) -> None:
+def test_exits_a_guest_is_shown_nothing_of_anybody(engine):
     fill(engine, GUEST, "Visitor", GUESTS)
     fill(engine, "anna", "Anna", OPEN)
     found = leaving(engine, GUEST, True)
     assert showing(found, GUESTS) | showing(found, OPEN) == set()
 
 
-def test_exits_nobody_is_shown_what_guests_or_others_said(engine: MemoryEngine) -> None:
+def test_exits_nobody_is_shown_what_guests_or_others_said(engine):
     fill(engine, GUEST, "Visitor", GUESTS)
     fill(engine, "ben", "Ben", BENS)
     fill(engine, "anna", "Anna", OPEN)
@@ -317,7 +309,7 @@ def test_exits_nobody_is_shown_what_guests_or_others_said(engine: MemoryEngine) 
     assert showing(found, GUESTS) | showing(found, BENS) == set()
 
 
-def test_exits_a_guests_scope_is_not_read_beside_ones_own(engine: MemoryEngine) -> None:
+def test_exits_a_guests_scope_is_not_read_beside_ones_own(engine):
     fill(engine, GUEST, "Visitor", GUESTS)
     fill(engine, "anna", "Anna", OPEN)
     found = asyncio.run(engine.recall(QUESTION, "anna", also=(GUEST,), local=True))
@@ -346,7 +338,7 @@ def _makes_disclosed(node: ast.AST) -> bool:
     return "Disclosed" in ast.unparse(made)
 
 
-def test_exits_only_the_gate_makes_a_disclosed_memory() -> None:
+def test_exits_only_the_gate_makes_a_disclosed_memory():
     found = {
         name for name, tree in _modules("Disclosed") if any(map(_makes_disclosed, ast.walk(tree)))
     }
@@ -372,7 +364,7 @@ def _takes_memories(tree: ast.Module) -> Iterator[str]:
                 yield node.name
 
 
-def test_exits_a_renderer_takes_disclosed_memories_alone() -> None:
+def test_exits_a_renderer_takes_disclosed_memories_alone():
     trees = dict(_modules())
     assert [(name, one) for name in RENDERERS for one in _takes_memories(trees[name])] == []
     control = ast.parse("def shown(memories: Sequence[Memory]) -> str: ...")
@@ -442,13 +434,13 @@ def _ungated(tree: ast.Module) -> Iterator[str]:
             yield node.name
 
 
-def test_exits_what_reads_memories_for_a_reader_passes_the_gate() -> None:
+def test_exits_what_reads_memories_for_a_reader_passes_the_gate():
     trees = dict(_modules())
     found = {(door, one) for door in DOORS for one in _ungated(trees[door])}
     assert found == {(door, one) for door, those in NOT_SHOWN.items() for one in those}
 
 
-def test_exits_every_prompt_of_idle_work_names_its_memories() -> None:
+def test_exits_every_prompt_of_idle_work_names_its_memories():
     asking, nameless = set[str](), list[str]()
     for name, tree in _modules():
         if not name.startswith("idle/"):
@@ -461,7 +453,7 @@ def test_exits_every_prompt_of_idle_work_names_its_memories() -> None:
     assert asking and nameless == []
 
 
-def test_exits_every_job_that_asks_is_attacked() -> None:
+def test_exits_every_job_that_asks_is_attacked():
     """``test_kept_here`` reads the prompts of the jobs in ``ASKING``."""
     asking = {name for name, tree in _modules() if name.startswith("idle/jobs/")
               and any(getattr(node, "attr", "") == "complete" for node in ast.walk(tree))}  # fmt: skip

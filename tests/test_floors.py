@@ -109,7 +109,7 @@ def spoil(folder: Path, module: str, line: str) -> None:
 # ------------------------------------------------------------------- our own modules
 
 
-def test_floors_every_module_keeps_to_its_floor() -> None:
+def test_floors_every_module_keeps_to_its_floor():
     done = lint(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 kept, 0 broken" in done.stdout
@@ -122,13 +122,13 @@ def test_floors_every_module_keeps_to_its_floor() -> None:
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
     ],
 )
-def test_floors_a_wrong_import_is_caught(copy: Path, module: str, line: str) -> None:
+def test_floors_a_wrong_import_is_caught(copy, module, line):
     spoil(copy, module, line)
     done = lint(copy)
     assert done.returncode == 1 and "0 kept, 1 broken" in done.stdout, done.stdout + done.stderr
 
 
-def test_floors_a_module_without_a_floor_is_caught(copy: Path) -> None:
+def test_floors_a_module_without_a_floor_is_caught(copy):
     (copy / "slowcat_memory" / "helpers.py").write_text("")
     done = lint(copy)
     assert done.returncode == 1 and "helpers" in done.stdout, done.stdout + done.stderr
@@ -137,7 +137,7 @@ def test_floors_a_module_without_a_floor_is_caught(copy: Path) -> None:
 # ------------------------------------------------------------------- third parties
 
 
-def test_floors_every_third_party_is_imported_at_its_home_only() -> None:
+def test_floors_every_third_party_is_imported_at_its_home_only():
     assert strangers(PACKAGE) == []
 
 
@@ -152,14 +152,12 @@ def test_floors_every_third_party_is_imported_at_its_home_only() -> None:
         ),
     ],
 )
-def test_floors_a_third_party_elsewhere_is_caught(
-    copy: Path, module: str, line: str, caught: str
-) -> None:
+def test_floors_a_third_party_elsewhere_is_caught(copy, module, line, caught):
     spoil(copy, module, line)
     assert set(strangers(copy / "slowcat_memory")) - set(strangers(PACKAGE)) == {caught}
 
 
-def test_floors_what_only_children_run_is_imported_by_children_only() -> None:
+def test_floors_what_only_children_run_is_imported_by_children_only():
     for module, imported in imports(PACKAGE):
         child = imported.removeprefix("slowcat_memory.")
         if any(below(child, (name,)) for name in CHILDREN):
@@ -172,14 +170,11 @@ def test_floors_what_only_children_run_is_imported_by_children_only() -> None:
 def loaded(code: str) -> set[str]:
     """Run code in a fresh interpreter and return the packages that are loaded after it."""
     names = "print(*{name.partition('.')[0] for name in sys.modules})"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; {code}; {names}"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return set(done.stdout.split())
+    command = [sys.executable, "-c", f"import sys; {code}; {names}"]
+    return set(subprocess.check_output(command, cwd=ROOT, text=True).split())
 
 
-def test_floors_the_processor_brings_no_torch() -> None:
+def test_floors_the_processor_brings_no_torch():
     brought = loaded("from slowcat_memory import HybridContextualMemoryProcessor")
     assert "pipecat" in brought and not brought & CHILDREN_ONLY
 
@@ -193,7 +188,7 @@ def test_floors_the_processor_brings_no_torch() -> None:
         "import slowcat_memory.cli.app",
     ],
 )
-def test_floors_below_the_doors_nobody_needs_pipecat(code: str) -> None:
+def test_floors_below_the_doors_nobody_needs_pipecat(code):
     brought = loaded(code)
     assert "slowcat_memory" in brought
     assert not brought & {"pipecat", "aiohttp", "openai", *CHILDREN_ONLY}
@@ -202,9 +197,9 @@ def test_floors_below_the_doors_nobody_needs_pipecat(code: str) -> None:
 # ------------------------------------------------------------------- the layout inside the floors
 
 
-def test_circles_none_inside_any_package() -> None:
+def test_circles_none_inside_any_package():
     assert circles(PACKAGE) == []
 
 
-def test_repeated_no_module_name_stands_in_three_folders() -> None:
+def test_repeated_no_module_name_stands_in_three_folders():
     assert repeated(PACKAGE) == []

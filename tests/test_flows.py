@@ -4,9 +4,6 @@ A query that becomes a block is counted in tests/runtime/recall/test_files_of_a_
 words in tests/processor/test_user_turn_path.py, a turn in a fleet in tests/fleet/test_turn_path.py.
 """
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
@@ -36,9 +33,7 @@ def told_next_morning(engine: MemoryEngine, turns: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("flow", "most"), [(forget, 50), (told_next_morning, 67)])
-def test_a_flow_goes_through_few_files(
-    flow: Callable[[MemoryEngine, list[int]], None], most: int, tmp_path: Path
-) -> None:
+def test_a_flow_goes_through_few_files(flow, most, tmp_path):
     calls, clock = CalledFiles(), FixedClock()
     with calls.hearing():
         engine = MemoryEngine(configured(tmp_path / "memory"), clock=clock)

@@ -1,6 +1,5 @@
 """Forgotten is forgotten: whatever was made of a turn, in whichever file, and nothing comes back."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,29 +7,20 @@ import pytest
 from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
+from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers, tell
+from tests.support.memories import residue
 from tests.support.parroting_llm import Mind, parrot
 
 
 @pytest.fixture
-def mind(tmp_path: Path) -> Iterator[Mind]:
-    made = Mind(tmp_path / "store", ScriptedLLM(parrot))
-    yield made
-    made.close()
-
-
-def files(path: Path, word: str = SECRET) -> list[str]:
-    """List the files that hold a word, in any writing."""
-    plain = word.casefold().encode()
-    every = (file for file in sorted(path.rglob("*")) if file.is_file())
-    return [str(file.relative_to(path)) for file in every if plain in file.read_bytes().lower()]
+def mind(mind: Mind) -> Mind:
+    mind.llm = ScriptedLLM(parrot)
+    return mind
 
 
 def talked(mind: Mind) -> list[int]:
     """Talk about the secret between other sessions, think of it twice; the turns to forget."""
-    mind.talk("before", ELSE[:2])
-    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-    mind.talk("after", ELSE[2:])
+    turns = tell(mind)
     assert mind.think(days=0.1) == 0  # nothing has expired
     with mind.engine.store.snapshot() as snapshot:
         asked = snapshot.turn(turns[0])
@@ -60,22 +50,22 @@ def litter(path: Path) -> None:
     (index / "tmp-dead" / "words").write_text(SECRET)
 
 
-def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> None:
+def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(mind):
     turns = talked(mind)
     assert not LAYERS - layers(mind).keys(), "a layer never held it: nothing would be shown"
     mind.engine.upkeep.seal("anna")
     mind.engine.store.backup()
     litter(mind.path)
-    held = files(mind.path)
+    held = residue(mind.path, SECRET)
     assert len(held) >= 10 and any(name.startswith("index/") for name in held)
     assert mind.engine.forget(Forget(scope="anna", turns=tuple(turns))).erased
     assert not layers(mind)
     mind.engine.store.flush(None)
-    assert files(mind.path) == []
+    assert residue(mind.path, SECRET) == []
     assert SECRET not in mind.engine.session_context("anna", local=True)
 
 
-def test_forget_everything_and_nothing_of_it_comes_back(mind: Mind) -> None:
+def test_forget_everything_and_nothing_of_it_comes_back(mind):
     turns = talked(mind)
     mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
     assert isinstance(mind.llm, ScriptedLLM)
@@ -85,11 +75,11 @@ def test_forget_everything_and_nothing_of_it_comes_back(mind: Mind) -> None:
         mind.engine.upkeep.seal("anna")
     assert mind.llm.prompts, "what is left is looked at anew"
     assert not any(SECRET in prompt.system + prompt.user for prompt in mind.llm.prompts)
-    assert not layers(mind) and files(mind.path) == []
+    assert not layers(mind) and residue(mind.path, SECRET) == []
     assert layers(mind, "Berlin"), "what else was said is there"
 
 
-def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> None:
+def test_forget_everything_a_task_that_waits_about_it_goes_too(mind):
     """What was planned, failed, or begun before the forgetting writes nothing after it."""
     turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
     broken = ScriptedLLM(lambda prompt: f"no JSON, {SECRET}")
@@ -98,16 +88,13 @@ def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> No
         assert snapshot.runs() and SECRET not in repr((snapshot.runs(), snapshot.tasks()))
     mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
     mind.think()
-    assert not layers(mind) and files(mind.path) == []
+    assert not layers(mind) and residue(mind.path, SECRET) == []
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_forget_everything_everything_of_a_scope(tmp_path: Path, llm: ScriptedLLM | None) -> None:
-    mind = Mind(tmp_path / "store", llm)
-    try:
-        talked(mind)
-        assert mind.engine.forget(Forget(scope="anna", everything=True)).erased
-        mind.think()
-        assert files(mind.path) == [] and files(mind.path, "Berlin") == []
-    finally:
-        mind.close()
+def test_forget_everything_everything_of_a_scope(mind, llm):
+    mind.llm = llm
+    talked(mind)
+    assert mind.engine.forget(Forget(scope="anna", everything=True)).erased
+    mind.think()
+    assert residue(mind.path, SECRET) == [] and residue(mind.path, "Berlin") == []

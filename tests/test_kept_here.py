@@ -1,55 +1,20 @@
 """What must not leave this machine: not by a prompt, and not by what was made of it."""
 
-import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core import disclosure
-from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import read_graph
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
-from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
+from tests.support.layers import ASK, ELSE, LAYERS, SECRET, edit, layers, tell, told
 from tests.support.parroting_llm import Mind, Remote, parrot
 
-
-@pytest.fixture
-def mind(tmp_path: Path) -> Iterator[Mind]:
-    made = Mind(tmp_path / "store")
-    yield made
-    made.close()
-
-
-ASK = (
-    f"What about {SECRET}?",
-    "What did we talk about last week?",
-    "Tell me about my sister and my dentist.",
-    "Whom do I have to call about the contract?",
-)
 MADE = LAYERS - {"context", "key"}  # which are found by, and never offered
-
-
-def talk(mind: Mind, *, local: bool = True) -> list[int]:
-    """Talk; what holds the secret is local-only. The turns that hold it."""
-    mind.talk("before", ELSE[:2])
-    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-    if local:
-        keep(mind, turns)
-    mind.talk("after", ELSE[2:])
-    return turns
-
-
-def keep(mind: Mind, turns: list[int], on: bool = True) -> None:
-    for turn in turns:
-        assert mind.engine.edit("anna", chunk_id(turn), local_only=on)
 
 
 def open_ones(mind: Mind) -> Counter[str]:
@@ -60,26 +25,14 @@ def open_ones(mind: Mind) -> Counter[str]:
         return Counter(held)
 
 
-def told(mind: Mind) -> str:
-    """Read all that a conversation with an LLM on another machine is told."""
-    engine, seen = mind.engine, [mind.engine.session_context("anna")]
-    for text in ASK:
-        found = asyncio.run(engine.recall(text, "anna"))
-        seen += [
-            engine.blocks.pack(found, engine.clock()).text,
-            repr(engine.search(text, "anna", 20).hits),
-        ]
-        seen += [repr(engine.search(text, "anna", 20, at=mind.clock.now).hits)]
-    seen += [
-        repr(read_graph(engine, "anna", local=False).portraits()),
-        repr(read_graph(engine, "anna", local=False).relations),
-    ]
-    return " ".join(seen)
+def is_told(mind: Mind) -> bool:
+    """Whether a conversation with an LLM on another machine is told the secret."""
+    return SECRET.casefold() in repr([*told(mind, local=False).values()]).casefold()
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
-    talk(mind)
+def test_kept_here_what_is_made_of_it_stays_here_too(mind, llm):
+    tell(mind, local_only=True)
     assert mind.think(llm, days=0.1) == 0 and mind.think(llm) == 0
     held = layers(mind)
     if llm is not None:
@@ -88,29 +41,27 @@ def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> No
         assert missing <= {"block", "episode", "icebreaker"}, "those are made of open turns alone"
     assert held["fact"] and held["summary/session"] and held["summary/window"]
     assert not open_ones(mind)
-    assert SECRET.casefold() not in told(mind).casefold()
+    assert not is_told(mind)
     assert SECRET in repr(mind.engine.search(ASK[0], "anna", 20, local=True).hits)
 
 
-def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
-    turns = talk(mind, local=False)
+def test_kept_here_what_was_made_before_somebody_said_so(mind):
+    turns = tell(mind)
     llm = ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
     mind.think(llm)
     assert MADE <= layers(mind).keys()
-    assert SECRET.casefold() in told(mind).casefold()
-    keep(mind, turns)
-    assert not open_ones(mind) and SECRET.casefold() not in told(mind).casefold()
-    keep(mind, turns, on=False)
+    assert is_told(mind)
+    edit(mind, turns, local_only=True)
+    assert not open_ones(mind) and not is_told(mind)
+    edit(mind, turns, local_only=False)
     assert MADE & {"fact", "block"} and open_ones(mind)
 
 
-def test_kept_here_a_rule_that_is_left_out_is_seen(
-    mind: Mind, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kept_here_a_rule_that_is_left_out_is_seen(mind, monkeypatch):
     """The negative control: where nothing is inherited, what is made of such turns is open."""
     monkeypatch.setattr(disclosure, "origins", lambda memory: iter(()))
-    talk(mind)
+    tell(mind, local_only=True)
     mind.think(ScriptedLLM(parrot))
     assert open_ones(mind)
 
@@ -133,13 +84,13 @@ def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:
     return found
 
 
-def test_kept_here_these_are_the_jobs_that_ask() -> None:
+def test_kept_here_these_are_the_jobs_that_ask():
     assert ASKING <= {job.name for job in BUILT_IN}
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_kept_here_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> None:
-    talk(mind)
+def test_kept_here_no_prompt_for_another_machine_holds_it(mind, remote):
+    tell(mind, local_only=True)
     person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
     llm = (Remote if remote else ScriptedLLM)(parrot)
@@ -163,7 +114,7 @@ def fact(person: Memory) -> Memory:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
+def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind, llm):
     """Asides stay in the log, where ``forget`` finds them, and in nothing else."""
     asides = [f"Remember that {SECRET} is my dentist.", f"I have noted {SECRET}."]
     mind.talk("before", ELSE[:2])
@@ -178,10 +129,10 @@ def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any)
     assert not llm or not ASKING - asked.keys()
     assert {job for job, text in asked.items() if SECRET in text} == set()
     assert not layers(mind)
-    assert SECRET not in told(mind)
+    assert not is_told(mind)
 
 
-def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:
+def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind):
     """The negative control: the same words, not said to the memory."""
     mind.talk("aside", [ELSE[2], (f"I know that {SECRET} is my dentist.", f"I see {SECRET}.")])
     llm = ScriptedLLM(parrot)

@@ -2,7 +2,7 @@
 
 import ast
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,14 +32,6 @@ PACKAGE = Path(slowcat_memory.__file__).parent
 def fail(*_: object, **__: object) -> Any:
     said = [SAID]
     raise KeyError(said[0])
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path)
-    yield made
-    for engine in made.engines:
-        engine.close()
 
 
 @pytest.fixture
@@ -140,12 +132,7 @@ def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
      shipper, mcp],
     ids=lambda provoke: provoke.__name__,
 )  # fmt: skip
-def test_logs_a_failure_is_located_and_quotes_nobody(
-    home: Home,
-    log: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    provoke: Callable[[Home, pytest.MonkeyPatch], None],
-) -> None:
+def test_logs_a_failure_is_located_and_quotes_nobody(home, log, monkeypatch, provoke):
     provoke(home, monkeypatch)
     assert any("KeyError" in line and "slowcat_memory/" in line for line in log), log
     assert not holds_words(log)
@@ -154,12 +141,12 @@ def test_logs_a_failure_is_located_and_quotes_nobody(
 # ------------------------------------------------------------------- the description
 
 
-def test_describe_error_names_the_innermost_line_of_the_package(home: Home) -> None:
+def test_describe_error_names_the_innermost_line_of_the_package(home):
     found = describe_error(failure(home))
     assert found.startswith("KeyError at slowcat_memory/engine/upkeep.py:")
 
 
-def test_describe_error_names_the_causes_and_no_message_but_ours() -> None:
+def test_describe_error_names_the_causes_and_no_message_but_ours():
     try:
         try:
             fail()
@@ -234,7 +221,7 @@ def careless(source: str) -> list[int]:
     return sorted(lines)
 
 
-def test_logs_no_call_passes_an_error_to_the_logger() -> None:
+def test_logs_no_call_passes_an_error_to_the_logger():
     found = {
         str(path.relative_to(PACKAGE)): lines
         for path in PACKAGE.rglob("*.py")
@@ -248,7 +235,7 @@ def test_logs_no_call_passes_an_error_to_the_logger() -> None:
     ["logger.exception('x')", "logger.opt(exception=error).debug('x')", "logger.error(f'{error}')",
      "logger.warning('{}', error)", "logger.error(f'{error!r}')", "logger.info('{}', str(error))"],
 )  # fmt: skip
-def test_logs_a_careless_call_is_found(body: str) -> None:
+def test_logs_a_careless_call_is_found(body):
     assert careless(f"try:\n    f()\nexcept Exception as error:\n    {body}\n") == [4]
 
 
@@ -260,5 +247,5 @@ def test_logs_a_careless_call_is_found(body: str) -> None:
         "try:\n    f()\nexcept OSError as error:\n    logger.error('{}', error.strerror)\n",
     ],
 )
-def test_logs_a_careful_call_is_not(source: str) -> None:
+def test_logs_a_careful_call_is_not(source):
     assert careless(source) == []

@@ -1,88 +1,32 @@
 """What a person muted: kept and listed for people, and said or shown to no LLM."""
 
-import asyncio
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
-from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.disclosure import disclose_all
-from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import hotwords, read_graph
-from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.executor import CommandContext
+from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ledger
-from tests.support.layers import ELSE, SECRET, TOLD, layers
+from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
 from tests.support.parroting_llm import Mind, parrot
-
-ASK = (
-    f"What about {SECRET}?",
-    "What did we talk about last week?",
-    "Tell me about my sister and my dentist.",
-)
-COMMANDS = ("What do you know about me?", "Why did you say that?")
-
-
-@pytest.fixture
-def mind(tmp_path: Path) -> Iterator[Mind]:
-    made = Mind(tmp_path / "store")
-    yield made
-    made.close()
-
-
-def talk(mind: Mind) -> list[int]:
-    """Talk; return the turns that hold the secret."""
-    mind.talk("before", ELSE[:2])
-    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-    mind.talk("after", ELSE[2:])
-    return turns
-
-
-def mute(mind: Mind, turns: list[int], on: bool = True) -> None:
-    for turn in turns:
-        assert mind.engine.edit("anna", chunk_id(turn), muted=on)
-
-
-def said_to_llm(mind: Mind) -> dict[str, str]:
-    """Return all that reaches an LLM on this machine or is spoken, by its way out."""
-    engine = mind.engine
-    seen = {"head": engine.session_context("anna", local=True)}
-    for text in ASK:
-        found = asyncio.run(engine.recall(text, "anna", local=True))
-        seen[f"block of {text}"] = engine.blocks.pack(found, engine.clock()).text
-        seen[f"search {text}"] = repr(engine.search(text, "anna", 20, local=True).hits)
-        then = engine.search(text, "anna", 20, local=True, at=mind.clock.now)
-        seen[f"as of {text}"] = repr(then.hits)
-        for kinds in (("summary",), ("fact",), ("episode",), ("note",)):
-            hits = engine.search(text, "anna", 20, local=True, kinds=kinds).hits
-            seen[f"{kinds} {text}"] = repr(hits)
-    graph = read_graph(engine, "anna", local=True)
-    seen["graph"] = repr(graph.portraits()) + repr(graph.relations)
-    for text in COMMANDS:
-        command = recognise(text, engine.config.memory.language)
-        assert command is not None
-        context = CommandContext(scope="anna", speaker="Anna", session="x", turn=0, llm="local")
-        seen[text] = engine.carry_out(command, context).said
-    return seen
+from tests.support.said import turn_at
 
 
 def leaking(mind: Mind) -> set[str]:
-    said = said_to_llm(mind)
+    said = told(mind, local=True)
     return {way for way, text in said.items() if SECRET.casefold() in text.casefold()}
 
 
-def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind: Mind) -> None:
-    turns, llm = talk(mind), ScriptedLLM(parrot)
+def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind):
+    turns, llm = tell(mind), ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
     mind.think(llm)
     before = leaking(mind)
     assert {"head", "graph", f"block of {ASK[0]}", f"search {ASK[0]}"} <= before
-    mute(mind, turns)
+    edit(mind, turns, muted=True)
     assert leaking(mind) == set()
     assert mind.think(llm) == 0 and leaking(mind) == set()
     with mind.engine.snapshot() as snapshot:
@@ -96,14 +40,14 @@ def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind: Mind) -> N
     mind.close()
     mind.open()
     assert leaking(mind) == set(), "the mark is in the store, and indexes are loaded without it"
-    mute(mind, turns, on=False)
+    edit(mind, turns, muted=False)
     assert {"graph", f"block of {ASK[0]}", f"search {ASK[0]}"} <= leaking(mind)
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["rules", "llm"])
-def test_muted_what_is_made_of_it_later_is_muted_and_in_no_prompt(mind: Mind, asks: bool) -> None:
-    turns, llm = talk(mind), ScriptedLLM(parrot) if asks else None
-    mute(mind, turns)
+def test_muted_what_is_made_of_it_later_is_muted_and_in_no_prompt(mind, asks):
+    llm = ScriptedLLM(parrot) if asks else None
+    tell(mind, muted=True)
     ledger(mind)
     mind.think(llm, days=0.1)
     mind.talk("later", ["My dog Max likes the beach in Lisbon a lot.", *ELSE, *ELSE])
@@ -116,25 +60,18 @@ def test_muted_what_is_made_of_it_later_is_muted_and_in_no_prompt(mind: Mind, as
         assert held == set() and len(asked) >= 5
 
 
-def test_muted_a_reply_to_a_muted_turn_is_muted(mind: Mind) -> None:
+def test_muted_a_reply_to_a_muted_turn_is_muted(mind):
     start = mind.talk("secret", [f"My sister {SECRET} lives in Porto."])
-    mute(mind, [start[0].id])
-    reply = Turn(
-        session="secret",
-        scope="anna",
-        speaker="Cat",
-        role="assistant",
-        text=f"So {SECRET} lives in Porto.",
-        at=mind.clock.now,
-        reply_to=start[0].id,
-    )
+    edit(mind, [start[0].id], muted=True)
+    text, who = f"So {SECRET} lives in Porto.", {"speaker": "Cat", "role": "assistant"}
+    reply = turn_at(text, mind.clock.now, session="secret", reply_to=start[0].id, **who)
     mind.engine.append(reply)
     mind.engine.flush(30.0, indexed=True)
     assert leaking(mind) == set()
 
 
 @pytest.mark.parametrize("local", [True, False])
-def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool) -> None:
+def test_muted_words_are_no_hotwords_for_speech_to_text(mind, local):
     said = ["My sister Isaura lives in Porto.", "My brother Bertrand lives in Porto."]
     first, _ = mind.talk("names", said)
 
@@ -142,16 +79,16 @@ def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool)
         return {one.word for one in hotwords(mind.engine, "anna", local=local)}
 
     assert {"Isaura", "Bertrand"} <= hot()
-    mute(mind, [first.id])
+    edit(mind, [first.id], muted=True)
     assert "Isaura" not in hot() and "Bertrand" in hot()
-    mute(mind, [first.id], on=False)
+    edit(mind, [first.id], muted=False)
     assert "Isaura" in hot()
 
 
-def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> None:
+def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     [turn, _] = mind.talk("secret", [(f"My sister {SECRET} lives in Porto.", "I see.")])
     note = mind.engine.remember(f"{SECRET} likes figs", "anna")
-    mute(mind, [turn.id])
+    edit(mind, [turn.id], muted=True)
     mind.engine.edit("anna", note.id, muted=True)
     file = tmp_path / "memory.jsonl"
     rows = [*transfer.export(mind.engine.snapshot)]
@@ -169,13 +106,11 @@ def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> N
         other.close()
 
 
-def test_muted_without_inheritance_the_test_sees_a_leak(
-    mind: Mind, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_muted_without_inheritance_the_test_sees_a_leak(mind, monkeypatch):
     """The negative control: what was made of a muted turn speaks of it."""
-    turns = talk(mind)
+    turns = tell(mind)
     mind.think(None, days=0.1)
     mind.think(None)
     monkeypatch.setattr(disclosure, "origins", lambda memory: iter(()))
-    mute(mind, turns)
+    edit(mind, turns, muted=True)
     assert leaking(mind)

@@ -24,11 +24,11 @@ HARNESS = Harness(
         ({"lost": 0, "said": 30}, "early", ["early: not caught by lost or torn"]),
     ],
 )
-def test_nightly_a_harness_fails_by_its_laws_and_by_too_little(figures, control, wrong) -> None:
+def test_nightly_a_harness_fails_by_its_laws_and_by_too_little(figures, control, wrong):
     assert HARNESS.judge(figures, 10, control) == wrong
 
 
-def test_nightly_plants_every_fault_and_tries_every_seed() -> None:
+def test_nightly_plants_every_fault_and_tries_every_seed():
     assert list(nightly.runs({"m": {"w": HARNESS}}, 0.1, 2001)) == [
         "m --what w --seed 2001 --control early",
         "m --what w --seed 2001 --count 20",
@@ -36,7 +36,7 @@ def test_nightly_plants_every_fault_and_tries_every_seed() -> None:
     ]
 
 
-def test_nightly_each_planted_fault_is_to_be_caught_by_a_law() -> None:
+def test_nightly_each_planted_fault_is_to_be_caught_by_a_law():
     found = nightly.harnesses()
     assert {
         "kill9",
@@ -51,7 +51,7 @@ def test_nightly_each_planted_fault_is_to_be_caught_by_a_law() -> None:
         assert one.least and caught_by and caught_by <= {*one.laws, "falsified"}
 
 
-def test_nightly_goes_on_where_it_was_stopped(tmp_path, monkeypatch) -> None:
+def test_nightly_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     """A run that ended is not repeated on the same commit; one that failed, or was cut off, is."""
     ran, report, fails = list[str](), tmp_path / "abc.jsonl", {"b"}
 

@@ -9,29 +9,24 @@ import pytest
 from slowcat_memory.core.memory import QUARANTINED, family
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
-from tests.harness.orders import TIERS, lost, shown, unguarded
+from tests.harness.orders import TIERS, lost, mapped, shown, unguarded
 from tests.support.injections import injections, placed
 from tests.support.parroting_llm import Mind, parrot
-from tests.support.said_lists import HALVES, Half
+from tests.support.said_lists import HALVES
 
 KEPT = {"fact", "entity", "block"}
 SAMPLE = 32  # every so manieth order: the whole corpus takes minutes
 
 
-def obedient(prompt: Prompt) -> dict[str, Any]:
+def obedient(prompt: Prompt) -> Any:
     """Write what was ordered as if somebody had said it, but quote what was said."""
-    said = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))
 
-    def obeyed(value: Any, key: str = "") -> Any:
-        if isinstance(value, dict):
-            return {name: obeyed(one, name) for name, one in value.items()}
-        if isinstance(value, list):
-            return [obeyed(one, key) for one in value]
-        mark = re.search(r"zquark\d+", str(value), re.IGNORECASE)
-        done = isinstance(value, str) and mark and key not in ("quote", "subject", "predicate")
-        return f"{mark[0]} is the user's bank." if done and mark else value
+    def obeyed(text: str, key: str) -> str:
+        mark = re.search(r"zquark\d+", text, re.IGNORECASE)
+        done = mark and key not in ("quote", "subject", "predicate")
+        return f"{mark[0]} is the user's bank." if done else text
 
-    return obeyed(parrot(prompt)) if said else parrot(prompt)
+    return mapped(parrot(prompt), obeyed)
 
 
 def held(mind: Mind) -> list[str]:
@@ -72,7 +67,7 @@ UNSEEN = pytest.mark.xfail(
     [pytest.param(parrot, id="repeats"), pytest.param(obedient, id="obeys", marks=UNSEEN)],
 )
 @pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.slow)])
-def test_orders_no_order_is_kept_or_told_on(tmp_path: Path, step: int, llm: Any) -> None:
+def test_orders_no_order_is_kept_or_told_on(tmp_path, step, llm):
     found = through_all(tmp_path / "store", step, llm)
     assert not found, f"{len(found)}: {found[:8]}"
 
@@ -83,25 +78,25 @@ CASES = 8  # of the tuned half; all of both halves by tests.harness.orders
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_orders_in_disguise_no_head_gives_one(tier: str) -> None:
+def test_orders_in_disguise_no_head_gives_one(tier):
     found, said = shown("tuned", tier, CASES)
     assert said >= CASES and not found, found
 
 
-def test_orders_in_disguise_without_the_guard_they_are_seen() -> None:
+def test_orders_in_disguise_without_the_guard_they_are_seen():
     with unguarded():
         found, said = shown("tuned", "repeats", CASES)
     assert len(found) > said / 2, "the control"
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_orders_in_disguise_ordinary_sentences_are_kept(half: Half) -> None:
+def test_orders_in_disguise_ordinary_sentences_are_kept(half):
     gone, said = lost(half)
     assert said == 500 and len(gone) <= said / 100, len(gone)
 
 
 @pytest.mark.parametrize("tier", ["rules", "rewords"])
 @pytest.mark.parametrize("half", [pytest.param("tuned", marks=pytest.mark.slow), "held_out"])
-def test_plain_orders_no_head_gives_one(half: Half, tier: str) -> None:
+def test_plain_orders_no_head_gives_one(half, tier):
     found, said = shown(half, tier, CASES, name="orders")
     assert said >= CASES and not found, found

@@ -22,6 +22,7 @@ from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import Imported, Where, import_reading
 from slowcat_memory.transfer.reading import Options, readings
 from tests.harness import import_trips
+from tests.support.rows import listed, listed_texts
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
 
@@ -68,7 +69,7 @@ def imported(engine: MemoryEngine, path: Path, **options: Any) -> Imported:
 # ------------------------------------------------------------------- plain text
 
 
-def test_replay_plain_text_has_names_sessions_times_and_long_turns(tmp_path: Path) -> None:
+def test_replay_plain_text_has_names_sessions_times_and_long_turns(tmp_path):
     path = written(
         tmp_path,
         "# 2024-05-12 18:30\nAnna: My dog is called Max.\nAssistant: What a name!\n"
@@ -89,9 +90,7 @@ def test_replay_plain_text_has_names_sessions_times_and_long_turns(tmp_path: Pat
     assert second.started and second.started > datetime(2024, 5, 12, 18, 31)
 
 
-def test_replay_plain_text_reports_what_has_no_speaker_and_what_says_nothing(
-    tmp_path: Path,
-) -> None:
+def test_replay_plain_text_reports_what_has_no_speaker_and_what_says_nothing(tmp_path):
     path = written(tmp_path, "who says this\nAnna: hello\nBen:\n[noon] Ben: hm\n")
     [transcript], faults = read(path)
     assert said(transcript) == [["hello"]]
@@ -105,7 +104,7 @@ def test_replay_plain_text_reports_what_has_no_speaker_and_what_says_nothing(
 # ------------------------------------------------------------------- JSON lines
 
 
-def test_replay_json_lines_keep_all_they_say(tmp_path: Path) -> None:
+def test_replay_json_lines_keep_all_they_say(tmp_path):
     path = lines(
         tmp_path,
         {"text": "one", "speaker": "Anna", "at": "2024-05-12T18:30+02:00", "id": 7, "session": "x"},
@@ -125,34 +124,18 @@ def test_replay_json_lines_keep_all_they_say(tmp_path: Path) -> None:
     assert (three.role, three.channel, three.tools) == ("assistant", "voice", ("clock",))
 
 
-BAD_LINES = [
-    ('{"text": "cut off', "not JSON"),
-    ("[1, 2]", "Expected `object`, got `array`"),
-    ('{"speaker": "Anna"}', 'no "text"'),
-    ('{"text": 5}', "Expected `str | null`, got `int` - at `$.text`"),
-    ('{"text": "  "}', "the text is empty"),
-    ('{"text": "\\u0000\\u202e"}', "the text is empty"),
-    ('{"text": "x", "role": "judge"}', 'role \'judge\' is neither "user" nor "assistant"'),
-    ('{"text": "x", "at": "tomorrow"}', "'tomorrow' is not a time"),
-    ('{"text": "x", "at": "0001-01-01"}', "the year 1 is not between 1900 and 3000"),
-    ('{"text": "x", "at": 12}', "Expected `str | null`, got `int` - at `$.at`"),
-    ('{"note": "x", "importance": 7}', "Expected `float` <= 1.0 - at `$.importance`"),
-    ('{"sessions": 3}', "Expected `array`, got `int` - at `$.sessions`"),
-    ("[" * 100_000, "recursion"),
-]
+BAD_LINES = [*listed("bad_transcript_lines"), ("[" * 100_000, "recursion")]
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD_LINES)
-def test_replay_a_bad_line_is_named_and_the_rest_is_read(
-    tmp_path: Path, bad: str, reason: str
-) -> None:
+def test_replay_a_bad_line_is_named_and_the_rest_is_read(tmp_path, bad, reason):
     path = written(tmp_path, f'{{"text": "before"}}\n{bad}\n\n{{"text": "after"}}\n', "c.jsonl")
     [transcript], [fault] = read(path)
     assert said(transcript) == [["before", "after"]]
     assert fault.startswith("line 2: ") and reason in fault
 
 
-def test_replay_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+def test_replay_a_line_that_is_not_utf8_is_named(tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("Anna: café\n".encode("latin-1") + "Anna: thé\n".encode())
     [transcript], faults = read(path)
@@ -162,7 +145,7 @@ def test_replay_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
         read(path)
 
 
-def test_replay_a_whole_conversation_a_line(tmp_path: Path) -> None:
+def test_replay_a_whole_conversation_a_line(tmp_path):
     turns = [
         {
             "turn_id": "c/1",
@@ -188,9 +171,7 @@ def test_replay_a_whole_conversation_a_line(tmp_path: Path) -> None:
 
 @given(st.lists(st.text(max_size=40) | st.binary(max_size=40), max_size=8), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_replay_no_text_whatever_breaks_the_reader(
-    tmp_path_factory: Any, parts: list, json_: bool
-) -> None:
+def test_replay_no_text_whatever_breaks_the_reader(tmp_path_factory, parts, json_):
     path = tmp_path_factory.mktemp("any") / ("x.jsonl" if json_ else "x.txt")
     raw = [p if isinstance(p, bytes) else p.encode("utf-8", "replace") for p in parts]
     path.write_bytes(b'{"text": "x"}\n' * json_ + b"\n".join(raw))
@@ -206,13 +187,13 @@ def test_replay_no_text_whatever_breaks_the_reader(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
-def test_replay_compressed_files_are_known_by_what_is_in_them(tmp_path: Path, pack: Any) -> None:
+def test_replay_compressed_files_are_known_by_what_is_in_them(tmp_path, pack):
     path = tmp_path / "chat.txt"
     path.write_bytes(pack(b"Anna: hello\n"))
     assert said(read(path)[0][0]) == [["hello"]]
 
 
-def test_replay_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> None:
+def test_replay_what_can_be_read_of_a_broken_archive_is_read(tmp_path):
     path = tmp_path / "chat.txt.gz"
     text = "".join(f"Anna: line {os.urandom(30).hex()}\n" for _ in range(5000))
     path.write_bytes(gzip.compress(text.encode())[:-2000])
@@ -226,7 +207,7 @@ def test_replay_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> 
     [(b"", "is empty"), (b" \n\n", "is empty"), (bytes(range(256)) * 9, "is not a text file")]
     + [(b"\x1f\x8bnonsense", "is damaged")],
 )
-def test_replay_a_file_without_text_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_replay_a_file_without_text_is_refused(tmp_path, content, reason):
     path = tmp_path / "chat.txt"
     path.write_bytes(content)
     with pytest.raises(TranscriptError, match=reason):
@@ -236,7 +217,7 @@ def test_replay_a_file_without_text_is_refused(tmp_path: Path, content: bytes, r
 # ------------------------------------------------------------------- into the log
 
 
-def test_replay_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
+def test_replay_ingest_logs_start_turns_and_end_in_order(engine):
     utterances = [("Anna", "user"), ("", "assistant"), ("", "assistant"), ("Ben", "user")]
     session = transfer.TranscriptSession(
         id="s",
@@ -262,9 +243,7 @@ def test_replay_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -
     assert engine.search("text 2", "duo", 1).hits[0].memory.sources == (turns[2].id,)
 
 
-def test_replay_what_was_forgotten_stays_forgotten_until_asked_for(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
+def test_replay_what_was_forgotten_stays_forgotten_until_asked_for(engine, tmp_path):
     path = written(tmp_path, "A: one\nA: secret\nA: three\n\n\nA: gone\n")
     imported(engine, path)
     turns = logged(engine)
@@ -277,9 +256,7 @@ def test_replay_what_was_forgotten_stays_forgotten_until_asked_for(
     assert again.turns == 2
 
 
-def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
+def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(engine, tmp_path):
     odd = ["a" * 1_000_000, "n\0ul", "lone \ud800 half", "bidi \u202e\u2066x", "bell \x07\x1b[31m"]
     imported(engine, lines(tmp_path, *({"text": text} for text in (*odd, "<|im_start|>system"))))
     big, *rest = logged(engine)
@@ -301,7 +278,7 @@ def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
     return list(transfer.export(engine.store.snapshot))
 
 
-def test_replay_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> None:
+def test_replay_export_and_import_are_inverse(engine, tmp_path):
     path = lines(
         tmp_path,
         {"text": "hello", "speaker": "Anna", "at": "2024-05-12T18:30Z", "session": "a"},
@@ -348,9 +325,7 @@ def texts(engine: MemoryEngine, scope: str) -> list[str]:
     return [turn.text for turn in logged(engine, scope)]
 
 
-def test_a_file_is_known_again_when_somebody_says_who_the_user_is(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
+def test_a_file_is_known_again_when_somebody_says_who_the_user_is(engine, tmp_path):
     path = tmp_path / "chat.txt"
     path.write_text("Luna: Hello.\nanna: My dog is called Max.\n", encoding="utf-8")
     for me in ("", "Anna"):
@@ -360,9 +335,7 @@ def test_a_file_is_known_again_when_somebody_says_who_the_user_is(
     assert (done.turns, done.known_turns) == (0, 2)
 
 
-def test_marks_are_made_after_an_import_that_was_killed_before(
-    engine: MemoryEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_marks_are_made_after_an_import_that_was_killed_before(engine, tmp_path, monkeypatch):
     rows = [{"text": "My PIN is 4711", "pinned": True}, {"text": "I like tea"}]
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(engine, "edit", lambda *args, **how: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -374,28 +347,18 @@ def test_marks_are_made_after_an_import_that_was_killed_before(
     assert marks == [True, False]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        '{"text": "x", "scope": "../../x"}',
-        '{"text": "x", "at": "9998-12-31T23:00-14:00"}',
-        '{"note": "x", "importance": NaN}',
-        '"text"',
-    ],
-)
-def test_one_bad_line_is_named_and_the_rest_comes_in(
-    engine: MemoryEngine, tmp_path: Path, bad: str
-) -> None:
+@pytest.mark.parametrize("bad", listed_texts("bad_import_lines"))
+def test_one_bad_line_is_named_and_the_rest_comes_in(engine, tmp_path, bad):
     rows = [{"text": "before"}, bad, {"text": "after"}]
     [fault] = rows_imported(engine, tmp_path, *rows)
     assert fault.startswith("line 2: ")
     assert texts(engine, "user") == ["before", "after"]
 
 
-def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path: Path) -> None:
+def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path):
     assert import_trips.run(tmp_path, 8, 3, "", kills=False)["faults"] == []
 
 
 @pytest.mark.parametrize("control", ["name", "forgotten"])
-def test_random_transcripts_show_a_planted_fault(tmp_path: Path, control: str) -> None:
+def test_random_transcripts_show_a_planted_fault(tmp_path, control):
     assert import_trips.run(tmp_path, 2, 3, control, kills=False)["faults"]

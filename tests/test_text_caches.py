@@ -38,11 +38,11 @@ def keyed_caches() -> set[str]:
     return found
 
 
-def test_text_caches_every_other_cache_is_keyed_by_nothing_that_is_said() -> None:
+def test_text_caches_every_other_cache_is_keyed_by_nothing_that_is_said():
     assert keyed_caches() == KEYED_BY_NOTHING_SAID
 
 
-def test_text_caches_are_cleared_together() -> None:
+def test_text_caches_are_cleared_together():
     calls = []
 
     @text_cache(4)

@@ -1,45 +1,29 @@
 """The engine ages what was said: after a silence, when asked, and never while somebody speaks."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import blocks
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.engine_home import Home
+from tests.support.said import turn_at
 
 UNPACK = blocks.unpack_zstd
 SMALL = {"warm": 30, "block_exchanges": 4}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
 
 
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[..., MemoryEngine]]:
-    engines = []
-
-    def open_it(**tiers: Any) -> MemoryEngine:
-        config = memory_config(
-            tmp_path / "memory", memory={"path": str(tmp_path / "memory"), "hot_cache_size": 20,
-                                         "time_zone": "UTC"}, tiers=SMALL | tiers)  # fmt: skip
-        engines.append(MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder()))
-        return engines[-1]
-
-    yield open_it
-    for engine in engines:
-        engine.close()
+def opened(home: Home) -> MemoryEngine:
+    return home.open(HashEmbedder(), memory={"hot_cache_size": 20}, tiers=SMALL)
 
 
 def said(n: int, scope: str = "anna") -> Turn:
     text = f"The {THINGS[n % 10]} number {n} broke and it cost {n * 7} euros."
     clock = FixedClock()
     clock.advance(60 * n)
-    return Turn(session=f"{scope}{n // 25}", scope=scope, speaker="Anna", role="user", text=text,
-                at=clock())  # fmt: skip
+    return turn_at(text, clock(), session=f"{scope}{n // 25}", scope=scope)
 
 
 def talk(engine: MemoryEngine, count: int = 260, scope: str = "anna") -> None:
@@ -56,8 +40,8 @@ def tiers(engine: MemoryEngine) -> dict[str, int]:
     return {name: held["memories"] for name, held in engine.upkeep.stats()["tiers"].items()}
 
 
-def test_tiers_a_memory_is_found_in_every_tier(opened) -> None:
-    engine = opened()
+def test_tiers_a_memory_is_found_in_every_tier(home):
+    engine = opened(home)
     talk(engine)
     before = {n: found(engine, n) for n in range(0, 260, 13)}
     assert all(before[n] == said(n).text for n in before)
@@ -66,14 +50,14 @@ def test_tiers_a_memory_is_found_in_every_tier(opened) -> None:
     assert tiers(engine)["cold"] > 180 and tiers(engine)["hot"] <= 30
     assert {n: found(engine, n) for n in before} == before
     engine.close()
-    again = opened()
+    again = opened(home)
     assert {n: found(again, n) for n in before} == before, "an index made anew from blocks"
     with again.store.snapshot() as snapshot:
         assert [t.text for t in snapshot.turns("anna")] == [said(n).text for n in range(260)]
 
 
-def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch) -> None:
-    engine, unpacked = opened(), list[bytes]()
+def test_tiers_a_turn_is_answered_in_full_from_cold_memories(home, monkeypatch):
+    engine, unpacked = opened(home), list[bytes]()
     talk(engine)
     engine.upkeep.age()
     engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
@@ -81,7 +65,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch
     monkeypatch.setattr(
         blocks, "unpack_zstd", lambda packed, size: unpacked.append(packed) or UNPACK(packed, size)
     )
-    again = opened()
+    again = opened(home)
     again.prepare("anna")
     for n in range(0, 130, 13):
         asked = f"what did the {THINGS[n % 10]} number {n} cost"
@@ -94,8 +78,8 @@ def exported(engine: MemoryEngine) -> list[dict]:
     return list(transfer.export(engine.store.snapshot, "anna"))
 
 
-def test_tiers_export_and_forget_reach_into_blocks(opened) -> None:
-    engine = opened()
+def test_tiers_export_and_forget_reach_into_blocks(home):
+    engine = opened(home)
     talk(engine)
     engine.upkeep.age("anna")
     lines = exported(engine)

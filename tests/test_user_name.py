@@ -93,7 +93,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Config, str
 
 
 @pytest.mark.parametrize("door", ["block", *DOORS, *COMMANDS, "why"])
-def test_every_door_uses_the_name_that_was_given_last(home: tuple[Config, str], door: str) -> None:
+def test_every_door_uses_the_name_that_was_given_last(home, door):
     config, shown = home
     if door in DOORS:
         with contextlib.closing(MemoryEngine(config)) as engine:

@@ -5,8 +5,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,31 +16,19 @@ from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import writer
 from slowcat_memory.store.sharing import living
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import Gate
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
-from tests.support.said import until
+from tests.support.said import turn_at, until
 
 CLOCK = FixedClock()
 Open = Callable[[], BackgroundEngine]
 
 
-def turn(text: str, role: str = "user", reply_to: int = 0, scope: str = "anna") -> Turn:
+def turn(text: str, role: str = "user", reply_to: int = 0) -> Turn:
     CLOCK.advance(1)
-    return Turn(session="s", scope=scope, speaker=role, role=role, text=text, at=CLOCK(),
-                reply_to=reply_to)  # type: ignore[arg-type]  # fmt: skip
-
-
-class Heard:
-    """What an application hears of a memory, in order."""
-
-    def __init__(self, memory: BackgroundEngine) -> None:
-        self.events: list[object] = []
-        memory.availability.subscribe(self.events.append, lambda: self.events.append("back"))
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Config:
-    return memory_config(tmp_path / "memory")
+    more = {"speaker": role, "role": role, "reply_to": reply_to}
+    return turn_at(text, CLOCK(), **more)
 
 
 @pytest.fixture
@@ -97,22 +83,23 @@ def found(memory: BackgroundEngine, text: str) -> list[str]:
 )
 @pytest.mark.parametrize("new", [False, True])
 def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
-    config: Config, opened: Open, error: int, new: bool
-) -> None:
+    config, opened, error, new
+):
     if not new:
         remember(config, "My dog is called Max")
     with refusing(error):
         memory = opened()
-        heard = Heard(memory)
+        heard: list[object] = []
+        memory.availability.subscribe(heard.append, lambda: heard.append("back"))
         talk(memory, "the violin is in the attic", "the boat is blue")
         assert new or found(memory, "dog")[0] == "My dog is called Max"
         assert not memory.attempt() and memory.engine is None
-        (trouble,) = heard.events
+        (trouble,) = heard
         assert (
             isinstance(trouble, StoreError) and trouble.hint and str(config.folder) in str(trouble)
         )
     assert memory.attempt() and memory.engine is not None
-    assert heard.events[1:] == ["back"]
+    assert heard[1:] == ["back"]
     assert memory.flush(30, indexed=True)
     assert logged_texts(memory)[0 if new else 1 :] == answered(
         "the violin is in the attic", "the boat is blue"
@@ -120,7 +107,7 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
     assert "the violin is in the attic" in found(memory, "violin")
 
 
-def test_background_a_folder_whose_disk_is_mounted_later(config: Config, opened: Open) -> None:
+def test_background_a_folder_whose_disk_is_mounted_later(config, opened):
     disk = config.folder.parent / "disk" / "memory"
     remember(memory_config(disk), "My dog is called Max")
     unmounted = disk.parent.rename(config.folder.parent / "unmounted")
@@ -136,9 +123,7 @@ def test_background_a_folder_whose_disk_is_mounted_later(config: Config, opened:
     ]
 
 
-def test_background_a_reply_that_comes_after_the_store_answers_what_waited(
-    config: Config, opened: Open
-) -> None:
+def test_background_a_reply_that_comes_after_the_store_answers_what_waited(config, opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         asked = memory.append(turn("where is the violin"))
@@ -150,9 +135,7 @@ def test_background_a_reply_that_comes_after_the_store_answers_what_waited(
     assert isinstance(ack.event, Turn) and ack.event.reply_to == asked.id > 0
 
 
-def test_background_processors_of_one_process_share_what_waits(
-    config: Config, opened: Open
-) -> None:
+def test_background_processors_of_one_process_share_what_waits(config, opened):
     with refusing(errno.ENOSPC):
         one, other = opened(), opened()
         assert one is other
@@ -165,9 +148,7 @@ def test_background_processors_of_one_process_share_what_waits(
     BackgroundEngine.acquire(config)  # the fixture releases both
 
 
-def test_background_a_full_queue_drops_the_oldest_and_counts_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_a_full_queue_drops_the_oldest_and_counts_them(tmp_path, monkeypatch):
     config = memory_config(tmp_path / "memory", store={"queue_limit": 4})
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 3600.0)
     with refusing(errno.ENOSPC):
@@ -183,9 +164,7 @@ def test_background_a_full_queue_drops_the_oldest_and_counts_them(
     assert len(lines) == 1 and "3 events were not saved" in lines[0]
 
 
-def test_background_closing_saves_what_waits_if_the_cause_is_gone(
-    config: Config, opened: Open
-) -> None:
+def test_background_closing_saves_what_waits_if_the_cause_is_gone(config, opened):
     with refusing(errno.ENOSPC):
         memory = started(config)
         talk(memory, "the boat is blue")
@@ -193,7 +172,7 @@ def test_background_closing_saves_what_waits_if_the_cause_is_gone(
     assert logged_texts(config.folder) == answered("the boat is blue")
 
 
-def test_background_closing_says_in_one_line_how_many_are_lost(config: Config) -> None:
+def test_background_closing_says_in_one_line_how_many_are_lost(config):
     with refusing(errno.ENOSPC), logged("ERROR") as lines:
         memory = started(config)
         acks = [memory.append(turn("the boat is blue")), memory.append(turn("it leaks"))]
@@ -204,7 +183,7 @@ def test_background_closing_says_in_one_line_how_many_are_lost(config: Config) -
         memory.append(turn("too late"))
 
 
-def test_background_what_needs_the_store_says_why_there_is_none(opened: Open) -> None:
+def test_background_what_needs_the_store_says_why_there_is_none(opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         for call in (
@@ -220,8 +199,8 @@ def test_background_what_needs_the_store_says_why_there_is_none(opened: Open) ->
 
 
 def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
-    config: Config, opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    config, opened, monkeypatch
+):
     tries = []
 
     def damaged(*_: object) -> None:
@@ -236,9 +215,7 @@ def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_change
     assert not memory.attempt() and len(tries) == 2
 
 
-def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(
-    opened: Open,
-) -> None:
+def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         memory.set_activity("kitchen/user speaks", True)
@@ -251,9 +228,7 @@ def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_the
     assert memory.engine.idle.on_pause == []
 
 
-def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config, monkeypatch):
     monkeypatch.setattr(MemoryEngine, "_start", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         MemoryEngine(config)
@@ -261,9 +236,7 @@ def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(
     MemoryEngine(config).close()
 
 
-def test_background_a_process_that_cannot_say_who_it_is_lets_go(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_a_process_that_cannot_say_who_it_is_lets_go(config, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -274,9 +247,7 @@ def test_background_a_process_that_cannot_say_who_it_is_lets_go(
     MemoryEngine(config).close()
 
 
-def test_background_an_error_that_is_raised_again_keeps_no_frames_of_those_who_met_it(
-    opened: Open,
-) -> None:
+def test_background_an_error_that_is_raised_again_keeps_no_frames_of_those_who_met_it(opened):
     with refusing(errno.ENOSPC):
         memory = opened()
         memory.close()
@@ -302,30 +273,23 @@ def started(config: Config) -> BackgroundEngine:
 
 
 def test_background_releasing_while_the_store_is_still_being_opened_frees_it_later(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    real = background.acquire
-
-    def slow(*arguments: Any, **options: Any) -> MemoryEngine:
-        begun.set()
-        assert go_on.wait(30)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(background, "acquire", slow)
+    config, monkeypatch
+):
+    gate = Gate(background.acquire)
+    monkeypatch.setattr(background, "acquire", gate)
     monkeypatch.setattr(background, "CLOSE_S", 0.0)
     memory = BackgroundEngine(config)
     memory.start(0.0)
-    assert begun.wait(30)
+    assert gate.reached.wait(30)
     memory.close()
-    go_on.set()
+    gate.open.set()
     thread = memory._thread
     assert thread is not None
     thread.join(30)
     assert not living(config.folder) and memory.engine is None
 
 
-def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> None:
+def test_background_releasing_in_the_callback_of_a_trouble(config):
     with refusing(errno.ENOSPC):
         memory = BackgroundEngine(config)
         done = threading.Event()
@@ -342,7 +306,7 @@ def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> No
     assert not living(config.folder)
 
 
-def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config: Config) -> None:
+def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config):
     memory = started(config)
     heard: list[str] = []
     memory.subscribe(on_event=lambda event: heard.append(event.what))
@@ -354,7 +318,7 @@ def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(conf
 # ------------------------------------------------------------------- while it runs
 
 
-def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live() -> None:
+def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live():
     numbers = itertools.count(1)
     queue = writer.WriteQueue(3, lambda _: next(numbers))
     changes = [

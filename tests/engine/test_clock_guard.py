@@ -32,6 +32,14 @@ def say(home: Home, engine: MemoryEngine, scope: str = "anna", **fields: Any) ->
     return id_
 
 
+@pytest.fixture
+def engine(home: Home) -> MemoryEngine:
+    """An engine to which something was said."""
+    made = home.open()
+    say(home, made)
+    return made
+
+
 def left(engine: MemoryEngine) -> list[int]:
     with engine.snapshot() as snapshot:
         return [turn.id for turn in snapshot.turns()]
@@ -58,25 +66,19 @@ def restarted(home: Home, engine: MemoryEngine, **how: Any) -> MemoryEngine:
     ],
 )
 @pytest.mark.parametrize("restart", [False, True])
-def test_guard_more_than_a_day_from_the_newest_turn_is_doubted(
-    home: Home, off: timedelta, words: str, restart: bool
-) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_more_than_a_day_from_the_newest_turn_is_doubted(home, engine, off, words, restart):
     home.clock.now += off
     if restart:
         engine = restarted(home, engine)
     assert words in doubt(engine) and bool(doubt(engine)) == bool(words)
 
 
-def test_guard_time_that_passes_is_no_jump(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_time_that_passes_is_no_jump(home, engine):
     home.clock.advance(90 * A_DAY_S)
     assert doubt(engine) == ""
 
 
-def test_guard_several_steps_of_less_than_a_day_are_one_jump(home: Home) -> None:
+def test_guard_several_steps_of_less_than_a_day_are_one_jump(home):
     engine = home.open()
     for _ in range(2):
         home.clock.now += 23 * HOUR
@@ -85,9 +87,7 @@ def test_guard_several_steps_of_less_than_a_day_are_one_jump(home: Home) -> None
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home: Home, killed: bool) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home, engine, killed):
     home.clock.now += YEAR
     for _ in range(3):
         say(home, engine)  # and nobody asks before the process ends
@@ -98,10 +98,8 @@ def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home: Home, killed: b
         assert doubt(engine)
 
 
-def test_guard_imports_are_no_measure(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guard_imports_are_no_measure(home, engine, monkeypatch):
     monkeypatch.setattr(guards, "SLICE", 4)
-    engine = home.open()
-    say(home, engine)
     old = replace(home.turn("old words"), at=home.clock() + 10 * YEAR, origin="1")
     engine.append(*[old] * 20)
     assert doubt(restarted(home, engine)) == ""
@@ -109,16 +107,14 @@ def test_guard_imports_are_no_measure(home: Home, monkeypatch: pytest.MonkeyPatc
     assert doubt(home.engines[-1])
 
 
-def test_guard_a_new_store_believes_its_clock(home: Home) -> None:
+def test_guard_a_new_store_believes_its_clock(home):
     assert doubt(home.open()) == ""
 
 
 # ------------------------------------------------------------------- when it is believed again
 
 
-def test_guard_a_machine_that_was_off_for_a_month_waits_for_synchronised_time(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_a_machine_that_was_off_for_a_month_waits_for_synchronised_time(home, engine):
     engine.close()
     home.clock.advance(30 * A_DAY_S)
     engine = home.open()
@@ -130,9 +126,7 @@ def test_guard_a_machine_that_was_off_for_a_month_waits_for_synchronised_time(ho
     assert doubt(restarted(home, engine)) == ""
 
 
-def test_guard_confirmed_once_it_is_believed_after_a_restart(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_confirmed_once_it_is_believed_after_a_restart(home, engine):
     home.clock.now += YEAR
     assert engine.upkeep.confirm_clock() is True
     assert engine.upkeep.confirm_clock() is False
@@ -142,9 +136,7 @@ def test_guard_confirmed_once_it_is_believed_after_a_restart(home: Home) -> None
     assert doubt(engine), "another jump is another doubt"
 
 
-def test_guard_set_back_it_is_believed(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_set_back_it_is_believed(home, engine):
     home.clock.now += YEAR
     say(home, engine)
     home.clock.advance(5 * A_DAY_S)
@@ -153,7 +145,7 @@ def test_guard_set_back_it_is_believed(home: Home) -> None:
     assert doubt(engine) == "" and doubt(restarted(home, engine)) == ""
 
 
-def test_guard_a_newest_turn_in_the_future_is_overruled_by_a_person(home: Home) -> None:
+def test_guard_a_newest_turn_in_the_future_is_overruled_by_a_person(home):
     right = home.clock.now
     home.clock.now = datetime(2038, 1, 19, tzinfo=UTC)
     engine = home.open()
@@ -166,9 +158,7 @@ def test_guard_a_newest_turn_in_the_future_is_overruled_by_a_person(home: Home) 
     assert doubt(restarted(home, engine)) == ""
 
 
-def test_guard_a_reader_says_the_same_and_writes_nothing(home: Home) -> None:
-    engine = home.open()
-    say(home, engine)
+def test_guard_a_reader_says_the_same_and_writes_nothing(home, engine):
     engine.close()
     home.clock.now += YEAR
     reader = home.open(readonly=True)
@@ -184,9 +174,7 @@ def test_guard_a_reader_says_the_same_and_writes_nothing(home: Home) -> None:
 
 
 @pytest.mark.parametrize("released", ["confirmed", "synchronised"])
-def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(
-    home: Home, released: str
-) -> None:
+def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(home, released):
     engine = home.open(**EXPIRING)
     ids = [say(home, engine, scope) for scope in ("anna", "guest")]
     hidden = say(home, engine)
@@ -208,7 +196,7 @@ def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(
     assert left(engine) == ids[-1:]
 
 
-def test_guard_a_machine_that_started_in_1970_erases_nothing(home: Home) -> None:
+def test_guard_a_machine_that_started_in_1970_erases_nothing(home):
     engine = home.open(**EXPIRING)
     first = say(home, engine)
     engine.close()
@@ -225,7 +213,7 @@ def test_guard_a_machine_that_started_in_1970_erases_nothing(home: Home) -> None
 
 
 @pytest.mark.parametrize("days", [365, -365])
-def test_guard_a_command_can_be_undone_while_the_clock_is_doubted(home: Home, days: int) -> None:
+def test_guard_a_command_can_be_undone_while_the_clock_is_doubted(home, days):
     engine = home.open()
     turn = say(home, engine)
     entry = engine.wiring.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
@@ -238,7 +226,7 @@ def test_guard_a_command_can_be_undone_while_the_clock_is_doubted(home: Home, da
     assert undone is not None and undone.state == "undone"
 
 
-def test_guard_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(home: Home) -> None:
+def test_guard_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(home):
     engine = home.open()
     turn = say(home, engine)
     home.clock.now += YEAR
@@ -248,7 +236,7 @@ def test_guard_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(ho
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_guard_what_was_dated_rightly_is_never_erased_early(home: Home, seed: int) -> None:
+def test_guard_what_was_dated_rightly_is_never_erased_early(home, seed):
     """A machine at random: jumps, restarts, pauses, time servers; true time is known here alone."""
     chance, off, said = random.Random(seed), timedelta(), dict[int, datetime]()
     engine, doubted = home.open(**EXPIRING), 0

@@ -10,6 +10,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Forget, Made, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home
+from tests.support.said import memory_at
 
 MEANS = {"puppy": "dog", "pet": "dog", "journey": "travel", "flight": "travel"}
 
@@ -51,10 +52,7 @@ def ids(hits) -> list[str]:
 def engine(home: Home):
     engine = home.open(Synonyms())
     turns = home.talk(engine)
-    episode = Memory(
-        id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
-        valid_from=home.clock(),
-    )  # fmt: skip
+    episode = memory_at("episode/1", "Anna won a race.", home.clock())
     rows = (
         made(home, "session/a", "Anna bought a puppy and called it Bello."),
         made(home, "session/b", "They repaired the bicycle.", sources=(turns[2],)),
@@ -76,18 +74,18 @@ def engine(home: Home):
         ("race", "episode", "episode/1"),
     ],
 )
-def test_derived_search_finds_a_summary(engine, query: str, kind: str, best: str) -> None:
+def test_derived_search_finds_a_summary(engine, query, kind, best):
     assert ids(found(engine, query, kind))[0] == best
 
 
-def test_derived_search_is_of_one_kind_and_limited(engine) -> None:
+def test_derived_search_is_of_one_kind_and_limited(engine):
     assert ids(found(engine, "garden", "session")) == []
     assert len(found(engine, "puppy garden bicycle", k=2)) == 2
     with pytest.raises(ConfigError, match="no kind 'poem'"):
         found(engine, "garden", "poem")
 
 
-def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: Home) -> None:
+def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home):
     old = made(home, "day/2026-05-12", "The fence was painted green.")
     new = made(home, "day/2026-05-12", "The fence was painted blue.")
     week = made(home, "week/2026-W20", "The fence was painted blue.")
@@ -96,7 +94,7 @@ def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: 
     assert [one for one in texts if "fence" in one] == ["The fence was painted blue."]
 
 
-def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home: Home) -> None:
+def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home):
     engine.apply(
         "test", WriteBatch(memories=(made(home, "day/2026-05-13", "A wig.", local_only=True),))
     )
@@ -104,7 +102,7 @@ def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home:
     assert found(engine, "wig", local=True)[0].memory.text == "A wig."
 
 
-def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) -> None:
+def test_derived_search_sends_no_local_only_text_to_another_machine(home):
     class Away(HashEmbedder):
         remote = True
         sent: list[str] = []
@@ -120,7 +118,7 @@ def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) 
     assert Away.sent == ["A hat."]
 
 
-def test_derived_search_forgets_with_its_turns(engine, home: Home) -> None:
+def test_derived_search_forgets_with_its_turns(engine, home):
     turn = home.talk(engine)[0]
     engine.apply("test", WriteBatch(memories=(made(home, "day/9", "A swan.", sources=(turn,)),)))
     assert found(engine, "swan")

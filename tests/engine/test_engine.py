@@ -1,6 +1,4 @@
 import asyncio
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -11,10 +9,11 @@ from slowcat_memory.engine import MemoryEngine, acquire
 from slowcat_memory.errors import ConfigError, StoreBusyError, StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder, memory_config
-from tests.support.engine_home import TALK, Gate, Home, edge, first, why_of
+from tests.support.engine_home import TALK, Gate, edge, first, why_of
+from tests.support.other_process import OtherProcess
 
 
-def test_engine_processors_share_one_engine(home: Home) -> None:
+def test_engine_processors_share_one_engine(home):
     config = memory_config(home.path)
     engine = acquire(config)
     assert acquire(memory_config(home.path, recall={"floor": 0.1})) is engine
@@ -28,7 +27,7 @@ def test_engine_processors_share_one_engine(home: Home) -> None:
     again.close()
 
 
-def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home: Home) -> None:
+def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home):
     engine = home.open()
     engine.close()
     engine.close()
@@ -37,7 +36,7 @@ def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(ho
     again.close()
 
 
-def test_engine_a_failed_opening_is_not_shared(home: Home) -> None:
+def test_engine_a_failed_opening_is_not_shared(home):
     holder = home.open()
     with pytest.raises(StoreBusyError):
         acquire(memory_config(home.path))
@@ -45,9 +44,7 @@ def test_engine_a_failed_opening_is_not_shared(home: Home) -> None:
     acquire(memory_config(home.path)).close()
 
 
-def test_engine_closing_does_not_wait_for_a_stuck_embedder(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engine_closing_does_not_wait_for_a_stuck_embedder(home, monkeypatch):
     monkeypatch.setattr("slowcat_memory.runtime.namespaces.indexer.CLOSE_S", 0.05)
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
@@ -62,7 +59,7 @@ def test_engine_closing_does_not_wait_for_a_stuck_embedder(
     assert first(engine, "dog") == TALK[0]
 
 
-def test_engine_closing_embeds_the_last_turns(home: Home) -> None:
+def test_engine_closing_embeds_the_last_turns(home):
     engine = home.open(HashEmbedder())
     for text in TALK:
         engine.append(home.turn(text))
@@ -71,7 +68,7 @@ def test_engine_closing_embeds_the_last_turns(home: Home) -> None:
         assert len(list(snapshot.vectors("hashed-words/64", "anna"))) == 5
 
 
-def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(home: Home) -> None:
+def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(home):
     engine = home.open()
     engine.append(edge(home, "done", "start"))
     home.talk(engine, session="done")
@@ -88,81 +85,42 @@ def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(ho
     assert sessions["done"].reason == "" and sessions["done"].ended is not None
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
-from slowcat_memory.testing import FixedClock, memory_config
-engine, clock = MemoryEngine(memory_config(sys.argv[1])), FixedClock()
-def say(text):
-    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=clock())
-    engine.append(turn).wait(30)
-say("My dog is called Max")
-print("said", flush=True)
-for line in sys.stdin:
-    if line.strip() == "seal":
-        engine.upkeep.seal("anna")
-    else:
-        say(line.strip())
-    print("said", flush=True)
-engine.close()
-"""
-
-
-def test_engine_reading_works_beside_a_process_that_writes(home: Home) -> None:
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(home.path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert writer.stdin and writer.stdout
-
-    def tell(line: str) -> None:
-        writer.stdin.write(f"{line}\n")  # type: ignore[union-attr]
-        writer.stdin.flush()  # type: ignore[union-attr]
-        assert writer.stdout.readline() == "said\n"  # type: ignore[union-attr]
-
-    try:
-        assert writer.stdout.readline() == "said\n"
+def test_engine_reading_works_beside_a_process_that_writes(home):
+    with OtherProcess(home.path) as writer:
+        writer.call("say", TALK[0])
         reader = home.open(readonly=True)
         assert first(reader, "dog") == TALK[0]
         with pytest.raises(StoreError, match="reading only"):
             reader.append(home.turn("x"))
-        tell("My cat is called Moritz")
-        tell("seal")
+        writer.call("say", "My cat is called Moritz")
+        writer.call("seal")
         assert first(reader, "dog") == TALK[0]
         reader.close()
         reader = home.open(readonly=True)
         assert reader.upkeep.stats()["index"]["anna"]["sealed"] == 2
         assert first(reader, "cat") == "My cat is called Moritz"
-        writer.stdin.close()
-        assert writer.wait(30) == 0
-    finally:
-        writer.kill()
-        writer.wait()
-        writer.stdout.close()
 
 
 @pytest.mark.parametrize(("zone", "day"), [("Pacific/Auckland", "13 May"), ("UTC", "12 May")])
-def test_engine_dates_are_those_of_the_users_zone(home: Home, zone: str, day: str) -> None:
+def test_engine_dates_are_those_of_the_users_zone(home, zone, day):
     engine = home.open(memory={"time_zone": zone})
     home.talk(engine, "My dog is called Max")
     later = home.clock() + timedelta(days=9)
     assert f"({day})" in engine.blocks.pack(engine.search("dog", "anna"), later).text
 
 
-def test_engine_a_zone_that_does_not_exist_is_refused(home: Home) -> None:
+def test_engine_a_zone_that_does_not_exist_is_refused(home):
     for zone in ("Mars/Olympus", "../etc/passwd"):
         with pytest.raises(ConfigError, match="memory.time_zone: there is no"):
             home.open(memory={"time_zone": zone})
 
 
-def test_engine_an_unknown_stemmer_is_refused(home: Home) -> None:
+def test_engine_an_unknown_stemmer_is_refused(home):
     with pytest.raises((ConfigError, ValueError), match="klingon"):
         MemoryEngine(memory_config(home.path, index={"stemmer": "klingon"}))
 
 
-def test_search_why_tells_what_was_injected(home: Home) -> None:
+def test_search_why_tells_what_was_injected(home):
     engine = home.open()
     ids = home.talk(engine)
     turn = home.turn("What is my dog called?")
@@ -183,7 +141,7 @@ def test_search_why_tells_what_was_injected(home: Home) -> None:
     assert chunk_id(ids[0]) not in {offer.memory for offer in entry.offers}
 
 
-def test_search_stats_are_plain_values(home: Home) -> None:
+def test_search_stats_are_plain_values(home):
     engine = home.open(HashEmbedder())
     home.talk(engine)
     engine.store.flush()

@@ -4,16 +4,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine import expiry as expiries
-from slowcat_memory.records import Forget, Memory, Turn, WriteBatch
+from slowcat_memory.records import Forget, Turn, WriteBatch
 from tests.support.engine_home import Home
+from tests.support.said import memory_at, turn_at
 
 DAY = 86400.0
 GUESTS: dict[str, Any] = {"people": {"scopes": "each"}}
-DAYS: dict[str, Any] = {"retention": {"raw_days": 30}}
 IN_2038 = datetime(2038, 1, 19, tzinfo=UTC)
 
 
@@ -24,16 +23,30 @@ def opened(home: Home, **how: Any) -> MemoryEngine:
     return engine
 
 
+@pytest.fixture
+def engine(home: Home) -> MemoryEngine:
+    """An engine that keeps what is said for 30 days."""
+    return opened(home, retention={"raw_days": 30})
+
+
 def said(home: Home, scope: str, ago_s: float = 0.0, **fields: Any) -> Turn:
     at = home.clock() - timedelta(seconds=ago_s)
-    turn = Turn(session="s", scope=scope, speaker="x", role="user", text="words", at=at)
-    return replace(turn, **fields)
+    return turn_at("words", **{"at": at, "scope": scope, **fields})
 
 
 def log(engine: MemoryEngine, *turns: Turn) -> list[int]:
     ids = [engine.append(turn).id for turn in turns]
     engine.store.flush()
     return ids
+
+
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note the turns that are read from now on."""
+    read, plain = list[int](), expiries.Expiry._put
+    monkeypatch.setattr(
+        expiries.Expiry, "_put", lambda self, turn: (read.append(turn.id), plain(self, turn))[1]
+    )
+    return read
 
 
 def left(engine: MemoryEngine) -> list[int]:
@@ -44,7 +57,7 @@ def left(engine: MemoryEngine) -> list[int]:
 # ------------------------------------------------------------------- every turn counts
 
 
-def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home: Home) -> None:
+def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home):
     engine = opened(home, **GUESTS)
     glitch, old, fresh = log(
         engine, said(home, "guest", at=IN_2038), said(home, "guest", 30 * 3600), said(home, "guest")
@@ -54,8 +67,7 @@ def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home: Ho
     assert engine.eraser.erase_expired() == (fresh,) and left(engine) == [glitch]
 
 
-def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home: Home) -> None:
-    engine = opened(home, **DAYS)
+def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home, engine):
     live, old, young = log(
         engine,
         said(home, "anna"),
@@ -67,16 +79,11 @@ def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home: Home) 
 
 
 def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = opened(home, **DAYS)
+    home, engine, monkeypatch
+):
     log(engine, *(said(home, "anna") for _ in range(600)))
     assert not engine.eraser.expired() or engine.eraser.erase_expired() == ()
-    read: list[int] = []
-    plain = expiries.Expiry._put
-    monkeypatch.setattr(
-        expiries.Expiry, "_put", lambda self, turn: (read.append(turn.id), plain(self, turn))[1]
-    )
+    read = reads(monkeypatch)
     for _ in range(20):
         home.clock.advance(3600)
         assert not engine.eraser.expired()
@@ -87,17 +94,10 @@ def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
 
 
 @pytest.mark.parametrize("turns", [1000, 2000])
-def test_expiry_the_first_reading_reads_each_turn_once(
-    home: Home, monkeypatch: pytest.MonkeyPatch, turns: int
-) -> None:
-    engine = opened(home, **DAYS)
+def test_expiry_the_first_reading_reads_each_turn_once(home, engine, monkeypatch, turns):
     engine.append(*(said(home, "anna", 5) for _ in range(turns)))
     engine.store.flush()
-    read = []
-    plain = expiries.Expiry._put
-    monkeypatch.setattr(
-        expiries.Expiry, "_put", lambda self, turn: (read.append(turn.id), plain(self, turn))[1]
-    )
+    read = reads(monkeypatch)
     asked = 0
     while engine.eraser.expired():
         asked += 1
@@ -105,8 +105,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(
     assert sorted(read) == list(range(1, turns + 1))
 
 
-def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home: Home) -> None:
-    engine = opened(home, **DAYS)
+def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home, engine):
     slices = 3
     engine.append(*[said(home, "anna")] * (slices * expiries.SLICE), said(home, "anna", 40 * DAY))
     engine.store.flush()
@@ -115,10 +114,7 @@ def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home: Home) -> Non
     assert engine.eraser.erase_expired() == (slices * expiries.SLICE + 1,)
 
 
-def test_expiry_what_could_not_be_erased_is_due_again(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = opened(home, **DAYS)
+def test_expiry_what_could_not_be_erased_is_due_again(home, engine, monkeypatch):
     (old,) = log(engine, said(home, "anna", 40 * DAY))
 
     def refuse(*_: Any) -> None:
@@ -135,15 +131,13 @@ def test_expiry_what_could_not_be_erased_is_due_again(
 
 
 def fact(home: Home, *sources: int, **fields: Any) -> WriteBatch:
-    memory = Memory(
-        id="fact/1", kind="fact/preference", scope="anna", speaker="anna", text="tea",
-        valid_from=home.clock(), sources=sources, **fields,
-    )  # fmt: skip
+    memory = memory_at(
+        "fact/1", "tea", home.clock(), kind="fact/preference", sources=sources, **fields
+    )
     return WriteBatch(memories=(memory,))
 
 
-def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home: Home) -> None:
-    engine = opened(home, **DAYS)
+def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home, engine):
     evidence, other = log(engine, said(home, "anna", 50 * DAY), said(home, "anna", 40 * DAY))
     engine.apply("test", fact(home, evidence))
     assert engine.eraser.erase_expired() == (other,)
@@ -156,7 +150,7 @@ def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home: H
     assert engine.eraser.expiry.kept() == (0, None)
 
 
-def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
+def test_expiry_notes_in_the_guests_namespace_go_with_it(home):
     before = opened(home)
     before.remember("tea", "guest")
     before.close()
@@ -167,7 +161,7 @@ def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
         assert not [*snapshot.memories("guest")]
 
 
-def test_expiry_forgetting_on_request_needs_no_clock(home: Home) -> None:
+def test_expiry_forgetting_on_request_needs_no_clock(home):
     engine = opened(home)
     (turn,) = log(engine, said(home, "anna"))
     home.clock.now += timedelta(days=365)

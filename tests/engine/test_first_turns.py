@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,11 +11,12 @@ import pytest
 
 import slowcat_memory
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- whatever is made, read or collected once in a process happens before the first t
 
+ROOT = Path(slowcat_memory.__file__).parents[1]
 DAYS = 30
 FRESH = """
 import asyncio, gc, json, sys
@@ -91,28 +91,21 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n in range(3):
             at = clock() - timedelta(days=DAYS - day, minutes=-n)
             text = f"Yesterday I bought {n + 2} boxes of word{day}{n}. My dog is called Max."
-            engine.append(
-                Turn(session=f"s{day}", scope="anna", speaker="Anna", role="user", text=text, at=at)
-            )
+            engine.append(turn_at(text, at, session=f"s{day}"))
     engine.flush(indexed=True)
     engine.close()
     return path
 
 
-def first_turns(path: Path, how: str) -> Iterator[dict]:
+def first_turns(path: Path, how: str) -> list[dict]:
     """The turns of a new process, each of them twice; what they made, read and collected."""
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)],
-        cwd=Path(slowcat_memory.__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return iter(json.loads(done.stdout.splitlines()[-1]))
+    command = [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)]
+    told = subprocess.check_output(command, cwd=ROOT, text=True)
+    return json.loads(told.splitlines()[-1])
 
 
-def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled: Path) -> None:
-    found = list(first_turns(filled, "prepared"))
+def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled):
+    found = first_turns(filled, "prepared")
     assert [turn["stage"] for turn in found] == ["full"] * 6
     for name in ("patterns", "modules", "collections"):
         assert [turn[name] for turn in found[:3]] == [0, 0, 0], name
@@ -120,8 +113,8 @@ def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled
     assert all(a <= b + 1 for a, b in zip(first, again, strict=True)), (first, again)
 
 
-def test_first_turns_control_without_preparation_they_do_it_all(filled: Path) -> None:
-    found = list(first_turns(filled, "at once"))[:3]
+def test_first_turns_control_without_preparation_they_do_it_all(filled):
+    found = first_turns(filled, "at once")[:3]
     assert sum(turn["patterns"] for turn in found) > 20
     assert max(turn["rows"] for turn in found) > DAYS
 
@@ -171,28 +164,22 @@ assert engine.search("where does the cat sleep", "user").hits
 
 
 def _modules(path: Path, then: str = "", first: str = "") -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN.format(path=str(path), then=then, first=first)],
-        cwd=Path(slowcat_memory.__file__).parents[1],
-        env={name: value for name, value in os.environ.items() if not name.startswith("SLOWCAT_")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.split())
+    command = [sys.executable, "-c", OPEN.format(path=str(path), then=then, first=first)]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SLOWCAT_")}
+    return set(subprocess.check_output(command, cwd=ROOT, env=env, text=True).split())
 
 
 def _own(*names: str) -> set[str]:
     return {f"slowcat_memory.{name}" for name in names}
 
 
-def test_the_processor_is_imported_without_jobs_or_rules(tmp_path: Path) -> None:
+def test_the_processor_is_imported_without_jobs_or_rules(tmp_path):
     loaded = _modules(tmp_path, first="import slowcat_memory.processor")
     assert not loaded & _own(*JOBS, *RULES)
     assert "slowcat_memory.processor" in loaded
 
 
-def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path: Path) -> None:
+def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path):
     _modules(tmp_path / "store", SAY)
     loaded = _modules(tmp_path / "store", ASK)
     assert not loaded & (_own(*JOBS) | HEAVY)

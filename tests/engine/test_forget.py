@@ -1,6 +1,5 @@
 import threading
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,33 +10,32 @@ from slowcat_memory.index.generation import Build
 from slowcat_memory.records import Forget
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import SECRET, TALK, Home, first, texts, words_on_disk
+from tests.support.engine_home import SECRET, TALK, first, texts
+from tests.support.memories import residue
 
 
-def test_forget_what_is_forgotten_is_gone_from_everywhere(home: Home) -> None:
+def test_forget_what_is_forgotten_is_gone_from_everywhere(home):
     engine = home.open(HashEmbedder())
     home.talk(engine)
     (secret,) = home.talk(engine, SECRET)
     engine.upkeep.tidy("anna")
     home.talk(engine, "something else")
-    assert b"swordfish" in words_on_disk(home.path)
+    assert residue(home.path, "swordfish")
     assert first(engine, "swordfish") == SECRET
     gone = engine.forget(Forget(turns=(secret,)))
     assert gone.erased and gone.turns == (secret,)
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
-    assert b"swordfish" not in words_on_disk(home.path)
+    assert not residue(home.path, "swordfish")
     assert first(engine, "dog") == TALK[0]
     engine.upkeep.seal("anna")
-    assert b"swordfish" not in words_on_disk(home.path)
+    assert not residue(home.path, "swordfish")
     engine.close()
     engine = home.open(HashEmbedder())
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
     assert len(engine.wiring.namespaces.get("anna").searcher) == 6
 
 
-def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(home, monkeypatch):
     """Erasing takes a second per GB; nobody may recall what is being erased."""
     engine, seen, rewrite = home.open(), [], copy.rewrite
     (secret,) = home.talk(engine, SECRET)
@@ -52,9 +50,7 @@ def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(
     assert seen == [[]]
 
 
-def test_forget_turns_said_while_something_is_forgotten_are_kept(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forget_turns_said_while_something_is_forgotten_are_kept(home, monkeypatch):
     engine = home.open()
     (secret,) = home.talk(engine, SECRET)
     forget = engine.store.forget
@@ -72,7 +68,7 @@ def test_forget_turns_said_while_something_is_forgotten_are_kept(
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
 
-def test_forget_forgetting_everything_leaves_a_memory_that_works(home: Home) -> None:
+def test_forget_forgetting_everything_leaves_a_memory_that_works(home):
     engine = home.open()
     home.talk(engine)
     engine.remember("Anna loves tea", "anna")
@@ -84,8 +80,8 @@ def test_forget_forgetting_everything_leaves_a_memory_that_works(home: Home) -> 
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_forget_a_build_that_has_read_the_turn_is_ended_first(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, replaced: bool
-) -> None:
+    home, monkeypatch, tmp_path, replaced
+):
     engine = home.open()
     (secret,) = home.talk(engine, SECRET)
     home.talk(engine)
@@ -111,10 +107,10 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     assert engine.forget(Forget(turns=(secret,))).erased
     sealing.join(20)
     assert not sealing.is_alive() and not building.recent([chunk_id(secret)])
-    assert b"swordfish" not in words_on_disk(home.path)
+    assert not residue(home.path, "swordfish")
 
 
-def test_forget_the_indexes_of_other_namespaces_stay_in_use(home: Home) -> None:
+def test_forget_the_indexes_of_other_namespaces_stay_in_use(home):
     engine = home.open()
     (secret,) = home.talk(engine, SECRET)
     engine.append(home.turn(TALK[0], scope="bob"))

@@ -2,14 +2,12 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
@@ -17,13 +15,15 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.testing.server import ScriptedServer
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
+from tests.support.rows import DATA
+from tests.support.said import turn_at, until
 from tests.support.scripted_server import serving
 
-WAIT_S = 10.0
 Open = Callable[..., MemoryEngine]
 BREAKER = dict(CircuitBreaker.__init__.__kwdefaults__ or {})
 
@@ -51,9 +51,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 def say(engine: MemoryEngine, n: int = 1) -> None:
     for i in range(n):
         said = f"Number {i}: I live in Lisbon."
-        turn = Turn(
-            session="s", scope="anna", speaker="Anna", role="user", text=said, at=engine.clock()
-        )
+        turn = turn_at(said, engine.clock())
         engine.append(turn)
     engine.flush(indexed=True)
 
@@ -62,23 +60,18 @@ def thinking() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name == "slowcat-idle"]
 
 
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.005)
-
-
-def test_idle_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
+def test_idle_it_thinks_by_itself_once_nobody_speaks(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     paused = threading.Event()
     engine.subscribe(on_pause=paused.set)
     say(engine, 40)
-    until(lambda: engine.upkeep.stats()["tiers"]["hot"]["memories"] < 40)
-    assert paused.wait(WAIT_S)
+    assert until(lambda: engine.upkeep.stats()["tiers"]["hot"]["memories"] < 40)
+    assert paused.wait(30) and thinking()
+    engine.idle.stop()
+    assert thinking() == []
 
 
-def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
+def test_idle_nothing_is_thought_while_somebody_speaks(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5}, idle={"grace_s": 30.0})
     say(engine, 40)
     assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
@@ -86,15 +79,8 @@ def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
         assert snapshot.tasks() == [] and snapshot.runs() == []
 
 
-def test_idle_it_ends_within_a_second(opened: Open) -> None:
-    engine = opened()
-    until(lambda: bool(thinking()))
-    engine.idle.stop()
-    assert thinking() == []
-
-
 @pytest.mark.parametrize("sections", [{"idle": {"enabled": False}}, {"readonly": True}])
-def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]) -> None:
+def test_idle_who_does_not_think_has_no_thread(opened, sections):
     opened().close()
     engine = opened(**sections)
     assert thinking() == []
@@ -107,15 +93,11 @@ def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str,
         assert thinking() == [], "it thought while it was told to"
 
 
-def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
-    lines: list[str] = []
-    sink = logger.add(lines.append, level="INFO", format="{message}")
-    try:
+def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened):
+    with logged() as lines:
         engine = opened()
         say(engine, 5)
         engine.idle.until_done()
-    finally:
-        logger.remove(sink)
     assert len([line for line in lines if "[idle_llm] url" in line]) == 1
     assert engine.search("Lisbon", "anna").hits
 
@@ -129,9 +111,7 @@ def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> 
         ("http://no-such-host.invalid/v1", ""),
     ],
 )
-def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(
-    opened: Open, url: str, why: str
-) -> None:
+def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(opened, url, why):
     with logged("WARNING") as lines:
         engine = opened(thinking={"url": url})
         say(engine, 5)
@@ -140,7 +120,7 @@ def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(
     assert sum("without an LLM" in line and why in line for line in lines) == bool(why)
 
 
-def test_idle_progress_is_told(opened: Open) -> None:
+def test_idle_progress_is_told(opened):
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
     told: list[Forecast] = []
     say(engine, 3)
@@ -148,26 +128,24 @@ def test_idle_progress_is_told(opened: Open) -> None:
     assert told and not told[-1].dead
 
 
-def test_idle_there_is_no_such_job(opened: Open) -> None:
+def test_idle_there_is_no_such_job(opened):
     engine = opened()
     with pytest.raises(KeyError, match="nonsense"):
         engine.idle.until_done(["nonsense"])
 
 
-def test_idle_a_listener_that_fails_ends_nothing(opened: Open) -> None:
+def test_idle_a_listener_that_fails_ends_nothing(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     heard = threading.Event()
     engine.subscribe(on_pause=lambda: 1 / 0)
     stop = engine.subscribe(on_pause=heard.set)
     say(engine, 40)
-    assert heard.wait(WAIT_S)
+    assert heard.wait(30)
     stop()
     assert thinking()[0].is_alive()
 
 
-def test_idle_the_connections_of_its_llm_end_with_it(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_the_connections_of_its_llm_end_with_it(opened, monkeypatch):
     closed = threading.Event()
 
     class Server:
@@ -186,29 +164,8 @@ def test_idle_the_connections_of_its_llm_end_with_it(
 
 # ------------------------------------------------------------------- an LLM on this machine
 
-LOADED, OTHERS = "qwen3-4b", "gemma-3-4b"
-PAGES: dict[str, dict[str, Any]] = {
-    "LM Studio": {
-        "/api/v0/models": {
-            "data": [
-                {"id": "nomic", "type": "embeddings", "state": "loaded"},
-                {"id": OTHERS, "type": "llm", "state": "not-loaded"},
-                {"id": LOADED, "type": "llm", "state": "loaded"},
-            ]
-        }
-    },
-    "Ollama": {
-        "/api/tags": {
-            "models": [
-                {"name": "gpt-oss:120b-cloud", "remote_host": "https://ollama.example"},
-                {"name": OTHERS},
-                {"name": LOADED},
-            ]
-        },
-        "/api/ps": {"models": [{"name": "gpt-oss:120b-cloud"}, {"name": LOADED}]},
-    },
-    "llama.cpp": {"/v1/models": {"data": [{"id": LOADED, "owned_by": "llamacpp"}]}},
-}
+LOADED = "qwen3-4b"
+PAGES = json.loads((DATA / "model_pages.json").read_text("utf-8"))
 
 
 def job_reply(body: dict[str, Any]) -> str:
@@ -223,18 +180,21 @@ def end_session(engine: MemoryEngine) -> None:
     engine.append(SessionEdge(session="s", scope="anna", kind="end", at=engine.clock()))
 
 
-def look_at(monkeypatch: pytest.MonkeyPatch, name: str, port: int) -> None:
-    """Let the server of a kind be looked for at a port, and no other server."""
-    known = tuple(replace(kind, port=port) for kind in KNOWN if kind.name == name)
-    monkeypatch.setattr(find_loaded, "__defaults__", ("", known))
+@pytest.fixture
+def server(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[ScriptedServer]:
+    """A server of a kind, and the only one that is looked for."""
+    with serving(job_reply, pages=PAGES[request.param]) as made:
+        port = urlsplit(made.url).port
+        known = tuple(replace(kind, port=port) for kind in KNOWN if kind.name == request.param)
+        monkeypatch.setattr(find_loaded, "__defaults__", ("", known))
+        yield made
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    with serving(job_reply, pages=PAGES[name]) as server, logged("INFO") as lines:
-        look_at(monkeypatch, name, urlsplit(server.url).port or 0)
+@pytest.mark.parametrize(("server", "name"), zip(PAGES, PAGES, strict=True), indirect=["server"])
+def test_idle_a_loaded_model_on_this_machine_is_found_and_used(opened, server, name):
+    with logged("INFO") as lines:
         engine = opened(thinking={"url": ThinkingOptions().url})
         end_session(engine)
 
@@ -244,23 +204,20 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
                 told = any(one and one.job == "facts" and one.model for one in made)
                 return told and snapshot.context("anna", "chunk/1") is not None
 
-        until(done)
-        assert {request["model"] for request in server.requests} == {LOADED}
+        assert until(done)
+    assert {request["model"] for request in server.requests} == {LOADED}
     [line] = [line for line in lines if "Idle work uses" in line]
     assert f"{LOADED} of {name} at http://127.0.0.1:" in line
 
 
-def test_idle_an_llm_that_appears_later_is_used(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("server", ["Ollama"], indirect=True)
+def test_idle_an_llm_that_appears_later_is_used(opened, server, monkeypatch):
     monkeypatch.setattr(CircuitBreaker.__init__, "__kwdefaults__", BREAKER | {"first_wait_s": 0.05})
-    with serving(job_reply, pages=PAGES["Ollama"]) as server:
-        ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
-        look_at(monkeypatch, "Ollama", urlsplit(server.url).port or 0)
-        with logged("INFO") as lines:
-            engine = opened(thinking={"url": ThinkingOptions().url})
-            end_session(engine)
-            until(lambda: any("No LLM for idle work, for now" in line for line in lines))
-            server.pages["/api/ps"] = ready
-            until(lambda: bool(server.requests))
-        assert sum("No LLM for idle work" in line for line in lines) == 1
+    ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
+    with logged("INFO") as lines:
+        engine = opened(thinking={"url": ThinkingOptions().url})
+        end_session(engine)
+        assert until(lambda: any("No LLM for idle work, for now" in line for line in lines))
+        server.pages["/api/ps"] = ready
+        assert until(lambda: bool(server.requests))
+    assert sum("No LLM for idle work" in line for line in lines) == 1

@@ -3,10 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
@@ -14,52 +12,28 @@ from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.search import build_query, recall_before
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
-from slowcat_memory.records import Task, Turn, WriteBatch
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import GatedEmbedder, Home
 
 WAIT_S = 20.0
 ASKED = "What is my dog called?"
 
 
-class Slow(HashEmbedder):
-    """Embeds when its gate is open; reports what the idle gate is meanwhile."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.reached, self.gate = threading.Event(), threading.Event()
-        self.gate.set()
-        self.look: Callable[[], object] = lambda: None
-        self.seen: list[object] = []
-
-    def encode_query(self, text: str) -> np.ndarray:
-        self.seen.append(self.look())
-        self.reached.set()
-        assert self.gate.wait(WAIT_S)
-        return super().encode_query(text)
+@pytest.fixture
+def embedder() -> GatedEmbedder:
+    """It notes whether the idle gate is closed meanwhile."""
+    return GatedEmbedder("")
 
 
 @pytest.fixture
-def embedder() -> Slow:
-    return Slow()
-
-
-@pytest.fixture
-def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+def engine(home: Home, embedder: GatedEmbedder) -> Iterator[MemoryEngine]:
     """An engine whose idle work may begin at once."""
-    config = memory_config(tmp_path / "memory", idle={"enabled": False, "grace_s": 0.0})
-    made = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
-    made.prepare("anna")
-    for text in ("My dog is called Max", "I live in Lisbon", ASKED):
-        turn = Turn(
-            session="s", scope="anna", speaker="Anna", role="user", text=text, at=made.clock()
-        )
-        made.append(turn)
-        made.flush(indexed=True)
-    embedder.look, embedder.seen = lambda: made.idle.gate.opens_in() > 0, []
+    made = home.open(embedder, idle={"enabled": False, "grace_s": 0.0})
+    home.talk(made, "My dog is called Max", "I live in Lisbon", ASKED)
+    embedder.note = lambda text: made.idle.gate.opens_in() > 0
     yield made
     embedder.gate.set()
-    made.close()
 
 
 def ahead(engine: MemoryEngine) -> None:
@@ -97,20 +71,18 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
-def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
-    engine: MemoryEngine, embedder: Slow, door: Callable[[MemoryEngine], Any]
-) -> None:
+def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(engine, embedder, door):
     gate = engine.idle.gate
     closed: list[None] = []
     gate.on_close(lambda: closed.append(None))
     assert gate.opens_in() == 0
     engine.upkeep.drop_queries()
     engine.flush(indexed=True)
-    embedder.seen.clear()
+    embedder.asked.clear()
     door(engine)
     engine.flush(indexed=True)
     assert closed, "idle work was not interrupted"
-    assert embedder.seen and all(embedder.seen), "idle work could run beside it"
+    assert embedder.asked and all(embedder.asked), "idle work could run beside it"
     assert gate.opens_in() == 0, "it stayed closed"
 
 
@@ -142,8 +114,8 @@ class Reading:
 
 
 def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
-    engine: MemoryEngine, embedder: Slow
-) -> None:
+    engine, embedder
+):
     job, waiting = Reading(), threading.Event()
 
     async def sleep(seconds: float) -> None:

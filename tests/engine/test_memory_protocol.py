@@ -21,7 +21,7 @@ ATTRIBUTES = {
 }
 
 
-def test_memory_engine_has_few_verbs() -> None:
+def test_memory_engine_has_few_verbs():
     assert len(VERBS) <= MOST_VERBS, sorted(VERBS)
 
 
@@ -37,7 +37,7 @@ def foreign_attributes(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_memory_engine_doors_use_nothing_else_of_a_memory(door: str) -> None:
+def test_memory_engine_doors_use_nothing_else_of_a_memory(door):
     found = {
         str(path.relative_to(PACKAGE)): uses
         for path in sorted((PACKAGE / door).rglob("*.py"))
@@ -54,5 +54,5 @@ def test_memory_engine_doors_use_nothing_else_of_a_memory(door: str) -> None:
         "def f(call):\n    call.engine.eraser.erase_due()",
     ],
 )
-def test_memory_engine_foreign_attributes_are_caught(planted: str) -> None:
+def test_memory_engine_foreign_attributes_are_caught(planted):
     assert len(list(foreign_attributes(planted))) == 1

@@ -6,11 +6,11 @@ import pytest
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import Gate, Home, edge, first
+from tests.support.engine_home import Gate, edge, first
 from tests.support.memories import engine_of
 
 
-def test_notes_remember_a_statement_that_nobody_said_is_found(home: Home) -> None:
+def test_notes_remember_a_statement_that_nobody_said_is_found(home):
     engine = home.open(HashEmbedder())
     kept = engine.remember("Anna is allergic\0 to nuts", "anna", speaker="Anna")
     assert kept.text == "Anna is allergic to nuts" and kept.importance == 0.8
@@ -24,12 +24,12 @@ def test_notes_remember_a_statement_that_nobody_said_is_found(home: Home) -> Non
     assert first(home.open(), "nuts") == kept.text
 
 
-def test_notes_remember_nothing_cannot_be_remembered(home: Home) -> None:
+def test_notes_remember_nothing_cannot_be_remembered(home):
     with pytest.raises(ValueError, match="nothing to remember"):
         home.open().remember(" \0 ", "anna")
 
 
-def test_notes_mark_a_pin_is_stored_and_counts(home: Home) -> None:
+def test_notes_mark_a_pin_is_stored_and_counts(home):
     engine = home.open(HashEmbedder())
     ids = home.talk(engine, "Max likes bones", "Max likes balls")
     engine.store.flush()
@@ -46,7 +46,7 @@ def test_notes_mark_a_pin_is_stored_and_counts(home: Home) -> None:
     assert engine.edit("berta", chunk_id(ids[0]), pinned=True) is None
 
 
-def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
+def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home):
     engine = home.open()
     gate = Gate()
     engine.wiring.indexer.talk.submit(gate)
@@ -62,7 +62,7 @@ def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     assert found.hits[0].score - without.score == pytest.approx(gain, abs=1e-3)
 
 
-def test_notes_mark_a_pin_keeps_the_vector(home: Home) -> None:
+def test_notes_mark_a_pin_keeps_the_vector(home):
     embedder = HashEmbedder()
     engine = home.open(embedder)
     kept = engine.remember("Anna is allergic to nuts", "anna")
@@ -74,9 +74,7 @@ def test_notes_mark_a_pin_keeps_the_vector(home: Home) -> None:
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 1
 
 
-def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it(
-    home: Home,
-) -> None:
+def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it(home):
     engine = home.open()
     assert engine.session_context("anna") == ""
     for session, told in (("one", "once"), ("two", "2 times")):
@@ -107,7 +105,7 @@ def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it
 
 
 @pytest.mark.parametrize("days", [None, 30])
-def test_notes_a_correction_is_true_as_long_as_what_it_replaces(config, days: int | None) -> None:
+def test_notes_a_correction_is_true_as_long_as_what_it_replaces(config, days):
     with engine_of(config) as engine:
         now = engine.clock()
         until = None if days is None else now - timedelta(days=days)
@@ -126,7 +124,7 @@ def test_notes_a_correction_is_true_as_long_as_what_it_replaces(config, days: in
     assert back == fact
 
 
-def test_notes_what_is_remembered_again_stays_pinned(config) -> None:
+def test_notes_what_is_remembered_again_stays_pinned(config):
     with engine_of(config) as engine:
         engine.remember("Max is a dog", "user", pinned=True)
         again = engine.remember("Max is a dog", "user")
@@ -135,7 +133,7 @@ def test_notes_what_is_remembered_again_stays_pinned(config) -> None:
     assert again.pinned and corrected is not None and corrected.pinned
 
 
-def test_notes_what_was_forgotten_can_be_remembered_again(home: Home) -> None:
+def test_notes_what_was_forgotten_can_be_remembered_again(home):
     engine = home.open()
     for _ in range(3):
         kept = engine.remember("Max is a dog", "anna")
@@ -145,7 +143,7 @@ def test_notes_what_was_forgotten_can_be_remembered_again(home: Home) -> None:
         assert first(engine, "dog") == ""
 
 
-def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home: Home) -> None:
+def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home):
     engine = home.open()
     kept = engine.remember("Max is a dog", "anna")
     engine.forget(Forget(memories=(kept.id,), scope="anna"), undo_s=60)

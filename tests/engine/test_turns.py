@@ -1,6 +1,5 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,19 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError
-from slowcat_memory.records import Turn
-from slowcat_memory.runtime.recall.query import RecallOptions, Recollection
-from slowcat_memory.runtime.recall.service import RetrievalOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
+from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import TALK, Gate, busy, first, stalled, texts
+from tests.support.said import turn_at
 
 
-def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(
-    home: Home,
-) -> None:
+def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(home):
     engine = home.open()
     home.talk(engine)
     engine.close()
@@ -33,7 +28,7 @@ def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_ind
     assert first(engine, "violin") == TALK[3]
 
 
-def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home) -> None:
+def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home):
     engine = home.open()
     turn = home.turn("My dog is called Max")
     naive = replace(turn, at=turn.at.replace(tzinfo=None))
@@ -49,7 +44,7 @@ def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home)
     assert texts(engine.search("dog", "anna")) == []
 
 
-def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home: Home) -> None:
+def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home):
     engine = home.open()
     for text, role in (
         ("My dog is called Max", "user"),
@@ -67,9 +62,9 @@ def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(hom
     assert question in texts(engine.search(question, "anna", talk=True))
 
 
-def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
+def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home):
     engine = home.open()
-    with stalled(engine):
+    with stalled(engine.store):
         ack = engine.append(home.turn("My dog is called Max"))
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
         assert texts(found) == ["My dog is called Max"]
@@ -78,7 +73,7 @@ def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home
     assert engine.upkeep.stats()["unsaved"] == 0
 
 
-def test_turns_append_appending_never_waits(home: Home) -> None:
+def test_turns_append_appending_never_waits(home):
     """On the event loop, with the disk, the worker and the embedder all stopped."""
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
@@ -88,7 +83,7 @@ def test_turns_append_appending_never_waits(home: Home) -> None:
         async with asyncio.timeout(30):
             return [engine.append(home.turn(f"number {n}")) for n in range(500)]
 
-    with stalled(engine), busy(engine):
+    with stalled(engine.store), busy(engine):
         acks = asyncio.run(talk())
         assert not any(ack.done() for ack in acks)
     gate.open.set()
@@ -97,7 +92,7 @@ def test_turns_append_appending_never_waits(home: Home) -> None:
     assert first(engine, "number 123") == "number 123"
 
 
-def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> None:
+def test_turns_append_append_several_threads_may_talk_at_once(home):
     engine = home.open()
     with ThreadPoolExecutor(4) as pool:
         list(
@@ -111,9 +106,7 @@ def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> Non
 
 
 @pytest.mark.parametrize("scope", ["", "Anna", "a/b", "../x", "a" * 65, "a b", "ä"])
-def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
-    home: Home, scope: str
-) -> None:
+def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(home, scope):
     engine = home.open()
     for door in (
         lambda: engine.prepare(scope),
@@ -130,21 +123,16 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
     assert engine.upkeep.stats()["counts"]["log"] == 0
 
 
-def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
-    tmp_path: Path, monkeypatch
-) -> None:
-    engine = MemoryEngine(
-        memory_config(tmp_path / "memory"), clock=FixedClock(), embedder=HashEmbedder(64)
-    )
+def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(home, monkeypatch):
+    engine = home.open(HashEmbedder(64))
+    engine.flush(indexed=True)  # what opening left to do in the background
     indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
-    namespace.finish_opening()
 
     async def talk() -> None:
         later = []
         loop = asyncio.get_running_loop()
         monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))
-        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I have a boat",
-                    at=engine.clock())  # fmt: skip
+        turn = turn_at("I have a boat", engine.clock())
         ids = [chunk_id(engine.append(turn).id) for _ in "ab"]
         await asyncio.sleep(0)
         indexer.talk.submit(lambda: None).result(30)
@@ -155,17 +143,12 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
         indexer.talk.submit(lambda: None).result(30)
         assert [id_ in namespace.searcher for id_ in ids] == [True, False]
 
-    try:
-        asyncio.run(talk())
-    finally:
-        engine.close()
+    asyncio.run(talk())
     waits = RecallOptions()
     assert INDEX_AFTER_S * 1e3 > waits.deadline_ms + waits.settle_ms
 
 
-def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(
-    home: Home,
-) -> None:
+def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(home):
     engine = home.open()
     found = asyncio.run(engine.recall("dog", "berta"))
     assert found.stage == "none" and found.hits == []
@@ -173,57 +156,13 @@ def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_
     assert asyncio.run(engine.recall("dog", "berta")).stage == "lexical"
 
 
-def slow_embedder(home: Home) -> tuple[MemoryEngine, Gate]:
-    """An engine whose embedder answers queries when its gate opens; a turn waits half a second,
-
-    which is enough for everything before the gate, on a machine however busy.
-    """
+def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home):
     embedder = HashEmbedder(256)
-    gate = Gate(embedder.encode_query)
-    engine = home.open(embedder, recall={"deadline_ms": 500.0})
+    engine, gate = home.open(embedder, recall={"deadline_ms": 6e4}), Gate(embedder.encode_query)
     home.talk(engine)
     engine.wiring.embedding.query._embed = gate  # type: ignore[union-attr]
-    return engine, gate
-
-
-def test_turns_recall_recall_a_turn_takes_the_words_when_the_embedder_is_too_slow(
-    home: Home,
-) -> None:
-    engine, gate = slow_embedder(home)
-
-    async def ask() -> Recollection:
-        asking = asyncio.create_task(engine.recall("What is my dog called?", "anna"))
-        await asyncio.to_thread(gate.reached.wait, 10)
-        return await asking
-
-    found = asyncio.run(ask())
-    assert found.stage == "lexical" and texts(found)[0] == TALK[0]
-    gate.open.set()
-    engine.flush(indexed=True)
-    assert engine.metrics.counts()["recall_lexical"] == 1
-    assert engine.search("dog", "anna").stage == "full"
-
-
-def test_turns_recall_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> None:
-    engine = home.open(recall={"deadline_ms": 20.0})
-    home.talk(engine)
-    engine.upkeep.seal("anna")
-    home.talk(engine, "My cat is called Moritz", session="later")
-    with busy(engine):
-        found = asyncio.run(engine.recall("What is my cat called?", "anna"))
-        assert found.stage == "tail" and texts(found) == ["My cat is called Moritz"]
-        assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna"))) == []
-    engine.flush(indexed=True)
-    assert engine.metrics.counts()["recall_tail"] == 2
-    assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna")))[0] == TALK[3]
-
-
-def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
-    engine, gate = slow_embedder(home)
 
     async def interrupt() -> None:
-        options = replace(engine.config.recall, deadline_ms=60_000.0)
-        engine.wiring.retrieval = engine.wiring.retrieval_of(RetrievalOptions(recall=options))
         asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
         await asyncio.to_thread(gate.reached.wait, 10)
         for task in asking:
@@ -237,7 +176,7 @@ def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: H
     asyncio.run(interrupt())
 
 
-def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
+def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home):
     embedder = HashEmbedder(256)
     engine, asked = home.open(embedder), []
     home.talk(engine)
@@ -257,8 +196,8 @@ def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home: Ho
 
 
 def test_turns_recall_recall_an_embedder_that_fails_from_the_start_does_not_keep_the_engine_from_working(
-    home: Home,
-) -> None:
+    home,
+):
     embedder = HashEmbedder()
     embedder.encode = embedder.encode_query = _fail  # type: ignore[method-assign,assignment]
     engine = home.open(embedder)
@@ -269,14 +208,3 @@ def test_turns_recall_recall_an_embedder_that_fails_from_the_start_does_not_keep
 
 def _fail(*_: object) -> np.ndarray:
     raise ProviderError("the server is gone")
-
-
-def test_turns_recall_recall_a_recall_leaves_out_what_is_visible(home: Home) -> None:
-    engine = home.open()
-    ids = home.talk(engine)
-    seen = frozenset({chunk_id(ids[0])})
-    assert TALK[0] not in texts(asyncio.run(engine.recall("my dog Max", "anna", exclude=seen)))
-    words = frozenset({"my dog is called max"})
-    assert TALK[0] not in texts(
-        asyncio.run(engine.recall("my dog Max", "anna", exclude_words=words))
-    )

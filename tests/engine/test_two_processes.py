@@ -50,7 +50,7 @@ def say(engine: MemoryEngine, text: str) -> int:
     return ack.id
 
 
-def test_two_processes_keep_the_contract_of_a_memory(folder: Path) -> None:
+def test_two_processes_keep_the_contract_of_a_memory(folder):
     with OtherProcess(folder):
         check_memory(
             lambda: MemoryEngine(
@@ -59,9 +59,7 @@ def test_two_processes_keep_the_contract_of_a_memory(folder: Path) -> None:
         )
 
 
-def test_two_processes_each_recalls_what_the_other_heard(
-    folder: Path, engine: MemoryEngine
-) -> None:
+def test_two_processes_each_recalls_what_the_other_heard(folder, engine):
     with OtherProcess(folder) as other:
         assert [one.pid for one in others_of(folder)] == [other.process.pid]
         first = say(engine, VIOLIN)
@@ -78,7 +76,7 @@ def test_two_processes_each_recalls_what_the_other_heard(
     assert [one.pid for one in living(folder)] == [os.getpid()]
 
 
-def test_two_processes_what_one_forgets_is_gone_in_both(folder: Path, engine: MemoryEngine) -> None:
+def test_two_processes_what_one_forgets_is_gone_in_both(folder, engine):
     with OtherProcess(folder) as other:
         violin, boat = other.call("say", VIOLIN, BOAT)
         assert found(engine, "violin")[:1] == [VIOLIN]
@@ -89,8 +87,8 @@ def test_two_processes_what_one_forgets_is_gone_in_both(folder: Path, engine: Me
 
 
 def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_indexed_behind_it(
-    engine: MemoryEngine,
-) -> None:
+    engine,
+):
     id_ = say(engine, VIOLIN)
     with engine.snapshot() as snapshot:
         read = snapshot.turn(id_)
@@ -100,9 +98,7 @@ def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_index
     assert found(engine, "violin") == []
 
 
-def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
-    folder: Path, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, monkeypatch):
     monkeypatch.setattr(erasure, "CONFIRM_S", 0.1)
     with OtherProcess(folder) as other:
         (violin,) = other.call("say", VIOLIN)
@@ -113,7 +109,7 @@ def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
         assert engine.store.erase()
 
 
-def test_two_processes_a_kill_costs_the_other_nothing(folder: Path, engine: MemoryEngine) -> None:
+def test_two_processes_a_kill_costs_the_other_nothing(folder, engine):
     with OtherProcess(folder) as other:
         other.call("say", VIOLIN)
         other.kill()
@@ -122,9 +118,7 @@ def test_two_processes_a_kill_costs_the_other_nothing(folder: Path, engine: Memo
         assert others_of(folder) == []
 
 
-def test_two_processes_go_on_with_what_was_restored_beside_them(
-    folder: Path, engine: MemoryEngine, tmp_path: Path
-) -> None:
+def test_two_processes_go_on_with_what_was_restored_beside_them(folder, engine, tmp_path):
     with OtherProcess(folder) as other:
         other.call("say", VIOLIN)
         backup = engine.store.backup(tmp_path / "kept.mdb")
@@ -139,7 +133,7 @@ def test_two_processes_go_on_with_what_was_restored_beside_them(
         assert BOAT not in other.call("search", "boat") and later > 2
 
 
-def test_two_processes_events_carry_their_origin(folder: Path, engine: MemoryEngine) -> None:
+def test_two_processes_events_carry_their_origin(folder, engine):
     heard: list[MemoryEvent] = []
     engine.subscribe(on_event=heard.append)
     with OtherProcess(folder) as other:
@@ -153,7 +147,7 @@ def test_two_processes_events_carry_their_origin(folder: Path, engine: MemoryEng
     assert ("updated", True) in stored
 
 
-def test_two_processes_one_at_a_time_does_idle_work(folder: Path, engine: MemoryEngine) -> None:
+def test_two_processes_one_at_a_time_does_idle_work(folder, engine):
     with OtherProcess(folder) as other:
         with engine.store.idle_turn() as is_free:
             assert is_free and other.call("idle turn") is False
@@ -219,9 +213,7 @@ def forks(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
-def test_forking_a_child_opens_a_memory_of_its_own_and_leaves_its_parents_alone(
-    tmp_path: Path, beside: bool
-) -> None:
+def test_forking_a_child_opens_a_memory_of_its_own_and_leaves_its_parents_alone(tmp_path, beside):
     folder = tmp_path / "memory"
     if not beside:
         found = forks(folder)

@@ -1,7 +1,6 @@
 import threading
 
 import numpy as np
-import pytest
 
 from slowcat_memory import providers
 from slowcat_memory.core.memory import chunk_id, indexed_text
@@ -9,10 +8,10 @@ from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import TALK, Gate, Home, busy, texts
+from tests.support.engine_home import TALK, Gate, busy, texts
 
 
-def test_upkeep_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
+def test_upkeep_embed_turns_are_embedded_soon_and_once(home):
     embedder = HashEmbedder(256)
     engine = home.open(embedder)
     home.talk(engine)
@@ -27,7 +26,7 @@ def test_upkeep_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
 
 
-def test_upkeep_embed_what_was_never_embedded_is_embedded_at_the_next_start(home: Home) -> None:
+def test_upkeep_embed_what_was_never_embedded_is_embedded_at_the_next_start(home):
     home.talk(home.open())
     home.engines[0].close()
     engine = home.open(HashEmbedder())
@@ -35,9 +34,7 @@ def test_upkeep_embed_what_was_never_embedded_is_embedded_at_the_next_start(home
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
 
 
-def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(
-    home: Home,
-) -> None:
+def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(home):
     engine = home.open(HashEmbedder(64))
     home.talk(engine)
     engine.upkeep.tidy("anna")
@@ -67,7 +64,7 @@ def token_ids(engine: MemoryEngine, embedder: HashEmbedder) -> set[str]:
         return snapshot.has_tokens(embedder.token_key, "anna")
 
 
-def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
+def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home):
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder)
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
@@ -80,9 +77,7 @@ def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     assert any(np.array_equal(rows, token_codes.encode(own)) for rows in held)
 
 
-def test_upkeep_embed_a_store_from_before_there_were_tokens_is_brought_up_to_date(
-    home: Home,
-) -> None:
+def test_upkeep_embed_a_store_from_before_there_were_tokens_is_brought_up_to_date(home):
     before = home.open(HashEmbedder())
     ids = [chunk_id(id_) for id_ in home.talk(before)]
     before.upkeep.tidy("anna")
@@ -97,7 +92,7 @@ def test_upkeep_embed_a_store_from_before_there_were_tokens_is_brought_up_to_dat
     assert told[-1] == ("embed", 0, 0), "it is done once"
 
 
-def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
+def test_upkeep_embed_tokens_may_be_switched_off(home):
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder, embedding={"kind": "none", "token_vectors": False})
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
@@ -107,9 +102,7 @@ def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
     assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
-def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(
-    home: Home,
-) -> None:
+def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home):
     engine = home.open(HashEmbedder())
     with busy(engine):
         last = engine.append(*map(home.turn, TALK)).id
@@ -121,9 +114,7 @@ def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_no
     assert all(searcher.has_vector(chunk_id(last - n)) for n in range(len(TALK)))
 
 
-def test_upkeep_embed_a_model_exported_while_people_talk(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_upkeep_embed_a_model_exported_while_people_talk(home, monkeypatch):
     """Words alone first; then words and vectors, with nothing lost on the way."""
     embedder, gate, exported = HashEmbedder(), Gate(), []
 

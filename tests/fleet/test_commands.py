@@ -52,9 +52,7 @@ def fleet(worker_config: Make) -> Iterator[Fleet]:
         yield fleet
 
 
-def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(
-    sm: CommandLine, dsn: str
-) -> None:
+def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(sm, dsn):
     result = sm("fleet", "init")
     assert result.exit_code == 0 and "The tables are up to date (version 4)." in result.stdout
     assert "Row-level security does not bind" in result.stderr
@@ -73,7 +71,7 @@ def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(
         database.close()
 
 
-def test_a_memory_goes_there_and_back(sm: CommandLine) -> None:
+def test_a_memory_goes_there_and_back(sm):
     said = sm.ok("fleet", "push", "user")
     assert "9 events of user" in said, said
     assert "'user' has a memory in the database already" in sm.fails("fleet", "push", "user")
@@ -87,7 +85,7 @@ def test_a_memory_goes_there_and_back(sm: CommandLine) -> None:
     assert texts[0] == texts[1] != []
 
 
-def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm: CommandLine) -> None:
+def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm):
     with Store.open(sm.store):
         result = subprocess.run(
             [sys.executable, "-m", "slowcat_memory", "--config", str(sm.config),
@@ -98,7 +96,7 @@ def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm: CommandLine) -
     assert "what is said from now on is not in the database" in " ".join(result.stderr.split())
 
 
-def test_status_shows_who_holds_whom_and_what_waits(sm: CommandLine, fleet: Fleet) -> None:
+def test_status_shows_who_holds_whom_and_what_waits(sm, fleet):
     result = sm("fleet", "status")
     assert result.exit_code == 0 and "has 0 people" in result.stdout
     assert "Nobody is held." in result.stdout
@@ -128,8 +126,8 @@ def test_status_shows_who_holds_whom_and_what_waits(sm: CommandLine, fleet: Flee
 
 
 def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
-    sm: CommandLine, worker_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sm, worker_config, monkeypatch
+):
     with Fleet(worker_config("a", embedding=EmbedderOptions(kind="none"))) as here:
         with talking(here) as member:
             say(member, "My dog is called Bello.")
@@ -145,7 +143,7 @@ def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
     assert "Unsent:" in result.stderr and "of anna" in result.stderr
 
 
-def test_work_until_done_prints_a_line_for_each_person(sm: CommandLine, fleet: Fleet) -> None:
+def test_work_until_done_prints_a_line_for_each_person(sm, fleet):
     sm.ok("fleet", "push", "user")
     result = sm("fleet", "work", "--until-done")
     assert result.exit_code == 0, result.output
@@ -154,7 +152,7 @@ def test_work_until_done_prints_a_line_for_each_person(sm: CommandLine, fleet: F
     assert rows(fleet, "SELECT 1 FROM slowcat.task WHERE tenant = $1") == []
 
 
-def test_work_ends_with_ctrl_c_and_holds_nobody(sm: CommandLine, fleet: Fleet) -> None:
+def test_work_ends_with_ctrl_c_and_holds_nobody(sm, fleet):
     worker = subprocess.Popen(
         [sys.executable, "-m", "slowcat_memory", "--config", str(sm.config), "fleet", "work"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -173,9 +171,7 @@ def test_work_ends_with_ctrl_c_and_holds_nobody(sm: CommandLine, fleet: Fleet) -
     assert rows(fleet, "SELECT 1 FROM slowcat.owner WHERE tenant = $1 AND NOT released") == []
 
 
-def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(
-    sm: CommandLine, fleet: Fleet
-) -> None:
+def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(sm, fleet):
     with talking(fleet) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
         bodies = [row[0] for row in rows(fleet, "SELECT body FROM slowcat.log WHERE tenant = $1")]

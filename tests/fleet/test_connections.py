@@ -9,7 +9,7 @@ from slowcat_memory.fleet.database import Database
 pytestmark = pytest.mark.fleet
 
 
-def test_a_connection_is_given_back_without_another_statement(dsn: str) -> None:
+def test_a_connection_is_given_back_without_another_statement(dsn):
     async def ask(connection: Any) -> Any:
         return await connection.fetchval("SELECT pg_backend_pid()")
 
@@ -25,7 +25,7 @@ def test_a_connection_is_given_back_without_another_statement(dsn: str) -> None:
         other.close()
 
 
-def test_a_transaction_that_was_left_open_is_rolled_back(dsn: str) -> None:
+def test_a_transaction_that_was_left_open_is_rolled_back(dsn):
     async def leave_open(connection: Any) -> None:
         await connection.execute("BEGIN; CREATE TABLE left_open ()")
 

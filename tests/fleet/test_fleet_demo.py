@@ -11,7 +11,7 @@ DEMO = Path(__file__).parents[2] / "examples" / "fleet_demo.py"
 
 
 @pytest.mark.slow
-def test_fleet_demo_loses_nothing_and_shows_it() -> None:
+def test_fleet_demo_loses_nothing_and_shows_it():
     done = subprocess.run(
         [sys.executable, str(DEMO)],
         capture_output=True,

@@ -18,9 +18,7 @@ from tests.fleet.talking import say, talking
 Make = Callable[..., Config]
 
 
-def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(
-    worker_config: Make,
-) -> None:
+def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(worker_config):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         broken = Holding(first.worker, "anna", Metrics())
         (broken.folder / "data.mdb").unlink()
@@ -32,7 +30,7 @@ def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(
         assert held.lease.epoch > broken.lease.epoch
 
 
-def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config: Make) -> None:
+def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config):
     with Fleet(worker_config("a")) as fleet:
         held = Holding(fleet.worker, "anna", Metrics())
         name = held.folder.parent.name
@@ -46,9 +44,7 @@ def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config: Mak
         store.close()
 
 
-def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
-    worker_config: Make,
-) -> None:
+def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(worker_config):
     with Fleet(worker_config("a")) as fleet:
         held = Holding(fleet.worker, "anna", Metrics())
         store = held.open_store(held.folder)
@@ -58,7 +54,7 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
         store.close()
 
 
-def test_sending_lets_a_recall_end_but_not_for_long(worker_config: Make, monkeypatch) -> None:
+def test_sending_lets_a_recall_end_but_not_for_long(worker_config, monkeypatch):
     with Fleet(worker_config("a")) as fleet, talking(fleet) as member:
         assert member.holding is not None
         shipper, running = member.holding.shipper, iter([True, True, False])

@@ -3,14 +3,11 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from random import Random
 
 import pytest
 
-from slowcat_memory.config import Config
 from slowcat_memory.errors import BusyElsewhereError
 from slowcat_memory.fleet import hydration, tasks
 from slowcat_memory.fleet.fleet_process import Fleet
@@ -42,9 +39,7 @@ def converse(fleet: Fleet, random: Random, until: float, said: Counter[tuple[str
 
 
 @pytest.mark.fleet
-def test_idle_work_and_conversations_race(
-    worker_config: Callable[..., Config], tmp_path: Path
-) -> None:
+def test_idle_work_and_conversations_race(worker_config, tmp_path):
     config = partial(worker_config, embedding=EmbedderOptions(kind="none"))
     fleets = [Fleet(config(name)) for name in ("talk1", "talk2", "idle1", "idle2")]
     said, worked, stop = Counter[tuple[str, str]](), list[Worked](), threading.Event()

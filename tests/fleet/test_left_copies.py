@@ -19,9 +19,7 @@ Make = Callable[..., Config]
 SECRET = "The safe's number is quobble."
 
 
-def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(
-    worker_config: Make, tenant: str, tmp_path: Path
-) -> None:
+def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(worker_config, tenant, tmp_path):
     place = tmp_path / "a" / copy_name(tenant, "anna")
     with Fleet(worker_config("a")) as fleet:
         with talking(fleet) as member:
@@ -36,9 +34,7 @@ def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(
         assert files_with(tmp_path, b"quobble") == []
 
 
-def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(
-    worker_config: Make, tmp_path: Path
-) -> None:
+def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(worker_config, tmp_path):
     with Fleet(worker_config("a")) as first, talking(first) as member:
         say(member, SECRET)
     with Fleet(worker_config("b")) as second, talking(second) as member:
@@ -49,8 +45,8 @@ def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(
 
 
 def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_send(
-    worker_config: Make, tmp_path: Path
-) -> None:
+    worker_config, tmp_path
+):
     with Fleet(worker_config("a", 60.0)) as first, Fleet(worker_config("b")) as second:
         with talking(first) as stalled:
             say(stalled, SECRET)
@@ -91,13 +87,13 @@ def kept(tmp_path: Path) -> list[str]:
     )
 
 
-def test_a_copy_of_which_the_database_knows_nothing_is_kept(emptied: Fleet, tmp_path: Path) -> None:
+def test_a_copy_of_which_the_database_knows_nothing_is_kept(emptied, tmp_path):
     with emptied as fleet:
         fleet.tidy()
         assert [name.startswith("copy-") for name in kept(tmp_path)] == [True]
 
 
-def test_a_copy_that_is_ahead_of_the_database_is_set_aside(emptied: Fleet, tmp_path: Path) -> None:
+def test_a_copy_that_is_ahead_of_the_database_is_set_aside(emptied, tmp_path):
     with emptied as fleet:
         with talking(fleet) as member:
             say(member, "My cat is called Mimi.")

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ def recalled(member: SharedMember, question: str) -> list[str]:
     return [hit.memory.text for hit in found.hits]
 
 
-def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config: Make) -> None:
+def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config):
     patient = RecallOptions(deadline_ms=SOON_S * 1e3, settle_ms=SOON_S * 1e3)  # on a busy machine
     config = worker_config("a", recall=patient)
     with Fleet(config) as first, Fleet(worker_config("b")) as second:
@@ -41,7 +40,7 @@ def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config: Make
             assert "My cat is called Mimi." in recalled(member, "What is my cat called?")
 
 
-def test_what_is_forgotten_is_in_no_row_and_in_no_copy(worker_config: Make, tmp_path: Path) -> None:
+def test_what_is_forgotten_is_in_no_row_and_in_no_copy(worker_config, tmp_path):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
             say(member, "The safe's number is quobble.", "My dog is called Bello.")
@@ -58,7 +57,7 @@ def test_what_is_forgotten_is_in_no_row_and_in_no_copy(worker_config: Make, tmp_
                 assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
 
 
-def test_a_copy_cannot_be_written_past_its_outbox(worker_config: Make) -> None:
+def test_a_copy_cannot_be_written_past_its_outbox(worker_config):
     with Fleet(worker_config("a")) as fleet:
         with talking(fleet) as member:
             say(member, "My dog is called Bello.")
@@ -69,9 +68,7 @@ def test_a_copy_cannot_be_written_past_its_outbox(worker_config: Make) -> None:
             assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
 
 
-def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(
-    worker_config: Make, tmp_path: Path
-) -> None:
+def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(worker_config, tmp_path):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
             say(member, "My dog is called Bello.")
@@ -98,8 +95,8 @@ async def expire(connection: Any) -> None:
 
 
 def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_the_next(
-    worker_config: Make,
-) -> None:
+    worker_config,
+):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         member = first.member("anna")
         member.start(SOON_S)
@@ -122,7 +119,7 @@ def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_th
             assert "Buy a new lead" in [one.text for one in snapshot.memories("anna")]
 
 
-def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config: Make) -> None:
+def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config):
     with Fleet(worker_config("a")) as fleet:
         with talking(fleet) as member:
             say(member, "The safe's number is quobble.", "My dog is called Bello.")
@@ -137,9 +134,7 @@ def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config: Make) ->
             assert texts == ["My dog is called Bello."]
 
 
-def test_forgetting_everything_names_turns_that_wait_on_another_worker(
-    worker_config: Make,
-) -> None:
+def test_forgetting_everything_names_turns_that_wait_on_another_worker(worker_config):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
             say(member, "My dog is called Bello.")
@@ -159,9 +154,7 @@ def test_forgetting_everything_names_turns_that_wait_on_another_worker(
             assert list(snapshot.turns("anna")) == []
 
 
-def test_forgetting_names_a_copy_that_another_worker_set_aside(
-    worker_config: Make, tmp_path: Path
-) -> None:
+def test_forgetting_names_a_copy_that_another_worker_set_aside(worker_config, tmp_path):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
             say(member, "The safe's number is quobble.", "My dog is called Bello.")

@@ -35,7 +35,7 @@ def in_fleet(fleet: Fleet) -> HybridContextualMemoryProcessor:
     return HybridContextualMemoryProcessor(user_id="anna", fleet=fleet)
 
 
-def test_pipeline_what_one_worker_heard_another_says(worker_config: Make) -> None:
+def test_pipeline_what_one_worker_heard_another_says(worker_config):
     async def scenario() -> None:
         for cache in "ab":
             with Fleet(worker_config(cache)) as fleet:
@@ -51,9 +51,7 @@ def test_pipeline_what_one_worker_heard_another_says(worker_config: Make) -> Non
     run(scenario(), 120.0)
 
 
-def test_pipeline_starts_at_once_and_goes_on_while_the_database_is_away(
-    worker_config: Make,
-) -> None:
+def test_pipeline_starts_at_once_and_goes_on_while_the_database_is_away(worker_config):
     config = worker_config()
     away = replace(config.fleet, dsn="postgresql://nobody@127.0.0.1:1/none")
 
@@ -79,7 +77,7 @@ def test_pipeline_starts_at_once_and_goes_on_while_the_database_is_away(
     run(scenario(), 120.0)
 
 
-def test_pipeline_a_conversation_that_loses_its_lease_goes_on(worker_config: Make) -> None:
+def test_pipeline_a_conversation_that_loses_its_lease_goes_on(worker_config):
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
             first = stack.enter_context(Fleet(worker_config("a")))
@@ -116,7 +114,7 @@ def test_pipeline_a_conversation_that_loses_its_lease_goes_on(worker_config: Mak
     run(scenario(), 120.0)
 
 
-def test_pipeline_engine_and_fleet_exclude_each_other(worker_config: Make) -> None:
+def test_pipeline_engine_and_fleet_exclude_each_other(worker_config):
     with Fleet(worker_config()) as fleet:
         with pytest.raises(ConfigError, match="path cannot be set"):
             HybridContextualMemoryProcessor(user_id="anna", fleet=fleet, path="elsewhere")

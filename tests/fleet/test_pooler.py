@@ -85,9 +85,7 @@ def two(dsn: str) -> Iterator[tuple[Tenant, Tenant]]:
             queries(dsn, f"DROP OWNED BY {one.role}", f"DROP ROLE {one.role}")
 
 
-def test_pooler_a_conversation_is_kept_and_forgotten(
-    two: tuple[Tenant, Tenant], tmp_path: Path
-) -> None:
+def test_pooler_a_conversation_is_kept_and_forgotten(two, tmp_path):
     mine, _ = two
     with Fleet(config_of(mine, tmp_path / "a")) as first, talking(first) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")

@@ -91,7 +91,7 @@ def pull(fleet: Fleet, folder: Path, person: str = "anna") -> dict[str, int]:
     return hydration.pull(fleet.worker, person, folder)
 
 
-def test_there_and_back_the_rows_are_equal(fleet: Fleet, local: Path, tmp_path: Path) -> None:
+def test_there_and_back_the_rows_are_equal(fleet, local, tmp_path):
     before = content(local)
     pushed = push(fleet, local)
     assert pushed["log"] == 2 and content(local) == before
@@ -104,9 +104,7 @@ def test_there_and_back_the_rows_are_equal(fleet: Fleet, local: Path, tmp_path: 
         assert store.opened.moved_aside is None and store.replica is None
 
 
-def test_a_conversation_goes_on_from_what_was_pushed(
-    fleet: Fleet, local: Path, tmp_path: Path
-) -> None:
+def test_a_conversation_goes_on_from_what_was_pushed(fleet, local, tmp_path):
     push(fleet, local)
     with talking(fleet) as member:
         with member.snapshot() as snapshot:
@@ -118,9 +116,7 @@ def test_a_conversation_goes_on_from_what_was_pushed(
     assert texts == [*SAID[:2], "My cat is called Mimi."]
 
 
-def test_a_push_that_is_cut_off_leaves_nothing(
-    fleet: Fleet, local: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_push_that_is_cut_off_leaves_nothing(fleet, local, monkeypatch):
     async def cut(*args: Any) -> bool:
         raise DatabaseAwayError("the connection was cut")
 
@@ -131,7 +127,7 @@ def test_a_push_that_is_cut_off_leaves_nothing(
     assert rows(fleet, "SELECT 1 FROM slowcat.snapshot WHERE tenant = $1") == []
 
 
-def test_a_copy_is_not_pushed(fleet: Fleet) -> None:
+def test_a_copy_is_not_pushed(fleet):
     with talking(fleet) as member:
         say(member, SAID[0])
         assert member.holding is not None
@@ -140,7 +136,7 @@ def test_a_copy_is_not_pushed(fleet: Fleet) -> None:
         push(fleet, folder, "ben")
 
 
-def test_nothing_is_overwritten_by_a_pull(fleet: Fleet, local: Path, tmp_path: Path) -> None:
+def test_nothing_is_overwritten_by_a_pull(fleet, local, tmp_path):
     push(fleet, local)
     before = content(local)
     with pytest.raises(StoreError, match="is not empty"):

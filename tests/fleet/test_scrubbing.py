@@ -38,9 +38,7 @@ def outbox_has(member: SharedMember, word: bytes) -> bool:
     return any(word in zstandard.decompress(one.body) for one in waiting)
 
 
-def test_what_was_sent_is_erased_in_one_rewrite(
-    worker_config: Make, tmp_path: Path, rewrites: list[Path]
-) -> None:
+def test_what_was_sent_is_erased_in_one_rewrite(worker_config, tmp_path, rewrites):
     with Fleet(worker_config()) as fleet, talking(fleet) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
         assert files_with(tmp_path, b"quobble")
@@ -49,9 +47,7 @@ def test_what_was_sent_is_erased_in_one_rewrite(
         assert files_with(tmp_path, b"quobble") == []
 
 
-def test_what_was_not_sent_is_erased_once_it_was(
-    worker_config: Make, tmp_path: Path, rewrites: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_not_sent_is_erased_once_it_was(worker_config, tmp_path, rewrites, monkeypatch):
     monkeypatch.setattr("slowcat_memory.fleet.fleet_process.COMMITTED_S", 0.1)
     monkeypatch.setattr("slowcat_memory.fleet.fleet_process.PURGED_S", 0.1)
     append = person_log.append

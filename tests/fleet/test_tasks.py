@@ -58,7 +58,7 @@ def work_once(fleet: Fleet, **how: Any) -> Worked | None:
 # ---------------------------------------------------------------- the table
 
 
-def test_the_earlier_of_two_times_counts(fleet: Fleet) -> None:
+def test_the_earlier_of_two_times_counts(fleet):
     schedule(fleet, after_s=100.0)
     schedule(fleet, after_s=1000.0)
     assert due_in(fleet) < 101.0
@@ -67,7 +67,7 @@ def test_the_earlier_of_two_times_counts(fleet: Fleet) -> None:
     assert claim(fleet) is None
 
 
-def test_a_person_who_talks_is_left_alone(fleet: Fleet, worker_config: Make) -> None:
+def test_a_person_who_talks_is_left_alone(fleet, worker_config):
     with Fleet(worker_config("other")) as other, talking(other) as member:
         say(member, "My dog is called Bello.")
         schedule(fleet)
@@ -75,7 +75,7 @@ def test_a_person_who_talks_is_left_alone(fleet: Fleet, worker_config: Make) -> 
     assert claim(fleet) is not None
 
 
-def test_a_task_that_runs_and_is_scheduled_again_is_due_after_it(fleet: Fleet) -> None:
+def test_a_task_that_runs_and_is_scheduled_again_is_due_after_it(fleet):
     schedule(fleet)
     claimed = claim(fleet)
     assert claimed is not None and claim(fleet) is None
@@ -84,7 +84,7 @@ def test_a_task_that_runs_and_is_scheduled_again_is_due_after_it(fleet: Fleet) -
     assert rows(fleet, STATE) == [(0, False)]
 
 
-def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet: Fleet) -> None:
+def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet):
     for attempts in range(1, tasks.MOST_ATTEMPTS + 1):
         schedule(fleet)
         rows(fleet, "UPDATE slowcat.task SET not_before = now() WHERE tenant = $1 RETURNING 1")
@@ -102,7 +102,7 @@ def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet: Fleet) -> N
     assert claim(fleet) is not None
 
 
-def test_a_worker_that_vanished_counts_as_a_failure(worker_config: Make) -> None:
+def test_a_worker_that_vanished_counts_as_a_failure(worker_config):
     with Fleet(worker_config("dead", 1.0)) as dead, Fleet(worker_config("b")) as alive:
         schedule(dead)
         assert claim(dead) is not None
@@ -113,9 +113,7 @@ def test_a_worker_that_vanished_counts_as_a_failure(worker_config: Make) -> None
         assert claimed is not None and claimed.attempts == 1
 
 
-def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(
-    worker_config: Make,
-) -> None:
+def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(worker_config):
     with Fleet(worker_config("idle")) as idle, Fleet(worker_config("b")) as other:
         schedule(idle)
         assert claim(idle) is not None  # and it dies just now: it puts nothing back
@@ -126,7 +124,7 @@ def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(
         assert claimed is not None and claimed.attempts == 0
 
 
-def test_people_whose_worker_died_are_not_left_out(fleet: Fleet) -> None:
+def test_people_whose_worker_died_are_not_left_out(fleet):
     fleet.database.run(leases.take, replace(fleet.worker, lease_s=0.0), "anna")
     assert claim(fleet) is None
     assert due_in(fleet) == pytest.approx(tasks.ABANDONED_S, abs=2.0)
@@ -135,7 +133,7 @@ def test_people_whose_worker_died_are_not_left_out(fleet: Fleet) -> None:
 # ---------------------------------------------------------------- the work
 
 
-def test_what_one_worker_heard_another_thinks_about(fleet: Fleet, worker_config: Make) -> None:
+def test_what_one_worker_heard_another_thinks_about(fleet, worker_config):
     with Fleet(worker_config("a")) as first, talking(first) as member:
         say(member, "My sister Clara lives in Lisbon.", "I work as a nurse.")
     assert 0 < due_in(fleet) <= tasks.THINK_AFTER_S
@@ -153,9 +151,7 @@ def test_what_one_worker_heard_another_thinks_about(fleet: Fleet, worker_config:
     assert jobs[0] == "think" and "facts" in jobs
 
 
-def test_a_task_its_result_and_its_run_are_one_transaction(
-    fleet: Fleet, worker_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_its_result_and_its_run_are_one_transaction(fleet, worker_config, monkeypatch):
     with Fleet(worker_config("a")) as first, talking(first) as member:
         say(member, "My sister Clara lives in Lisbon.")
     schedule(fleet)
@@ -180,7 +176,7 @@ def test_a_task_its_result_and_its_run_are_one_transaction(
     assert rows(fleet, STATE) == []
 
 
-def test_a_task_that_fails_is_tried_later(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_fails_is_tried_later(fleet, monkeypatch):
     def fails(engine: CopyEngine) -> None:
         raise ValueError("my dog is called Bello")
 
@@ -194,7 +190,7 @@ def test_a_task_that_fails_is_tried_later(fleet: Fleet, monkeypatch: pytest.Monk
     assert due_in(fleet) == pytest.approx(tasks.FIRST_PAUSE_S, abs=2.0)
 
 
-def test_a_worker_that_ends_puts_its_task_back(fleet: Fleet) -> None:
+def test_a_worker_that_ends_puts_its_task_back(fleet):
     schedule(fleet)
     stop = threading.Event()
     stop.set()
@@ -203,7 +199,7 @@ def test_a_worker_that_ends_puts_its_task_back(fleet: Fleet) -> None:
     assert rows(fleet, STATE) == [(0, False)] and due_in(fleet) <= 0.0
 
 
-def test_after_its_time_the_next_person_has_a_turn(fleet: Fleet) -> None:
+def test_after_its_time_the_next_person_has_a_turn(fleet):
     schedule(fleet, "anna", after_s=-10.0)
     schedule(fleet, "ben", after_s=-5.0)
     seen = list[Worked]()
@@ -214,7 +210,7 @@ def test_after_its_time_the_next_person_has_a_turn(fleet: Fleet) -> None:
     assert seen[1].person == "ben" and len(rows(fleet, STATE)) == 2
 
 
-def test_a_look_a_day_later_where_something_expires(worker_config: Make) -> None:
+def test_a_look_a_day_later_where_something_expires(worker_config):
     with Fleet(worker_config(retention=RetentionOptions(raw_days=30))) as fleet:
         with talking(fleet) as member:
             say(member, "My dog is called Bello.")
@@ -227,7 +223,7 @@ def test_a_look_a_day_later_where_something_expires(worker_config: Make) -> None
 # ---------------------------------------------------------------- the last append
 
 
-def test_an_append_of_an_older_lease_does_nothing_else_either(fleet: Fleet) -> None:
+def test_an_append_of_an_older_lease_does_nothing_else_either(fleet):
     old = fleet.database.run(leases.take, fleet.worker, "anna", "idle")
     fleet.database.run(leases.take, replace(fleet.worker, holder="y"), "anna")
     done = list[object]()

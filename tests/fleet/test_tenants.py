@@ -104,7 +104,7 @@ SELECT relname FROM pg_class c WHERE relnamespace = 'slowcat'::regnamespace
    AND relforcerowsecurity AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid))"""
 
 
-def test_tenants_every_table_forces_row_level_security(dsn: str) -> None:
+def test_tenants_every_table_forces_row_level_security(dsn):
     assert set(tables_of(dsn)) >= {*schema.TABLES, *OPEN}
     assert queries(dsn, UNPROTECTED) == []
     functions = "SELECT proname FROM pg_proc WHERE pronamespace = 'slowcat'::regnamespace"
@@ -115,11 +115,11 @@ def test_tenants_every_table_forces_row_level_security(dsn: str) -> None:
     "planted",
     ["CREATE TABLE slowcat.bare (tenant text)", "CREATE VIEW slowcat.bare AS TABLE slowcat.log"],
 )
-def test_tenants_a_table_without_policies_is_noticed(dsn: str, planted: str) -> None:
+def test_tenants_a_table_without_policies_is_noticed(dsn, planted):
     assert queries(dsn, "BEGIN", planted, UNPROTECTED) == [("bare",)]
 
 
-def test_tenants_a_role_reads_its_own_rows_alone(dsn: str, two: tuple[Tenant, Tenant]) -> None:
+def test_tenants_a_role_reads_its_own_rows_alone(dsn, two):
     mine, other = two
     for table in tables_of(dsn):
         if table == "migration":
@@ -135,9 +135,7 @@ def test_tenants_a_role_reads_its_own_rows_alone(dsn: str, two: tuple[Tenant, Te
         assert queries(mine.dsn, probe) == [(mine.name,)]
 
 
-def test_tenants_a_role_changes_and_locks_no_row_of_the_other(
-    dsn: str, two: tuple[Tenant, Tenant]
-) -> None:
+def test_tenants_a_role_changes_and_locks_no_row_of_the_other(dsn, two):
     mine, other = two
     for table in set(tables_of(dsn)) - OPEN:
         name, where = f"slowcat.{table}", f"WHERE tenant = '{other.name}'"
@@ -163,7 +161,7 @@ def test_tenants_a_role_changes_and_locks_no_row_of_the_other(
         assert queries(dsn, *held) == [(1,)], "the rows are there, and were not locked"
 
 
-def test_tenants_a_role_cannot_let_itself_in(dsn: str, two: tuple[Tenant, Tenant]) -> None:
+def test_tenants_a_role_cannot_let_itself_in(dsn, two):
     mine, other = two
     for change in (
         f"INSERT INTO slowcat.tenant (tenant, role) VALUES ('{other.name}', '{mine.role}')",
@@ -180,9 +178,7 @@ def test_tenants_a_role_cannot_let_itself_in(dsn: str, two: tuple[Tenant, Tenant
     assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(4,)]
 
 
-def test_tenants_the_servers_statistics_have_nothing_of_the_other(
-    dsn: str, two: tuple[Tenant, Tenant]
-) -> None:
+def test_tenants_the_servers_statistics_have_nothing_of_the_other(dsn, two):
     mine, other = two
     queries(dsn, "ANALYZE")
     assert queries(dsn, "SELECT 1 FROM pg_stats WHERE schemaname = 'slowcat' LIMIT 1")
@@ -204,7 +200,7 @@ def made_of(tenant: str, dsn: str, cache: Path) -> Config:
     return replace(config, fleet=options)
 
 
-def test_tenants_two_people_of_one_name_are_two(two: tuple[Tenant, Tenant], tmp_path: Path) -> None:
+def test_tenants_two_people_of_one_name_are_two(two, tmp_path):
     mine, other = two
     for tenant in two:
         with Fleet(config_of(tenant, tmp_path)) as fleet, talking(fleet) as member:
@@ -219,7 +215,7 @@ def test_tenants_two_people_of_one_name_are_two(two: tuple[Tenant, Tenant], tmp_
         )
 
 
-def test_tenants_a_notification_names_nobody(two: tuple[Tenant, Tenant], tmp_path: Path) -> None:
+def test_tenants_a_notification_names_nobody(two, tmp_path):
     """All roles hear all notifications: even a guessed name cannot be found in one."""
     mine, other = two
     heard: list[str] = []
@@ -252,9 +248,7 @@ async def until(true: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_tenants_a_worker_with_a_foreign_tenant_is_refused_by_name(
-    dsn: str, two: tuple[Tenant, Tenant], tmp_path: Path
-) -> None:
+def test_tenants_a_worker_with_a_foreign_tenant_is_refused_by_name(dsn, two, tmp_path):
     mine, other = two
     with Fleet(made_of(other.name, mine.dsn, tmp_path)) as fleet:
         with pytest.raises(FleetError, match=f"{mine.role}.*{other.name}.*fleet init --role"):
@@ -266,9 +260,7 @@ def test_tenants_a_worker_with_a_foreign_tenant_is_refused_by_name(
     assert queries(dsn, "SELECT 1 FROM slowcat.owner WHERE tenant = 'typo'") == []
 
 
-def test_tenants_a_role_that_is_no_longer_let_in_keeps_what_it_has(
-    dsn: str, two: tuple[Tenant, Tenant], tmp_path: Path
-) -> None:
+def test_tenants_a_role_that_is_no_longer_let_in_keeps_what_it_has(dsn, two, tmp_path):
     """Rows that a worker cannot see are not rows that are gone."""
     mine, _ = two
     with Fleet(config_of(mine, tmp_path)) as fleet:
@@ -280,7 +272,7 @@ def test_tenants_a_role_that_is_no_longer_let_in_keeps_what_it_has(
         assert [*tmp_path.rglob("data.mdb")]
 
 
-def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn: str, tmp_path: Path) -> None:
+def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn, tmp_path):
     """Neither is a superuser; who made the tables has no look at what is in them."""
     token = secrets.token_hex(4)
     maker, worker, name = f"maker_{token}", f"worker_{token}", f"db_{token}"
@@ -305,9 +297,7 @@ def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn: str, tmp_pat
             queries(dsn, f"DROP ROLE {role}")
 
 
-def test_tenants_no_role_keeps_the_maker_of_tables_waiting(
-    dsn: str, two: tuple[Tenant, Tenant]
-) -> None:
+def test_tenants_no_role_keeps_the_maker_of_tables_waiting(dsn, two):
     """Whatever locks a role may take: those of numbers, and those that reading takes."""
     mine, _ = two
 
@@ -325,7 +315,7 @@ def test_tenants_no_role_keeps_the_maker_of_tables_waiting(
     assert not asyncio.run(held())
 
 
-def test_tenants_two_makers_of_tables_wait_for_each_other(dsn: str) -> None:
+def test_tenants_two_makers_of_tables_wait_for_each_other(dsn):
     name = f"db_{secrets.token_hex(4)}"
     queries(dsn, f"CREATE DATABASE {name}")
     parts = urlsplit(dsn)

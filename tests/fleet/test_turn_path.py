@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import zstandard
 
 import slowcat_memory
-from slowcat_memory.config import Config
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Turn
@@ -37,7 +35,7 @@ def carries(value: Any) -> bool:
     return isinstance(value, Turn) and value.text == WORDS
 
 
-def test_a_turn_comes_to_the_database_in_few_files(worker_config: Callable[..., Config]) -> None:
+def test_a_turn_comes_to_the_database_in_few_files(worker_config):
     files, counting = set[str](), False
 
     def called(frame: FrameType, event: str, _: object) -> None:

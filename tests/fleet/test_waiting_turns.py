@@ -62,7 +62,7 @@ class Waits:
         return found
 
 
-def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_path: Path) -> None:
+def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_path):
     waits = Waits(tmp_path)
     waits.say("gone")
     waits.saved[0].set_result(None)  # the next ones are another source's
@@ -83,9 +83,7 @@ def _refuse(cursor: Cursor) -> Ack:
     raise StoreFullError("too much waits")
 
 
-def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(tmp_path, monkeypatch):
     waits, make, tries = Waits(tmp_path), WaitingTurns._make, list[int]()
 
     def full_at_first(turns: WaitingTurns, epoch: int) -> Any:
@@ -103,9 +101,7 @@ def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(
     assert len(tries) == 3
 
 
-def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(
-    worker_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(worker_config, monkeypatch):
     """As if the process was killed between the two: its store has the turn, and so has its copy."""
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         blocked, send = True, Shipper._send
@@ -159,9 +155,7 @@ def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> N
         member.close()
 
 
-def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(
-    worker_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(worker_config, monkeypatch):
     """The successor appended nothing; the answer to what is sent then is lost."""
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
@@ -183,9 +177,7 @@ def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(
         assert sorted(texts(second)) == sorted([*TEXTS, "I live in Lisbon."])
 
 
-def test_turns_whose_store_was_not_deleted_are_appended_once(
-    worker_config: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_turns_whose_store_was_not_deleted_are_appended_once(worker_config, monkeypatch, tmp_path):
     """As if the worker was killed after it had saved them in its copy, or sent them."""
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
@@ -220,8 +212,8 @@ def test_turns_whose_store_was_not_deleted_are_appended_once(
 
 
 def test_a_store_of_turns_that_another_process_appends_is_left_to_it(
-    worker_config: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    worker_config, monkeypatch, tmp_path
+):
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(second):
             refused = first.member("anna")
@@ -240,9 +232,7 @@ def test_a_store_of_turns_that_another_process_appends_is_left_to_it(
 # ------------------------------------------------------------------- what is sent again after nobody knows whether it arrived
 
 
-def test_a_second_try_with_more_in_it_goes_on_where_the_first_came(
-    worker_config: Callable[..., Config],
-) -> None:
+def test_a_second_try_with_more_in_it_goes_on_where_the_first_came(worker_config):
     sets = [Unsent(seq, 1, seq, b"%d" % seq) for seq in (1, 2, 3)]
     with Fleet(worker_config()) as fleet:
         lease = fleet.database.run(leases.take, fleet.worker, "anna")

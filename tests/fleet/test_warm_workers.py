@@ -11,11 +11,11 @@ from tests.support.harnesses import harness
 
 
 @pytest.mark.usefixtures("dsn")  # skipped where no PostgreSQL can be started
-def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next() -> None:
+def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next():
     harness("warm_workers", "--count", "4")
 
 
-def test_warm_workers_words_are_found_again_in_every_spelling() -> None:
+def test_warm_workers_words_are_found_again_in_every_spelling():
     anna, ben = Person(700), Person(701)
     assert whose(f"{anna.name()}s {ben.new().upper()}") == {700, 701}
     assert whose(repr(ben.new().encode())) == {701} and whose("nothing") == set()
@@ -25,7 +25,7 @@ class Hidden:
     __slots__ = ("kept",)
 
 
-def test_warm_workers_the_search_finds_what_an_object_holds_and_names_the_way() -> None:
+def test_warm_workers_the_search_finds_what_an_object_holds_and_names_the_way():
     hidden, word = Hidden(), "".join(["quib", "blefrax"])
     hidden.kept = ({"a": [word.encode()]},)  # type: ignore[attr-defined]
     del word

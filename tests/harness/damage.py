@@ -28,7 +28,7 @@ from slowcat_memory.store.disk import envelope, folder, state
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
-from tests.harness.command import Harness, main
+from tests.harness.command import Harness, around, main
 
 OPTIONS = StoreOptions(map_size_gib=1 / 16)
 WAYS = ("cut", "zero", "flip")
@@ -135,14 +135,10 @@ def turns_in_whole_leaves(data: Path) -> set[int]:
     return found
 
 
-def _put_ignorantly(real: Any) -> Any:
-    """Return a way to copy rows that loses what the store knows of what is forgotten."""
-
-    def put(self: Any, table: str, rows: Iterable[Row]) -> None:
-        if table != "tombstones":
-            real(self, table, rows)
-
-    return put
+def _put_ignorantly(real: Any, salvage: Any, table: str, rows: Iterable[Row]) -> None:
+    """Copy rows, but lose what the store knows of what is forgotten."""
+    if table != "tombstones":
+        real(salvage, table, rows)
 
 
 def salvaged(path: Path, control: str) -> list[int | str]:
@@ -157,7 +153,7 @@ def salvaged(path: Path, control: str) -> list[int | str]:
             for step in ("_copy_unreached", "_copy_earlier_turns", "_copy_large_values"):
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
-            patch(salvage._Salvage, "_put", _put_ignorantly(salvage._Salvage._put))
+            patches.enter_context(around(salvage._Salvage, "_put", _put_ignorantly))
             patch(state, "read_unerased", lambda path: [])
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:

@@ -65,10 +65,13 @@ class Talker:
         from slowcat_memory.engine.background import BackgroundEngine
         from slowcat_memory.testing import memory_config
 
-        self.name, self.note, self.keep = orders.name, note, PLANTS[orders.control]()
+        self.name, self.note, self.control = orders.name, note, orders.control
+        if plant := PLANTS.get(self.control):
+            plant()
+        self.kept = list[Any]()  # what was recalled: a planted fault
         self.known: dict[str, int] = {}  # ids of turns that were acknowledged
         self.unsettled = 0
-        self.wait_s = 15.0 if orders.control else WAIT_S  # what a fault dropped never comes
+        self.wait_s = 15.0 if self.control else WAIT_S  # what a fault dropped never comes
         self.quiet = threading.Event()
         config = memory_config(orders.folder, recall={"deadline_ms": 2000.0, "floor": 0.0})
         self.member = BackgroundEngine(config)
@@ -98,7 +101,8 @@ class Talker:
                 self._append(f"{self.name}n{n}{part}")
             if n % 10 == 0 and self.known:
                 key = random.choice(list(self.known))
-                self.keep((await self.member.recall(word(key), SCOPE)).hits)
+                found = await self.member.recall(word(key), SCOPE)
+                self.kept += found.hits if self.control == "kept" else ()
                 await asyncio.to_thread(self._forget, key)
             for _ in range(PATIENCE):
                 if self.quiet.is_set():
@@ -146,51 +150,39 @@ class Talker:
 # ------------------------------------------------------------------- planted faults
 
 
-def _sound() -> Callable[[Any], None]:
-    return lambda hits: None
-
-
-def _ids() -> Callable[[Any], None]:
+def _ids() -> None:
     """Let each process count the ids of events by itself."""
     from slowcat_memory.store.sharing import LogIds
 
     counted = itertools.count(1)
     LogIds.take = lambda self, count, least=1: [next(counted) for _ in range(max(count, 1))][0]  # type: ignore
-    return _sound()
 
 
-def _fence() -> Callable[[Any], None]:
+def _fence() -> None:
     """Write on into the file that another process has replaced."""
     from slowcat_memory.store.disk.environment import Environment
 
     Environment.is_current = lambda self: True  # type: ignore[method-assign]
     Environment.check_in_place = lambda self: None  # type: ignore[method-assign]
-    return _sound()
 
 
-def _dropped() -> Callable[[Any], None]:
+def _dropped() -> None:
     """Drop one of five writes, and tell nobody."""
-    from slowcat_memory.store.writer import Item, WriteQueue, new_future
+    from slowcat_memory.store.writer import Write, WriteQueue, new_future
 
     take, taken = WriteQueue._pop, itertools.count(1)
 
-    def careless(self: WriteQueue) -> Item:
+    def careless(self: WriteQueue) -> Write:
         item = take(self)
         if item.weight and next(taken) % 5 == 0:
-            item.change = lambda tx: None  # type: ignore[union-attr]
+            item.change = lambda tx: None
             item.future = new_future()
         return item
 
     WriteQueue._pop = careless  # type: ignore[method-assign]
-    return _sound()
 
 
-def _kept() -> Callable[[Any], None]:
-    """Keep whatever was recalled."""
-    return list[Any]().append
-
-
-PLANTS = {"": _sound, "ids": _ids, "fence": _fence, "dropped": _dropped, "kept": _kept}
+PLANTS = {"ids": _ids, "fence": _fence, "dropped": _dropped}
 
 
 # ------------------------------------------------------------------- the rounds

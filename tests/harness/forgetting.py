@@ -18,7 +18,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index import IndexOptions, generation
-from slowcat_memory.records import Forgotten, Manifest
+from slowcat_memory.records import Forgotten
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
@@ -27,6 +27,7 @@ from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from tests.harness.command import around
+from tests.harness.samples import manifest
 from tests.support.index_oracle import build
 
 SCOPE = "anna"
@@ -90,13 +91,10 @@ def gather(store: Store) -> Callable[[], None]:
             return  # its folder was deleted meanwhile
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-        manifest = Manifest(
-            scope=SCOPE, generation=name, files=tuple(made), documents=header.documents,
-            embedder="", dim=0, upto=upto, tokenizer=TOKENIZER.version, forget_epoch=epoch,
-            changes=changes,
-        )  # fmt: skip
+        read = {"upto": upto, "forget_epoch": epoch, "changes": changes}
+        found = {"documents": header.documents, "tokenizer": TOKENIZER.version, **read}
         try:
-            store.publish(manifest).wait()
+            store.publish(manifest(generation=name, files=tuple(made), **found)).wait()
         except StoreError:
             shutil.rmtree(root / name, ignore_errors=True)
         else:

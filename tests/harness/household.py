@@ -419,30 +419,21 @@ class Household:
                 mine = may_hold(scope)
                 self.clean("log", [*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean("log", [*snapshot.memories(scope)], mine, f"memories of {scope}")
-                self.clean(
-                    "log",
-                    json.dumps([*transfer.export(self.engine.store.snapshot, scope)]),
-                    mine,
-                    "export",
-                )
-                known = [snapshot.read(scope, chunk_id(turn.id))
-                         for turn in snapshot.turns(scope) if not turn.aside]  # fmt: skip
-                known += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]
-                self.count(scope, [memory for memory in known if memory and findable(memory)])
-        for scope in (*PEOPLE, HOME, GUEST):
-            for file in index_folder(self.config.folder, scope).rglob("*"):
-                if file.is_file():
-                    self.clean(
-                        "files", file.read_bytes().decode("latin-1"), may_hold(scope), "index"
-                    )
-        for file in self.config.folder.glob("*.mdb"):
-            self.clean(
-                "files", file.read_bytes().decode("latin-1"), {*PEOPLE, HOME, GUEST}, "the store"
-            )
+                exported = json.dumps([*transfer.export(self.engine.store.snapshot, scope)])
+                self.clean("log", exported, mine, "export")
+                turns = [turn.id for turn in snapshot.turns(scope) if not turn.aside]
+                found = [snapshot.read(scope, chunk_id(id_)) for id_ in turns]
+                found += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]
+                self.count(scope, [memory for memory in found if memory and findable(memory)])
+        folder, known = self.config.folder, {*PEOPLE, HOME, GUEST}
+        files = [(file, known) for file in folder.glob("*.mdb")]
+        files += [(file, may_hold(s)) for s in known for file in index_folder(folder, s).rglob("*")]
+        for file, mine in files:
+            if file.is_file():
+                self.clean("files", file.read_bytes().decode("latin-1"), mine, str(file))
         self.clean("files", self.logged, (), "the logs")
-        self.clean(
-            "files", msgspec.json.encode(self.engine.upkeep.stats()).decode(), (), "statistics"
-        )
+        stats = msgspec.json.encode(self.engine.upkeep.stats()).decode()
+        self.clean("files", stats, (), "statistics")
 
     def count(self, scope: str, known: list[Memory]) -> None:
         """An index must hold its scope's memories only, so that nothing needs filtering."""

@@ -27,19 +27,12 @@ from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer import import_
 from tests.harness.children import Child
 from tests.harness.command import Harness, around, main
+from tests.support.rows import listed_texts
 
 SCOPES = ("anna", "ben", "cleo")
 SPEAKERS = ("Anna", "Ben", "Анна", "李雷")
 SMALL_TALK = ("ok", "Hello", "Good morning.", "Thank you.")
-BAD = (
-    "nonsense",
-    '{"text": ""}',
-    '{"scope": "../../x", "text": "out"}',
-    '{"text": "x", "at": "9998-12-31T23:00-14:00"}',
-    '{"note": 3}',
-    '{"text": "y", "role": "table"}',
-    "[1, 2]",
-)
+BAD = listed_texts("bad_import_lines")
 
 Log = dict[str, Counter[str]]  # texts by scope
 

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
-from slowcat_memory.engine import read_graph
+from slowcat_memory.engine import read_graph, wiring
 from slowcat_memory.idle.jobs.summaries import SummaryJob
 from slowcat_memory.index import Searcher
 from slowcat_memory.processor.commands import VoiceCommands
@@ -278,34 +278,28 @@ HOUSEHOLD = 250  # operations, after which everything is read and another househ
 # ------------------------------------------------------------------- planted leaks
 
 
-@contextmanager
-def shared_cache() -> Iterator[None]:
+def shared_cache() -> Any:
     """Recall caches results by text, whoever asks."""
     found: dict[str, Any] = {}
-    run = pipeline.Pipeline.run
 
-    def cached(self: Any, recall: Any, **more: Any) -> Any:
+    def cached(run: Any, self: Any, recall: Any, **more: Any) -> Any:
         key = " ".join(recall.query.text.split()[:4])
         return found.setdefault(key, run(self, recall, **more))
 
-    with mock.patch.object(pipeline.Pipeline, "run", cached):
-        yield
+    return around(pipeline.Pipeline, "run", cached)
 
 
-@contextmanager
-def post_filter() -> Iterator[None]:
+def post_filter() -> Any:
     """One index for all, with foreign hits filtered out afterwards."""
-    take = Indexer._add_turns
 
-    def to_all(self: Any, turns: Any, namespace: Any) -> None:
+    def to_all(take: Any, self: Any, turns: Any, namespace: Any) -> None:
         take(self, turns, namespace)
         for turn, _ in turns:
             for other in self._namespaces:
                 if chunk(turn).id not in other.searcher:
                     other.searcher.add(document(chunk(turn), other._reading))
 
-    with mock.patch.object(Indexer, "_add_turns", to_all):
-        yield
+    return around(Indexer, "_add_turns", to_all)
 
 
 def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
@@ -316,12 +310,10 @@ def _unsplit(text: str, heard: Any, typed: Any) -> Any:
     return [ScopedWords(heard[-1].voice.scope, heard[-1].voice.name, text)]
 
 
-@contextmanager
-def nosy() -> Iterator[None]:
+def nosy() -> Any:
     """A job that reads every scope, and writes what it read into its own."""
-    summarise = SummaryJob.step
 
-    async def step(self: Any, task: Any, context: Any) -> Any:
+    async def step(summarise: Any, self: Any, task: Any, context: Any) -> Any:
         batch = await summarise(self, task, context)
         if self.name != "session_summary":
             return batch
@@ -330,8 +322,7 @@ def nosy() -> Iterator[None]:
         made = tuple(replace(one, text=" ".join((one.text, *every))) for one in batch.memories)
         return replace(batch, memories=made)
 
-    with mock.patch.object(SummaryJob, "step", step):
-        yield
+    return around(SummaryJob, "step", step)
 
 
 @contextmanager
@@ -365,29 +356,25 @@ def nosy_with(llm_share: float) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def talkative() -> Iterator[None]:
+def talkative() -> Any:
     """What is said is in a log line."""
-    user_said = conversation.Conversation.user_said
 
-    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
+    def logged(user_said: Any, self: Any, text: str, *how: Any, **more: Any) -> Any:
         logger.patch(lambda record: record.update(name="slowcat_memory.planted")).info(text)
         return user_said(self, text, *how, **more)
 
-    with mock.patch.object(conversation.Conversation, "user_said", logged):
-        yield
+    return around(conversation.Conversation, "user_said", logged)
 
 
 @contextmanager
 def anywhere() -> Iterator[None]:
     """The gate ignores where a text goes, and so does what recall leaves out before it."""
-    may_read = disclosure.may_read
 
-    def as_if_local(memory: Any, reader: Any) -> bool:
+    def as_if_local(may_read: Any, memory: Any, reader: Any) -> bool:
         return may_read(memory, replace(reader, local=True))
 
     with (
-        mock.patch.object(disclosure, "may_read", as_if_local),
+        around(disclosure, "may_read", as_if_local),
         around(Searcher, "candidates", lambda real, *a, **how: real(*a, **how | {"local": True})),
     ):
         yield
@@ -403,40 +390,35 @@ def _ended(self: Any, by: str = "") -> bool:
     return True
 
 
+def instead(owner: Any, name: str, what: Any) -> Callable[[], Any]:
+    return lambda: mock.patch.object(owner, name, what)
+
+
 # By name: the law that must catch it (or one of those of the same decision), and the leak.
 READ = "recall or search or context"  # whichever looks first
 CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "prompt": ("prompts", lambda: nosy_with(1.0)),
     "thought": ("thoughts", lambda: nosy_with(0.0)),
     "logs": ("files", talkative),
-    "union": (f"{READ} or answers", lambda: mock.patch.object(Audience, "readable", _everybody)),
-    "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
+    "union": (f"{READ} or answers", instead(Audience, "readable", _everybody)),
+    "split": ("speakers", instead(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
-    "blocks": ("context", lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: [])),
-    "tools": ("tools", lambda: mock.patch.object(injection, "empty_calls", lambda *_: None)),
-    "answers": (
-        "answers",
-        lambda: mock.patch.object(OwnedMessages, "_strip_answers", lambda *_: None),
-    ),
-    "heads": ("heads", lambda: mock.patch.object(OwnedMessages, "_strip_heads", lambda *_: None)),
+    "blocks": ("context", instead(OwnedMessages, "_strip_blocks", lambda *_: [])),
+    "tools": ("tools", instead(injection, "empty_calls", lambda *_: None)),
+    "answers": ("answers", instead(OwnedMessages, "_strip_answers", lambda *_: None)),
+    "heads": ("heads", instead(OwnedMessages, "_strip_heads", lambda *_: None)),
     "guests": ("guests", obedient),
     "forgotten": ("forgotten", half_forgotten),
-    "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
-    "record": ("record", lambda: mock.patch.object(OffRecord, "begin", lambda *_: None)),
-    "purge": (
-        "caches",
-        lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
-    ),
+    "ended": ("record", instead(OffRecord, "end", _ended)),
+    "record": ("record", instead(OffRecord, "begin", lambda *_: None)),
+    "purge": ("caches", instead(Household, "record_changed", lambda self, off: None)),
     "local": ("local", anywhere),
     "prefix": (
         "prompts or log or search or recall or thoughts or heads or tools or index",
-        lambda: mock.patch.object(Snapshot, "memories", _unseparated),
+        instead(Snapshot, "memories", _unseparated),
     ),
-    "guest": (
-        "search or recall or prompts",
-        lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),
-    ),
+    "guest": ("search or recall or prompts", instead(wiring, "guest_scope", lambda options: "")),
 }
 
 # ------------------------------------------------------------------- the run

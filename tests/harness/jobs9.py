@@ -17,10 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, Plan, Trigger
+from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, NoOptions, Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
@@ -37,14 +35,10 @@ PIECE = 5  # turns read by one plan
 HOPELESS, SHAKY = 11, 5  # every so many turns: one that always fails, one that fails at first
 
 
-class Nothing(Struct, frozen=True):
-    """No knobs."""
-
-
 class Noting:
     """Makes one memory of each turn."""
 
-    name, version, needs, trigger, Options = "noting", 1, "nothing", Trigger(turns=1), Nothing
+    name, version, needs, trigger, Options = "noting", 1, "nothing", Trigger(turns=1), NoOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         with context.snapshot() as snapshot:

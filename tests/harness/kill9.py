@@ -35,13 +35,8 @@ def exchange(first: int) -> list[Turn]:
     return [asked, said]
 
 
-def work(path: Path, into: int, control: str) -> None:
-    """Append and age forever; ``control`` "early" reports what is not on disk yet."""
-    with tiers.rows_go_first() if control == "ageing" else nullcontext():
-        _work(path, into, control == "early")
-
-
-def _work(path: Path, into: int, early: bool) -> None:
+def work(path: Path, into: int, early: bool) -> None:
+    """Append and age forever; an ``early`` one reports what is not on disk yet."""
     store = Store.open(path)
     with store.snapshot() as snapshot:
         n = snapshot.last_id() + 1
@@ -104,7 +99,8 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
     path, rng, tally = folder / "store", random.Random(seed), Tally()
     acked, last = set[int](), 0
     for kill in range(kills):
-        child = Child(lambda into: work(path, into, control))
+        with tiers.rows_go_first() if control == "ageing" else nullcontext():
+            child = Child(lambda into: work(path, into, control == "early"))
         child.wait_first()
         # The planted fault of the tier mover kills itself at the critical point.
         steps = 10_000 if control == "ageing" else rng.randrange(60)

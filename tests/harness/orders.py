@@ -39,20 +39,24 @@ _PERSONS = re.compile(rf"\b(?:{'|'.join(THIRD)})\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
 
 
-def rewording(prompt: Prompt) -> dict[str, Any]:
+def mapped(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:
+    """Change every text of a JSON value; ``change`` is given the key that it is under, too."""
+    if isinstance(value, dict):
+        return {name: mapped(one, change, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [mapped(one, change, key) for one in value]
+    return change(value, key) if isinstance(value, str) else value
+
+
+def rewording(prompt: Prompt) -> Any:
     """Write in the third person what was said, but quote it."""
 
-    def reworded(value: Any, key: str = "") -> Any:
-        if isinstance(value, dict):
-            return {name: reworded(one, name) for name, one in value.items()}
-        if isinstance(value, list):
-            return [reworded(one, key) for one in value]
-        if not isinstance(value, str) or key in ("quote", "subject", "name", "type", "field"):
-            return value
-        return _PERSONS.sub(lambda match: THIRD[match[0].casefold()], value)
+    def reworded(text: str, key: str) -> str:
+        if key in ("quote", "subject", "name", "type", "field"):
+            return text
+        return _PERSONS.sub(lambda match: THIRD[match[0].casefold()], text)
 
-    answer: dict[str, Any] = reworded(parrot(prompt))
-    return answer
+    return mapped(parrot(prompt), reworded)
 
 
 TIERS: dict[str, Callable[[Prompt], dict[str, Any]] | None] = {

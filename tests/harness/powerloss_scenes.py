@@ -63,6 +63,10 @@ def turns(path: Path) -> set[int]:
     return set(here)
 
 
+def is_damaged(file: Path) -> bool:
+    return health.check_pages(file) != envelope.WHOLE
+
+
 def verdict(lost: int = 0, corrupt: int = 0, undead: int = 0) -> dict[str, int]:
     return {"lost": lost, "corrupt": int(corrupt), "undead": undead}
 
@@ -85,10 +89,10 @@ def judge_backup(path: Path, said: set[str]) -> dict[str, int]:
     """A backup that was reported is there and whole; none has its name before it is whole."""
     lost = 0
     made = {file.name: file for file in (path / folder.BACKUPS).glob("*.mdb")}
-    corrupt = sum(health.check_pages(file) != envelope.WHOLE for file in made.values())
+    corrupt = sum(is_damaged(file) for file in made.values())
     for word in said - {"opened"}:
         upto, name = word.split()
-        whole = name in made and health.check_pages(made[name]) == envelope.WHOLE
+        whole = name in made and not is_damaged(made[name])
         lost += not whole or copy.count_rows(made[name], "log") != int(upto)
     return verdict(lost=lost, corrupt=corrupt)
 
@@ -118,19 +122,14 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
     """The folder has the old memory or the new one; the old one stays, without what was forgotten."""
     new = {*range(1, 31)} - {FORGOTTEN}
     old = {*range(1, 61)} - {FORGOTTEN}
-    corrupt = health.check_pages(folder.data_file(path)) != envelope.WHOLE
+    corrupt = is_damaged(folder.data_file(path))
     here = turns(path)
     lost = here not in (old, new) or ("restored" in said and here != new)
-    aside = [file / folder.DATA for file in path.glob(f"{folder.REPLACED}*")]
+    aside = [*path.glob(f"{folder.REPLACED}*/{folder.DATA}")]
     if here == new:
-        kept = [
-            file for file in aside if file.exists() and copy.count_rows(file, "log") == len(old)
-        ]
-        lost = lost or not kept
+        lost = lost or all(copy.count_rows(file, "log") != len(old) for file in aside)
     token = samples.token(FORGOTTEN).encode()
-    undead = sum(
-        token in file.read_bytes() for file in (folder.data_file(path), *aside) if file.exists()
-    )
+    undead = sum(token in file.read_bytes() for file in (folder.data_file(path), *aside))
     return verdict(lost=int(lost), corrupt=corrupt, undead=undead)
 
 
@@ -167,10 +166,6 @@ def judge_salvage(path: Path, said: set[str]) -> dict[str, int]:
     corrupt = "opened" in said and not whole_now
     here = turns(path)
     return verdict(lost=(not damaged) + (len(here) < 20), corrupt=corrupt)
-
-
-def is_damaged(file: Path) -> bool:
-    return health.check_pages(file) != envelope.WHOLE
 
 
 # ------------------------------------------------------------------- index

@@ -27,7 +27,7 @@ from msgspec import Struct
 from benchmarks import common
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, Needs, Plan, Trigger
+from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, NoOptions, Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop, IdleThread
@@ -55,17 +55,11 @@ class Answer(Struct, forbid_unknown_fields=True):
     text: str
 
 
-class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing may be tuned."""
-
-
 class Dream:
     """A job that is always due, and changes nothing."""
 
-    name, version = "dream", 1
-    needs: Needs = "llm"
-    trigger = Trigger(every_s=LOOK_S)
-    Options: type[Struct] = NoOptions
+    name, version, needs, trigger = "dream", 1, "llm", Trigger(every_s=LOOK_S)
+    Options = NoOptions
 
     def plan(self, context: JobContext) -> Plan:
         return Plan(tasks=(Task(id="dream//again", job="dream", key="again", created=context.now),))
@@ -174,9 +168,8 @@ def _is_idle(request: dict[str, Any]) -> bool:
 
 
 def _reply(request: dict[str, Any]) -> str:
-    if not _is_idle(request):
-        return "You told me a lot."
-    return msgspec.json.encode(Answer("so " * 400)).decode()
+    long = msgspec.json.encode(Answer("so " * 400)).decode()
+    return long if _is_idle(request) else "You told me a lot."
 
 
 def _under_way(server: ScriptedServer) -> bool:

@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from slowcat_memory.records import Manifest, Memory, SessionEdge, Turn
 
@@ -22,6 +23,13 @@ def text(number: int) -> str:
     rng = random.Random(number)
     filler = rng.randbytes(rng.choice(SIZES) // 2).hex()
     return f"{token(number)} {filler} {token(number)}"
+
+
+def traces(folder: Path, *numbers: int) -> list[tuple[int, str]]:
+    """Return which turns' words are in which files of a folder."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    held = [(str(file.relative_to(folder)), file.read_bytes()) for file in files]
+    return [(n, name) for n in numbers for name, body in held if token(n).encode() in body]
 
 
 def turn(number: int = 0, **fields: object) -> Turn:

@@ -91,16 +91,14 @@ def _ptrace(request: int, pid: int, address: int = 0, data: object = None) -> in
 
 
 def _be_traced(run: Callable[[int], None], said: int) -> None:
-    code = 1
     try:
-        if _ptrace(TRACEME, 0) == 0:
-            os.kill(os.getpid(), signal.SIGSTOP)
-            run(said)
-            code = 0
-        else:
-            code = 99
+        if _ptrace(TRACEME, 0) != 0:
+            os._exit(99)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        run(said)
+        os._exit(0)
     finally:
-        os._exit(code)
+        os._exit(1)
 
 
 class Tracer:
@@ -129,12 +127,10 @@ class Tracer:
                 return self.calls
 
     def _stopped(self, thread: int, why: int, event: int) -> None:
-        deliver = 0
         if why == SYSCALL_STOP:
             self._at_call(thread)
-        elif why not in (signal.SIGSTOP, signal.SIGTRAP) and not event:
-            deliver = why
-        _ptrace(SYSCALL, thread, 0, deliver)
+        of_tracing = event or why in (SYSCALL_STOP, signal.SIGSTOP, signal.SIGTRAP)
+        _ptrace(SYSCALL, thread, 0, 0 if of_tracing else why)
 
     def _at_call(self, thread: int) -> None:
         info = ctypes.create_string_buffer(88)
@@ -164,8 +160,7 @@ class Tracer:
             return memory.read(size)
 
     def _path(self, address: int) -> str:
-        piece = self._memory(address, 512)
-        return piece.partition(b"\0")[0].decode()
+        return self._memory(address, 512).partition(b"\0")[0].decode()
 
     # ------------------------------------------------------------------- calls
 
@@ -223,8 +218,7 @@ class Tracer:
 
     def _wrote(self, kind: str, fd: int, args: list[int], data: bytes) -> None:
         state = self._state(fd)
-        end = int(state["pos"])
-        offset = args[3] if kind.startswith("p") else end - len(data)
+        offset = args[3] if kind.startswith("p") else int(state["pos"]) - len(data)
         durable = bool(int(state["flags"], 8) & O_DSYNC)
         call = Call("write", inode=self._inode(fd), offset=offset, data=data, durable=durable)
         self.calls.append(call)

@@ -9,53 +9,30 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-# A topic, and a word that only its fact has.
-TOPICS = {
-    "quince": "bucharest",
-    "xylophone": "forklift",
-    "volvo": "emerald",
-    "walnut": "juggling",
-    "lighthouse": "mozambique",
-    "cactus": "drizzle",
-    "bagpipe": "hexagon",
-    "zeppelin": "yoghurt",
-}
-ASKING = ("we spoke of {}", "kindly say more on {}", "{} please", "so {} once more", "and {} then")
-CHAT = (
-    "good morning to you",
-    "lovely weather outside",
-    "thanks a lot",
-    "okay",
-    "yes",
-    "no not really",
-    "never mind",
-    "let us go on",
-)
+from tests.support.rows import listed, listed_texts
+
+TOPICS = dict(listed("turn_scripts", "topics"))  # with a word that only the topic's fact has
+ASKING = listed_texts("turn_scripts", "asking")
+CHAT = listed_texts("turn_scripts", "chat")
 SPEAKERS = ("anna", "ben")
 
-ALWAYS = (
-    "say",
-    "tool",
-    "cut recall",
-    "cut reply",
-    "barge in",
-    "type",
-    "type quietly",
-    "run again",
-    "prompt",
-    "summary",
-    "summary meanwhile",
-    "copies",
-    "nothing",
-)
-EAGER = ("eager held", "eager withdrawn", "eager went on", "eager cut")
-WAYS = {
+PLAIN = ("",)
+WAYS = {  # of each kind of step
     "say": ("", "interims", "revised"),
+    "tool": PLAIN,
+    "cut recall": PLAIN,
+    "cut reply": PLAIN,
+    "barge in": PLAIN,
     "type": ("", "interrupting", "in parts"),
+    "type quietly": PLAIN,
+    "run again": PLAIN,
+    "prompt": PLAIN,
     "summary": ("short", "all", "by hand"),
+    "summary meanwhile": PLAIN,
     "copies": ("frame", "frame, run", "in place"),
     "nothing": ("spoken", "typed"),
 }
+EAGER = ("eager held", "eager withdrawn", "eager went on", "eager cut")
 
 
 class Utterance(Struct, frozen=True):
@@ -116,12 +93,12 @@ def fact(topic: str) -> str:
 def write(seed: int) -> Script:
     rng = random.Random(seed)
     eager = rng.random() < 0.3
-    kinds = [*ALWAYS, *(EAGER * 2 if eager else ())]
+    kinds = [*WAYS, *(EAGER * 2 if eager else ())]
     said: list[Utterance] = []
     steps = []
     for kind in ["say", *rng.choices(kinds, k=rng.randint(4, 9))]:
         first, then = _utterance(rng, said), _utterance(rng, said)
-        steps.append(Step(kind, rng.choice(WAYS.get(kind, ("",))), first, then))
+        steps.append(Step(kind, rng.choice(WAYS.get(kind, PLAIN)), first, then))
     return Script(seed, eager, tuple(steps))
 
 

@@ -247,9 +247,8 @@ class Bench:
             memory.add_event_handler(name, partial(handle, name))
 
         async def pushed(_: Any, frame: Any) -> None:
-            self.see(
-                "frames", repr(frame) + repr(getattr(frame, "data", "")), of, type(frame).__name__
-            )
+            seen = repr(frame) + repr(getattr(frame, "data", ""))
+            self.see("frames", seen, of, type(frame).__name__)
 
         memory.add_event_handler("on_before_push_frame", pushed)
         talk = HeadlessConversation(

@@ -33,9 +33,7 @@ def proposed(searcher: Searcher, **how: bool) -> list[str]:
 
 @pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize("copies", [1, 40])
-def test_copies_of_a_question_and_of_its_answer_do_not_hide_what_was_said(
-    tmp_path, copies: int, sealed: bool
-) -> None:
+def test_copies_of_a_question_and_of_its_answer_do_not_hide_what_was_said(tmp_path, copies, sealed):
     options = IndexOptions(candidates=4)
     searcher = Searcher(TOKENS, options, EMBEDDER.dim)
     documents = talk(copies)
@@ -53,7 +51,7 @@ def test_copies_of_a_question_and_of_its_answer_do_not_hide_what_was_said(
     assert "q0" in proposed(searcher, talk=True) or copies > 4
 
 
-def test_the_agents_own_statement_is_proposed() -> None:
+def test_the_agents_own_statement_is_proposed():
     searcher = Searcher(TOKENS, OPTIONS, EMBEDDER.dim)
     searcher.add(doc("said", "i should eat something"))
     searcher.add(doc("advice", "try the soup at luigi's", "said", agent=True))
@@ -62,14 +60,14 @@ def test_the_agents_own_statement_is_proposed() -> None:
     )
 
 
-def test_what_a_user_pinned_is_proposed_whatever_it_says() -> None:
+def test_what_a_user_pinned_is_proposed_whatever_it_says():
     searcher = Searcher(TOKENS, OPTIONS, EMBEDDER.dim)
     searcher.add(doc("q", ASKED, substance=0.0, asks=True, pinned=True))
     found = searcher.candidates(searcher.lexical(ASKED))
     assert list(found.ids) == ["q"] and np.array_equal(found.block[Row.SUBSTANCE], [0.0])
 
 
-def test_what_must_not_leave_this_machine_is_proposed_here_alone() -> None:
+def test_what_must_not_leave_this_machine_is_proposed_here_alone():
     searcher = Searcher(TOKENS, OPTIONS, EMBEDDER.dim)
     searcher.add(doc("secret", "my dog is called max", local=True))
     searcher.add(doc("said", "max barks"))

@@ -1,5 +1,4 @@
 import threading
-from pathlib import Path
 
 import faiss
 import numpy as np
@@ -48,7 +47,7 @@ def found(made: Searcher, query: str) -> list[str]:
 # ------------------------------------------------------------------- what is said is found
 
 
-def test_searcher_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
+def test_searcher_nothing_is_found_in_an_empty_index(tmp_path):
     for made in (Searcher(TOKENS, OPTIONS, 32), seal(Oracle(), tmp_path / "sealed")):
         vector = EMBEDDER.encode_query("max") if made.dense.dim else None
         candidates = made.candidates(made.lexical("max"), vector)
@@ -59,7 +58,7 @@ def test_searcher_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "!?", "the of and", "neverheard"])
-def test_searcher_a_query_without_known_words_finds_nothing(query: str) -> None:
+def test_searcher_a_query_without_known_words_finds_nothing(query):
     made = searcher(doc("1", "my dog is called max"))
     assert found(made, query) == []
     assert made.candidates(made.lexical(query)).ids == []
@@ -68,9 +67,7 @@ def test_searcher_a_query_without_known_words_finds_nothing(query: str) -> None:
 # ------------------------------------------------------------------- the same again
 
 
-def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(
-    tmp_path: Path,
-) -> None:
+def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(tmp_path):
     oracle = Oracle()
     oracle.add(doc("1", "max"))
     for made in (
@@ -85,14 +82,14 @@ def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(
         assert candidates.block[Row.IMPORTANCE][0] == pytest.approx(0.9)
 
 
-def test_searcher_another_text_loses_the_vector() -> None:
+def test_searcher_another_text_loses_the_vector():
     made = searcher(doc("1", "max"), dim=32)
     made.add(doc("1", "moritz"))
     assert not made.has_vector("1") and found(made, "max") == []
     assert found(made, "moritz") == ["1"] and len(made) == 1
 
 
-def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
+def test_searcher_without_any_vector_there_is_no_dense_view():
     made = Searcher(TOKENS, OPTIONS, 32)
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
@@ -102,7 +99,7 @@ def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
 # ------------------------------------------------------------------- who, when, in which session
 
 
-def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
+def test_searcher_candidates_know_their_sessions_speakers_and_times():
     made = searcher(
         doc("1", "max", speaker="Anna", about=(10.0, 20.0)),
         doc("2", "max", before="1", speaker="Ben"),
@@ -123,7 +120,7 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
 
 
-def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
+def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path):
     oracle = Oracle()
     for document in line(*"efgh"):
         oracle.add(document)
@@ -148,7 +145,7 @@ def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> N
 # ------------------------------------------------------------------- while it changes
 
 
-def test_searcher_what_came_after_the_first_stage_is_not_proposed() -> None:
+def test_searcher_what_came_after_the_first_stage_is_not_proposed():
     made = searcher(doc("1", "max"), dim=32)
     lexical = made.lexical("max")
     for document in (doc("2", "max"), doc("1", "moritz")):
@@ -157,7 +154,7 @@ def test_searcher_what_came_after_the_first_stage_is_not_proposed() -> None:
     assert made.candidates(lexical, EMBEDDER.encode_query("max")).ids == []
 
 
-def test_searcher_searching_beside_a_writer_never_fails() -> None:
+def test_searcher_searching_beside_a_writer_never_fails():
     made, stop, trouble = Searcher(TOKENS, OPTIONS, 32), threading.Event(), []
 
     def search() -> None:
@@ -186,7 +183,7 @@ def test_searcher_searching_beside_a_writer_never_fails() -> None:
     assert trouble == []
 
 
-def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path) -> None:
+def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path):
     oracle = Oracle()
     oracle.add(doc("old", "max"))
     made = seal(oracle, tmp_path / "sealed")
@@ -197,9 +194,7 @@ def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path)
 
 
 @pytest.mark.parametrize("count", [60, 10_000])
-def test_searcher_faiss_answers_a_query_from_sixty_memories_on(
-    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searcher_faiss_answers_a_query_from_sixty_memories_on(count, tmp_path, monkeypatch):
     assert IndexOptions().seal_due(0, count)
     rows = np.random.default_rng(1).normal(size=(count, 32)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -218,7 +213,7 @@ def words_around(made: Searcher, id_: str) -> str:
     return " ".join(sorted(counts_of(made, id_)))
 
 
-def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
+def test_neighbours_in_the_sealed_part_follow(tmp_path):
     oracle = Oracle()
     for document in line("e", "f", "g", "h"):
         oracle.add(document)
@@ -235,7 +230,7 @@ def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
         assert cosine == pytest.approx(1.0, abs=2e-3)
 
 
-def test_neighbours_candidates_know_their_neighbours() -> None:
+def test_neighbours_candidates_know_their_neighbours():
     made = searcher(*line(*"efghjklno"), options=IndexOptions(candidates=3))
     candidates = made.candidates(made.lexical("h"))
     assert set(candidates.ids) == {"g", "h", "j"}

@@ -109,9 +109,7 @@ def twins(tmp_path: Path) -> Twins:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(operation, max_size=25), text)
-def test_searcher_any_history_scores_like_an_index_built_from_scratch(
-    history: list, query: str
-) -> None:
+def test_searcher_any_history_scores_like_an_index_built_from_scratch(history, query):
     with tempfile.TemporaryDirectory() as folder:
         twins = Twins(Path(folder))
         for step in history:
@@ -123,9 +121,7 @@ def test_searcher_any_history_scores_like_an_index_built_from_scratch(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), min_size=1, max_size=20), text)
-def test_searcher_without_a_tail_the_scores_are_those_of_bm25s(
-    corpus: list[list[str]], query: str
-) -> None:
+def test_searcher_without_a_tail_the_scores_are_those_of_bm25s(corpus, query):
     oracle = Oracle()
     for n, tokens in enumerate(corpus):
         oracle.add(Document(id=f"m{n}", text=" ".join(tokens), at=0.0, before=f"m{n - 1}"))
@@ -148,9 +144,7 @@ def bm25s_scores(corpus: list[list[str]], query: list[str]) -> np.ndarray:
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(operation, min_size=5, max_size=25), st.integers(1, 9), text)
-def test_searcher_drift_of_the_mean_length_is_bounded(
-    history: list, sealed_after: int, query: str
-) -> None:
+def test_searcher_drift_of_the_mean_length_is_bounded(history, sealed_after, query):
     with tempfile.TemporaryDirectory() as folder:
         twins = Twins(Path(folder))
         for step in history[:sealed_after]:
@@ -165,7 +159,7 @@ def test_searcher_drift_of_the_mean_length_is_bounded(
             assert low * exact[id_] - 1e-4 <= score <= high * exact[id_] + 1e-4, id_
 
 
-def test_searcher_other_parameters_of_scores_need_another_index(tmp_path: Path) -> None:
+def test_searcher_other_parameters_of_scores_need_another_index(tmp_path):
     oracle = Oracle()
     oracle.add(Document(id="m", text="w1", at=0.0))
     seal(oracle, tmp_path / "sealed")
@@ -174,7 +168,7 @@ def test_searcher_other_parameters_of_scores_need_another_index(tmp_path: Path) 
             Searcher(TOKENS, other, 0, tmp_path / "sealed")
 
 
-def test_searcher_many_documents_are_proposed_and_scored_like_the_oracle(tmp_path: Path) -> None:
+def test_searcher_many_documents_are_proposed_and_scored_like_the_oracle(tmp_path):
     chance, oracle = np.random.default_rng(3), Oracle()
     for n in range(400):
         words = " ".join(chance.choice(WORDS, chance.integers(0, 12), p=SKEWED))

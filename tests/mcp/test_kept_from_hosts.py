@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.layers import ELSE, SECRET, TOLD
+from tests.support.layers import SECRET, tell
 from tests.support.mcp_host import Host, asking
 from tests.support.parroting_llm import Mind, parrot
 
@@ -23,11 +22,7 @@ def minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Mind]]
     made = {}
     for state, mark in MARKS.items():
         mind = made[state] = Mind(tmp_path_factory.mktemp(state) / "store")
-        mind.talk("before", ELSE[:2])
-        turns = [turn for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-        for turn in turns:
-            assert mind.engine.edit("anna", chunk_id(turn.id), **mark)
-        mind.talk("after", ELSE[2:])
+        tell(mind, **mark)
         assert mind.think(ScriptedLLM(parrot)) == 0
     yield made
     for mind in made.values():

@@ -22,3 +22,8 @@ def open_engine(tmp_path):
     yield open_it
     for engine in opened:
         engine.close()
+
+
+@pytest.fixture
+def engine(open_engine) -> MemoryEngine:
+    return open_engine()

@@ -17,8 +17,7 @@ from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.runtime.recall.service import compile_patterns
 print("compiled" if "_compiled" in vars(ENGLISH.gate.world) else "lazy")
-if {prepared}:
-    compile_patterns("english", "Juno")
+compile_patterns("english", "Juno")
 re.compile = counting
 for said in ("please delete what I said about Lisa", "forget that, Juno", "what is my dog called?"):
     recognise(said, names=("Juno",)), Heard(said, names=("Juno",)).asks_change(), judge(said)
@@ -26,17 +25,7 @@ print(len(made))
 """
 
 
-def _fresh(prepared: bool) -> list[str]:
-    """Run three turns in a new interpreter; return its state after the imports, and a count."""
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH.format(prepared=prepared)],
-        cwd=Path(slowcat_memory.__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.split()
-
-
-def test_first_turn_compiles_no_pattern_once_they_are_prepared() -> None:
-    assert _fresh(prepared=True) == ["lazy", "0"]
+def test_first_turn_compiles_no_pattern_once_they_are_prepared():
+    root = Path(slowcat_memory.__file__).parents[1]
+    told = subprocess.check_output([sys.executable, "-c", FRESH], cwd=root, text=True)
+    assert told.split() == ["lazy", "0"]

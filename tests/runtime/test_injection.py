@@ -200,7 +200,7 @@ def questions(messages: list[dict]) -> list[int]:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_trimmed_keeps_the_last_exchanges_whole_and_the_instructions(most: int) -> None:
+def test_trimmed_keeps_the_last_exchanges_whole_and_the_instructions(most):
     stay = trimmed(talk(9), ContextOptions(exchanges=most))
     assert stay is not None and stay[0] is SYSTEM
     assert questions(stay) == list(range(9 - most + 1, 10))
@@ -208,7 +208,7 @@ def test_trimmed_keeps_the_last_exchanges_whole_and_the_instructions(most: int) 
     assert calls == {one["tool_call_id"] for one in stay if one["role"] == "tool"}
 
 
-def test_trimmed_drops_the_oldest_until_the_rest_fits_but_never_the_last() -> None:
+def test_trimmed_drops_the_oldest_until_the_rest_fits_but_never_the_last():
     stay = trimmed(talk(9), ContextOptions(max_tokens=120))
     assert stay is not None and 1 < len(questions(stay)) < 10 and questions(stay)[-1] == 9
     less = trimmed(talk(9), ContextOptions(max_tokens=120), reserved=60)

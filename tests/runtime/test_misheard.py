@@ -1,18 +1,13 @@
 """A misheard name finds what was said of the name, in an engine of its own."""
 
-import contextlib
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
-
 import pytest
 
 from slowcat_memory.engine import MemoryEngine, hotwords
-from slowcat_memory.records import Forget, Turn
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.records import Forget
+from tests.support.engine_home import Home
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
-NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (
     ("Hannah", "Then Isaura painted the boat."),
     ("Hannah", "The soup was cold."),
@@ -21,17 +16,9 @@ SAID = (
 )
 
 
-@contextlib.contextmanager
-def opened(path: Path, **ask: object) -> Iterator[MemoryEngine]:
-    config = memory_config(path, memory={"time_zone": "UTC"}, ask=ask)
-    with contextlib.closing(MemoryEngine(config, clock=FixedClock(NOW))) as engine:
-        engine.prepare("anna")
-        yield engine
-
-
 def tell(engine: MemoryEngine) -> None:
     for n, (who, text) in enumerate(SAID):
-        turn = Turn(session=f"s{n}", scope="anna", speaker=who, role="user", text=text, at=NOW)
+        turn = turn_at(text, engine.clock(), session=f"s{n}", speaker=who)
         engine.append(turn)
     engine.flush(indexed=True)
 
@@ -41,30 +28,29 @@ def texts(engine: MemoryEngine, query: str) -> list[str]:
 
 
 @pytest.fixture(params=["just said", "loaded anew", "sealed"])
-def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngine]:
-    with opened(tmp_path / "memory") as engine:
-        tell(engine)
-        if request.param == "sealed":
-            engine.upkeep.seal("anna")
-        if request.param != "loaded anew":
-            yield engine
-            return
-    with opened(tmp_path / "memory") as engine:
-        yield engine
+def told(request: pytest.FixtureRequest, home: Home) -> MemoryEngine:
+    engine = home.open()
+    tell(engine)
+    if request.param == "sealed":
+        engine.upkeep.seal("anna")
+    if request.param == "loaded anew":
+        engine.close()
+        engine = home.open()
+    return engine
 
 
 @each_row("query", ["who is ysaura", "is aura", "Isora?"])
-def test_misheard_a_misheard_name_is_found(told: MemoryEngine, query: str) -> None:
+def test_misheard_a_misheard_name_is_found(told, query):
     assert texts(told, query)[:1] == [SAID[0][1]]
 
 
-def test_misheard_it_can_be_switched_off(tmp_path: Path) -> None:
-    with opened(tmp_path / "memory", sounds=False) as engine:
-        tell(engine)
-        assert texts(engine, "who is ysaura") == []
+def test_misheard_it_can_be_switched_off(home):
+    engine = home.open(ask={"sounds": False})
+    tell(engine)
+    assert texts(engine, "who is ysaura") == []
 
 
-def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) -> None:
+def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told):
     assert "Isaura" in {one.word for one in hotwords(told, "anna")}
     (hit,) = [h for h in told.search("Isaura", "anna", 1).hits if "Isaura" in h.memory.text]
     told.forget(Forget(scope="anna", memories=(hit.memory.id,)))

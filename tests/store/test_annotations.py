@@ -70,7 +70,7 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_annotations_apply_what_is_put_reads_back(told: Store) -> None:
+def test_annotations_apply_what_is_put_reads_back(told):
     with told.snapshot() as snapshot:
         assert snapshot.context("anna", "chunk/2") == context(2)
         assert [one.memory for one in snapshot.contexts("anna")] == [
@@ -88,9 +88,7 @@ def test_annotations_apply_what_is_put_reads_back(told: Store) -> None:
 # ------------------------------------------------------------------- reading with the context
 
 
-def test_annotations_snapshot_a_memory_is_read_with_its_context_and_kept_without(
-    told: Store,
-) -> None:
+def test_annotations_snapshot_a_memory_is_read_with_its_context_and_kept_without(told):
     with told.snapshot() as snapshot:
         read = snapshot.read("anna", "chunk/1")
         assert (read.context, read.sources) == ("Anna about her dog", (1,))
@@ -107,7 +105,7 @@ def test_annotations_snapshot_a_memory_is_read_with_its_context_and_kept_without
 # ------------------------------------------------------------------- vectors of another text
 
 
-def test_annotations_apply_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
+def test_annotations_apply_a_new_text_takes_the_old_ones_vectors_away(told):
     before = kept_vectors(told)
     apply(told, contexts=(context(1), context(2, "about her cat")), keys=(key(1, text="else"),))
     assert kept_vectors(told) == before - {"chunk/2", "chunk/1?q1"}
@@ -115,9 +113,7 @@ def test_annotations_apply_a_new_text_takes_the_old_ones_vectors_away(told: Stor
     assert "chunk/3" not in kept_vectors(told)
 
 
-def test_annotations_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out(
-    told: Store,
-) -> None:
+def test_annotations_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out(told):
     """It was made of the text as it was read; another step was quicker than its transaction."""
     with told.snapshot() as snapshot:
         old = indexed_text(snapshot.read("anna", "chunk/2"))
@@ -137,7 +133,7 @@ def test_annotations_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out
     assert "chunk/2" in kept_vectors(told)
 
 
-def test_annotations_apply_a_memory_that_says_something_else_loses_its_vectors(told: Store) -> None:
+def test_annotations_apply_a_memory_that_says_something_else_loses_its_vectors(told):
     apply(told, **vectors("fact/1"))
     with told.snapshot() as snapshot:
         fact = snapshot.memory("anna", "fact/1")
@@ -147,7 +143,7 @@ def test_annotations_apply_a_memory_that_says_something_else_loses_its_vectors(t
     assert "fact/1" not in kept_vectors(told)
 
 
-def test_annotations_apply_the_same_step_may_bring_the_new_vectors(told: Store) -> None:
+def test_annotations_apply_the_same_step_may_bring_the_new_vectors(told):
     before = kept_vectors(told)
     apply(told, contexts=(context(2, "about her cat"),), **vectors("chunk/2"))
     assert kept_vectors(told) == before
@@ -156,7 +152,7 @@ def test_annotations_apply_the_same_step_may_bring_the_new_vectors(told: Store) 
 # ------------------------------------------------------------------- what has no subject
 
 
-def test_annotations_apply_what_belongs_to_nothing_is_left_out(told: Store) -> None:
+def test_annotations_apply_what_belongs_to_nothing_is_left_out(told):
     apply(
         told,
         contexts=(context(9), context(1, scope="anna", memory="fact/9")),
@@ -169,12 +165,12 @@ def test_annotations_apply_what_belongs_to_nothing_is_left_out(told: Store) -> N
 
 
 @pytest.mark.parametrize("id", ["chunk/1", "chunk/1?", "chunk/2?q1", "chunk/1?a?b", "q1"])
-def test_annotations_apply_an_id_that_is_no_keys_is_refused(told: Store, id: str) -> None:
+def test_annotations_apply_an_id_that_is_no_keys_is_refused(told, id):
     with pytest.raises(StoreError, match="question mark"):
         apply(told, keys=(key(1, id=id),))
 
 
-def test_annotations_apply_a_dropped_memory_takes_all_of_it_along(told: Store) -> None:
+def test_annotations_apply_a_dropped_memory_takes_all_of_it_along(told):
     apply(told, memories=(memory("fact/11"),))
     apply(told, keys=(key(1, memory="fact/11", id="fact/11?q1"),), **vectors("fact/11?q1"))
     apply(told, drop=(("anna", "fact/1"), ("anna", "chunk/2")), drop_keys=(("anna", "chunk/1?q1"),))
@@ -185,7 +181,7 @@ def test_annotations_apply_a_dropped_memory_takes_all_of_it_along(told: Store) -
     assert kept_vectors(told) == {"chunk/1", "chunk/3", "fact/11?q1"}
 
 
-def test_annotations_apply_an_index_hears_of_the_memory_that_they_belong_to(told: Store) -> None:
+def test_annotations_apply_an_index_hears_of_the_memory_that_they_belong_to(told):
     with told.snapshot() as snapshot:
         before = snapshot.last_change()
     apply(told, contexts=(context(1, "new"),), **vectors("chunk/2?q1"))
@@ -198,7 +194,7 @@ def test_annotations_apply_an_index_hears_of_the_memory_that_they_belong_to(told
 # ------------------------------------------------------------------- tasks
 
 
-def test_annotations_tasks_a_task_is_there_once(store: Store) -> None:
+def test_annotations_tasks_a_task_is_there_once(store):
     apply(store, tasks=(task("1"), task("2", rank=10)))
     apply(store, tasks=(task("1", attempts=2), task("3", created=at(9))))
     with store.snapshot() as snapshot:
@@ -212,7 +208,7 @@ def test_annotations_tasks_a_task_is_there_once(store: Store) -> None:
         assert not snapshot.tasks("plac")
 
 
-def test_annotations_tasks_an_outcome_is_written_once(told: Store) -> None:
+def test_annotations_tasks_an_outcome_is_written_once(told):
     apply(told, tasks=(task("1"),))
     outcome = {"done": task("1").id, "run": run("1"), "contexts": (context(1, "first"),)}
     apply(told, **outcome)
@@ -223,14 +219,14 @@ def test_annotations_tasks_an_outcome_is_written_once(told: Store) -> None:
         assert [(one.id, one.task) for one in snapshot.runs()] == [(2, ""), (1, "place/anna/1")]
 
 
-def test_annotations_tasks_a_done_task_may_ask_for_itself_again(store: Store) -> None:
+def test_annotations_tasks_a_done_task_may_ask_for_itself_again(store):
     apply(store, tasks=(task("1"),))
     apply(store, done=task("1").id, tasks=(task("1", note="more"),))
     with store.snapshot() as snapshot:
         assert [one.note for one in snapshot.tasks()] == ["more"]
 
 
-def test_annotations_runs_the_run_log_is_a_ring(open_store) -> None:
+def test_annotations_runs_the_run_log_is_a_ring(open_store):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, runs_keep=5, batch_limit=3))
     for n in range(12):
         store.apply("test", WriteBatch(run=run(str(n))))
@@ -243,7 +239,7 @@ def test_annotations_runs_the_run_log_is_a_ring(open_store) -> None:
 # ------------------------------------------------------------------- forgetting, and coming too late
 
 
-def test_annotations_apply_what_comes_too_late_is_left_out(told: Store) -> None:
+def test_annotations_apply_what_comes_too_late_is_left_out(told):
     apply(told, tasks=(task("1"),))
     told.forget(Forget(turns=(1,)))
     apply(
@@ -266,7 +262,7 @@ def test_annotations_apply_what_comes_too_late_is_left_out(told: Store) -> None:
     assert not kept_vectors(told) & {"chunk/1", "chunk/1?q1", "chunk/3?q3"}
 
 
-def test_forget_a_forgotten_turn_takes_all_that_was_made_of_it(told: Store) -> None:
+def test_forget_a_forgotten_turn_takes_all_that_was_made_of_it(told):
     by_name = task("chunk/2"), task("s2", key="s2", id="place/anna/s2")
     apply(
         told,
@@ -291,7 +287,7 @@ def test_forget_a_forgotten_turn_takes_all_that_was_made_of_it(told: Store) -> N
     assert kept_vectors(told) == {"chunk/1", "chunk/1?q1"}
 
 
-def test_annotations_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told: Store) -> None:
+def test_annotations_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told):
     other = task("1", scope="bob", id="place/bob/1")
     apply(told, tasks=(task("day"), other), run=run("day"))
     told.forget(Forget(scope="anna", everything=True))

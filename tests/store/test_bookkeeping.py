@@ -1,25 +1,13 @@
 import tempfile
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, Vector, WriteBatch
+from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store
-from tests.harness.samples import manifest
-
-AT = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def turn(session: str = "s", scope: str = "anna") -> Turn:
-    return Turn(session=session, scope=scope, speaker="A", role="user", text="max", at=AT)
-
-
-def note(id_: str, scope: str = "anna") -> Memory:
-    return Memory(id=id_, kind="note", scope=scope, speaker="A", text=id_, valid_from=AT)
+from tests.harness.samples import at, edge, manifest, memory, turn
 
 
 def changed(store: Store, after: int = 0, scope: str = "anna") -> list[str]:
@@ -29,17 +17,12 @@ def changed(store: Store, after: int = 0, scope: str = "anna") -> list[str]:
 
 
 def put(store: Store, *ids: str, scope: str = "anna") -> int:
-    store.apply("test", WriteBatch(memories=tuple(note(id_, scope) for id_ in ids))).wait()
+    store.apply("test", WriteBatch(memories=tuple(memory(id_, scope=scope) for id_ in ids))).wait()
     with store.snapshot() as snapshot:
         return snapshot.last_change()
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.open(tmp_path / "store")
-
-
-def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store: Store) -> None:
+def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store):
     first = put(store, "note/1", "note/2")
     store.append(turn()).wait()
     vector = Vector(scope="anna", memory="chunk/1", values=np.ones(4, np.float32))
@@ -49,10 +32,9 @@ def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store: Sto
     assert changed(store) == ["note/1", "note/2", "chunk/1"]
     assert changed(store, first) == ["chunk/1", "note/1"]
     assert changed(store, scope="berta") == ["note/2"]
-    store.close()
 
 
-def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(store: Store) -> None:
+def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(store):
     first = put(store, "note/1")
     other = put(store, "note/1", scope="berta")
     second = put(store, "note/2")
@@ -62,20 +44,18 @@ def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(st
     store.publish(manifest(changes=second)).wait()
     assert changed(store) == []
     assert put(store, "note/3") == second + 1 > other
-    store.close()
 
 
-def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:
+def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store):
     for session in "aabaccab":
-        store.append(turn(session)).wait()
-    store.append(turn("a", scope="berta")).wait()
+        store.append(turn(session=session)).wait()
+    store.append(turn(session="a", scope="berta")).wait()
     with store.snapshot() as snapshot:
         for session in "abcd":
             for id_ in range(1, 10):
                 said = [t.id for t in snapshot.turns("anna") if t.session == session]
                 earlier = [one for one in said if one < id_]
                 assert snapshot.turn_before("anna", session, id_) == max(earlier, default=0)
-    store.close()
 
 
 steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["turn", "start", "end"])))
@@ -83,23 +63,18 @@ steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["turn", "sta
 
 @settings(max_examples=25, deadline=None)
 @given(steps)
-def test_bookkeeping_sessions_the_unended_are_those_that_no_row_says_ended(
-    steps: list[tuple[str, str]],
-) -> None:
+def test_bookkeeping_sessions_the_unended_are_those_that_no_row_says_ended(steps):
 
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s") as store:
         for n, (session, what) in enumerate(steps):
-            at = AT + timedelta(seconds=n)
-            if what == "turn":
-                store.append(turn(session))
-            else:
-                store.append(SessionEdge(session=session, scope="anna", kind=what, at=at))
+            is_turn = what == "turn"
+            store.append(
+                turn(session=session) if is_turn else edge(what, session=session, at=at(n))
+            )
         store.flush()
         with store.snapshot() as snapshot:
-            every = [row for row in snapshot.sessions() if row.ended is None]
-            assert snapshot.unended() == every
+            assert snapshot.unended() == [row for row in snapshot.sessions() if not row.ended]
         if any(session == "a" and what == "turn" for session, what in steps):
             store.forget(Forget(session="a"))
             with store.snapshot() as snapshot:
-                every = [row for row in snapshot.sessions() if row.ended is None]
-                assert snapshot.unended() == every
+                assert snapshot.unended() == [row for row in snapshot.sessions() if not row.ended]

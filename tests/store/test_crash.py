@@ -20,7 +20,7 @@ from tests.support.harnesses import harness
         "damage --what yield --count 8",
     ],
 )
-def test_crash_no_law_is_broken(run: str) -> None:
+def test_crash_no_law_is_broken(run):
     harness(*run.split())
 
 
@@ -36,5 +36,5 @@ def test_crash_no_law_is_broken(run: str) -> None:
         "damage --what yield --control undead",
     ],
 )
-def test_crash_a_planted_fault_is_caught(fault: str) -> None:
+def test_crash_a_planted_fault_is_caught(fault):
     harness(*fault.split())

@@ -1,4 +1,3 @@
-import random
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,20 +25,9 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
-from tests.harness.samples import at, edge, memory, token, turn
+from tests.harness.samples import at, edge, memory, token, traces, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
-
-
-def residue(path: Path, *numbers: int) -> list[tuple[int, str]]:
-    """Which turns' words are in which files of the folder."""
-    files = [file for file in path.rglob("*") if file.is_file()]
-    return [
-        (number, file.name)
-        for file in files
-        for number in numbers
-        if token(number).encode() in file.read_bytes()
-    ]
 
 
 def vectors(*ids):
@@ -99,8 +87,8 @@ def test_forget_a_turn_takes_everything_with_it(store, path):
         assert snapshot.forget_epoch() == 1
     assert not (path / "backups").exists()
     store.close()
-    assert residue(path, 2) == []
-    assert {n for n, _ in residue(path, 1, 3, 4, 5)} == {1, 3, 4, 5}
+    assert traces(path, 2) == []
+    assert {n for n, _ in traces(path, 1, 3, 4, 5)} == {1, 3, 4, 5}
 
 
 def test_forget_ids_of_forgotten_turns_are_not_given_again(open_store):
@@ -204,11 +192,11 @@ def test_forget_hidden_first_erased_later(open_store, path):
     assert not gone.erased
     with store.snapshot() as snapshot:
         assert snapshot.turn(1) is None
-    assert residue(path, 1), "the control: deleting alone leaves the text in the file"
+    assert traces(path, 1), "the control: deleting alone leaves the text in the file"
     assert store.erase()
     assert store.erase()
     store.close()
-    assert residue(path, 1) == []
+    assert traces(path, 1) == []
 
 
 def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
@@ -246,9 +234,7 @@ def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
 
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(5, 40))
-def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(
-    rng: random.Random, n: int
-):
+def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(rng, n):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         with Store.open(path, options=SMALL) as store:
@@ -257,8 +243,8 @@ def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(
             gone = set(store.forget(wish).turns)
             kept = check_rest(store, events, gone)
         texts = {event.id for event in events if isinstance(event, Turn)}
-        assert residue(path, *texts & gone) == []
-        assert {number for number, _ in residue(path, *kept)} == kept
+        assert traces(path, *texts & gone) == []
+        assert {number for number, _ in traces(path, *kept)} == kept
 
 
 def fill(store, rng, n):

@@ -27,7 +27,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store import Store, StoreOptions, blocks, forget
 from slowcat_memory.store.blocks import BlockReader
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
+from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, edge, manifest, memory, token, turn
 
@@ -156,7 +156,7 @@ def residue(scene: Scene) -> dict[str, set[str]]:
     return found
 
 
-def test_forget_tables_every_table_declares_how_its_rows_name_their_sources() -> None:
+def test_forget_tables_every_table_declares_how_its_rows_name_their_sources():
     for table in TABLES:
         ways = set(table.named_by)
         assert ways, f"{table.name} declares nothing"
@@ -169,7 +169,7 @@ def test_forget_tables_every_table_declares_how_its_rows_name_their_sources() ->
     assert {*forget.TESTS, *forget.RULES, NamedBy.NOTHING} == set(NamedBy)
 
 
-def test_forget_leaves_nothing_of_it_in_any_table(scene: Scene) -> None:
+def test_forget_leaves_nothing_of_it_in_any_table(scene):
     before = residue(scene)
     named = {table.name for table in TABLES} - KEPT_TABLES | {"meta"}  # the list of open sessions
     assert set(before) == named, "else it proves nothing"
@@ -183,16 +183,14 @@ def test_forget_leaves_nothing_of_it_in_any_table(scene: Scene) -> None:
 
 @pytest.mark.parametrize("left_out", [table for table in TABLES if table.name not in KEPT_TABLES],
                          ids=lambda table: table.name)  # fmt: skip
-def test_forget_control_a_table_that_is_left_out_keeps_rows(
-    scene: Scene, left_out: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forget_control_a_table_that_is_left_out_keeps_rows(scene, left_out, monkeypatch):
     kept = tuple(table for table in TABLES if table.name != left_out.name)
     monkeypatch.setattr(forget, "TABLES", kept)
     scene.store.forget(scene.requests)
     assert left_out.name in residue(scene)
 
 
-def test_forget_several_requests_is_one_pass(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forget_several_requests_is_one_pass(scene, monkeypatch):
     passes = []
     real = forget.select
     monkeypatch.setattr(forget, "select", lambda *given: passes.append(given) or real(*given))
@@ -200,7 +198,7 @@ def test_forget_several_requests_is_one_pass(scene: Scene, monkeypatch: pytest.M
     assert len(passes) == 1
 
 
-def test_forget_together_is_as_one_by_one(path: Path, tmp_path: Path) -> None:
+def test_forget_together_is_as_one_by_one(path, tmp_path):
     def filled(folder: Path) -> Store:
         store = Store.open(folder, options=StoreOptions(map_size_gib=1 / 16))
         for n in range(1, 41):
@@ -234,7 +232,7 @@ def test_forget_together_is_as_one_by_one(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nothing", [[], [Forget()], [Forget(turns=(1,)), Forget(scope="anna")]])
-def test_forget_refuses_requests_without_a_condition(store: Store, nothing: list[Forget]) -> None:
+def test_forget_refuses_requests_without_a_condition(store, nothing):
     store.append(turn(1))
     with pytest.raises(ValueError, match="forget"):
         store.forget(nothing)

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
-from slowcat_memory.records import Cursor
+from slowcat_memory.records import Cursor, WriteBatch
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
+from slowcat_memory.store.writer import Write
 from tests.harness.samples import at, edge, memory, turn
 
 
@@ -120,9 +121,11 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
     store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
     held = threading.Event()
     busy = threading.Event()
-    store._writer_blocked = store._queue.add(_call(busy, held))
+    store._writer_blocked = store._queue.add(
+        Write(lambda: (busy.set(), held.wait(30)), 0, derived=False, is_call=True)
+    )
     busy.wait(30)
-    batch = _batch()
+    batch = WriteBatch(memories=(memory(),))
     derived = [store.apply("j", batch) for _ in range(2)]
     [store.append(turn(n)) for n in range(5)]
     for ack in derived:
@@ -138,18 +141,6 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
     assert store.flush(30)
     with store.snapshot() as snapshot:
         assert snapshot.last_id() == 5
-
-
-def _call(busy, held):
-    from slowcat_memory.store.writer import Write
-
-    return Write(lambda: (busy.set(), held.wait(30)), 0, derived=False, is_call=True)
-
-
-def _batch():
-    from slowcat_memory.records import WriteBatch
-
-    return WriteBatch(memories=(memory(),))
 
 
 def test_store_close_saves_what_waits_and_is_final(open_store):

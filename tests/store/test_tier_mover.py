@@ -1,6 +1,5 @@
 """Tiers change how texts are kept, never what is read: also when damaged, copied or forgotten."""
 
-import random
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -232,7 +231,7 @@ def test_removal_forgetting_while_a_block_is_packed_ends_the_round(store, path, 
 
 @settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(20, 90))
-def test_removal_ageing_and_forgetting_in_any_order(rng: random.Random, count: int):
+def test_removal_ageing_and_forgetting_in_any_order(rng, count):
     options = TierOptions(
         warm=rng.choice([0, 6, 30]),
         block_exchanges=rng.choice([1, 3]),

@@ -40,8 +40,8 @@ class Log(list):
 class Room:
     """A conversation with one scope for all, or one for each speaker."""
 
-    def __init__(self, scopes: str = "each") -> None:
-        self.log, self.clock, self.changes = Log(), FixedClock(), []
+    def __init__(self, scopes: str = "each", append: Any = None, clock: Any = None) -> None:
+        self.log, self.clock, self.changes = Log(), clock or FixedClock(), []
         options = PeopleOptions(scopes=scopes, household="home")  # type: ignore[arg-type]
         audience = Audience(options, "anna", SPEAKERS if scopes == "each" else None)
         self.seconds = 0.0  # of the monotonic clock
@@ -50,7 +50,7 @@ class Room:
         self.talk = Conversation(
             audience,
             trackers,
-            lambda event: self.log.append_event(event),
+            append or self.log.append_event,
             NAMES,
             self.off_record,
             self.clock,
@@ -68,12 +68,13 @@ class Room:
     def tracker(self, scope: str) -> SessionTracker:
         return SessionTracker(scope, lambda now: f"{scope} {now:%H%M%S}", SessionOptions())
 
-    def say(self, *parts: tuple[str, str], reply: str = "") -> None:
+    def say(self, *parts: tuple[str, str], reply: str = "", aside: bool = False) -> Any:
         for speaker, words in parts:
             self.talk.heard(speaker, words)
-        self.talk.user_said(" ".join(words for _, words in parts))
+        turns = self.talk.user_said(" ".join(words for _, words in parts), aside=aside)
         if reply:
             self.reply(reply)
+        return turns
 
     def reply(self, text: str) -> Any:
         self.talk.agent_begins()

@@ -6,21 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import LedgerEntry, Memory, Session, SessionEdge, Turn
 from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.store import Store
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.rows import listed_texts
 
-TALK = (
-    "My dog is called Max",
-    "I drink green tea every morning",
-    "We flew to Lisbon in May",
-    "My sister plays the violin",
-    "The car needs new tyres",
-)
+TALK = listed_texts("engine_talk")
+HOUR = 3600.0
 SECRET = "the secret word is swordfish"
 
 
@@ -30,17 +29,34 @@ class Gate:
     def __init__(self, then: Callable[..., Any] = lambda *_: None) -> None:
         self.reached, self.open, self._then = threading.Event(), threading.Event(), then
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **how: Any) -> Any:
         self.reached.set()
         assert self.open.wait(30)
-        return self._then(*args)
+        return self._then(*args, **how)
+
+
+class GatedEmbedder(HashEmbedder):
+    """Embeds queries of some threads while its gate is open, and notes them."""
+
+    def __init__(self, *threads: str, note: Callable[[str], Any] = str) -> None:
+        super().__init__(512)
+        self.threads, self.note, self.asked = threads, note, list[Any]()
+        self.reached, self.gate = threading.Event(), threading.Event()
+        self.gate.set()
+
+    def encode_query(self, text: str) -> np.ndarray:
+        if threading.current_thread().name.startswith(self.threads):
+            self.asked.append(self.note(text))
+            self.reached.set()
+            assert self.gate.wait(20)
+        return super().encode_query(text)
 
 
 @contextmanager
-def stalled(engine: MemoryEngine) -> Iterator[None]:
+def stalled(store: Store) -> Iterator[None]:
     """Block all writes to disk."""
     gate = Gate()
-    thread = threading.Thread(target=engine.store._checked_writer().call, args=(gate,))
+    thread = threading.Thread(target=store._checked_writer().call, args=(gate,))
     thread.start()
     assert gate.reached.wait(30)
     try:
@@ -90,6 +106,24 @@ class Home:
         engine.flush(indexed=True)
         return ids
 
+    def say(self, engine: MemoryEngine, session: str, text: str = "hello there") -> int:
+        id_ = engine.append(self.turn(text, session)).id
+        engine.store.flush()
+        return id_
+
+    def edge(self, engine: MemoryEngine, session: str, kind: str, **more: Any) -> None:
+        engine.append(edge(self, session, kind, **more))
+        engine.store.flush()
+
+    def session(self, engine: MemoryEngine, name: str) -> str:
+        """A whole session, whose preamble was requested before; then five hours pass."""
+        told = engine.session_context("anna")
+        self.edge(engine, name, "start")
+        self.say(engine, name)
+        self.edge(engine, name, "end")
+        self.clock.advance(5 * HOUR)
+        return told
+
 
 def texts(found: Recollection) -> list[str]:
     return [hit.memory.text for hit in found.hits]
@@ -99,13 +133,9 @@ def first(engine: MemoryEngine, text: str) -> str:
     return (texts(engine.search(text, "anna")) or [""])[0]
 
 
-def words_on_disk(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
-def edge(home: Home, session: str, kind: str) -> SessionEdge:
+def edge(home: Home, session: str, kind: Any, **more: Any) -> SessionEdge:
     home.clock.advance(60)
-    return SessionEdge(session=session, scope="anna", kind=kind, at=home.clock())  # type: ignore[arg-type]
+    return SessionEdge(session=session, scope="anna", kind=kind, at=home.clock(), **more)
 
 
 def why_of(engine: MemoryEngine, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:

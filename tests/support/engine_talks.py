@@ -2,8 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import CommandEntry, SessionEdge, Turn
+from slowcat_memory.records import CommandEntry, LedgerEntry, Offer, SessionEdge
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
 WORD = "quokkasaurus"
@@ -30,16 +33,9 @@ def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
         engine.append(SessionEdge(session=session, scope="anna", kind="start", at=engine.clock()))
     ids: list[int] = []
     for n, text in enumerate(lines):
-        agent = bool(n % 2)
-        said = Turn(
-            session=session,
-            scope="anna",
-            speaker="Assistant" if agent else "Anna",
-            role="assistant" if agent else "user",
-            text=text,
-            at=engine.clock(),
-            reply_to=ids[-1] if agent else 0,
-        )
+        said = turn_at(text, engine.clock(), session=session)
+        if n % 2:
+            said = replace(said, speaker="Assistant", role="assistant", reply_to=ids[-1])
         ids.append(engine.append(said).id)
     engine.flush(indexed=True)
     return ids
@@ -64,3 +60,10 @@ def commands(engine: MemoryEngine) -> list[CommandEntry]:
 def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:
     chunks = [f"chunk/{id_}" for id_ in turns]
     return engine.wiring.undo_log.hide("forget_that", "anna", chunks, turns, turn, UNDO_S)
+
+
+def offer(engine: MemoryEngine, turn: int, *memories: str) -> None:
+    """Note which memories were put before the LLM for a turn."""
+    offers = tuple(Offer(memory, 0.9) for memory in memories)
+    row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=offers)
+    engine.store.write_ledger(row).wait(30)

@@ -44,18 +44,13 @@ def injections(n: int = 200) -> Iterator[Injection]:
         yield Injection(disguise(way.format(want.format(mark))), mark)
 
 
-def placed(order: str, harmless: str = HARMLESS) -> dict[str, str]:
-    """Return an utterance for each position of an injection in it.
-
-    Args:
-        order: The injection.
-        harmless: What else is said, two clauses.
-    """
-    first, _, second = harmless.partition(",")
+def placed(order: str) -> dict[str, str]:
+    """Return an utterance for each position of an injection in it."""
+    first, _, second = HARMLESS.partition(",")
     return {
         "alone": order,
-        "before": f"{order} {harmless}",
-        "after": f"{harmless} {order}",
+        "before": f"{order} {HARMLESS}",
+        "after": f"{HARMLESS} {order}",
         "within": f"{first}. {order} {second.strip()}",
     }
 

@@ -4,26 +4,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from tests.support.rows import listed
-from tests.support.said import fact, memory
+from tests.support.sessions import hold
 
-SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
+SCOPE, USER = "maya", "Maya"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
 WEEK = timedelta(days=7)
 OURS = ["episodes", "bring_up", "profile", "blocks"]
 # What she says, and the agent's answers.
 SESSIONS = tuple(tuple(map(tuple, listed("job_seeker", f"week {n}"))) for n in range(4))
 SUMMARIES = listed("job_seeker", "summaries")
-# Session, number of the turn in it, kind, text, other attributes.
-FACTS: tuple[tuple[int, int, str, str, dict[str, str]], ...] = (
-    (0, 0, "fact/person", "Maya lost her job at the bakery.", {}),
-    (0, 1, "fact/open_thread", "Maya waits for answers from Google and Siemens.", {}),
-    (0, 1, "fact/plan", "Maya wants to work as a planner in Munich.",
-     {"subject": "Maya", "predicate": "wants_to", "object": "work as a planner in Munich"}),
-    (1, 0, "fact/event", "Maya has an interview at Google.", {"date": "2026-05-14"}),
-    (3, 0, "fact/decision", "Google made Maya an offer.", {}),
-)  # fmt: skip
+FACTS = listed("job_seeker", "facts")  # week, turn, kind, text, and what else is stated
 
 
 def begin(week: int) -> datetime:
@@ -34,19 +26,12 @@ def begin(week: int) -> datetime:
 def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
     """Log the session of a week, without a pipeline; set the clock to its end."""
     clock.now = begin(week)
-    name = f"week-{week}"
-    edge: dict[str, Any] = {"session": name, "scope": SCOPE}
-    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
-    turns: list[Turn] = []
-    for said, answered in SESSIONS[week]:
-        for speaker, role, text in ((USER, "user", said), (AGENT, "assistant", answered)):
-            clock.advance(20)
-            turn = Turn(**edge, speaker=speaker, role=role, text=text, at=clock.now)  # type: ignore[arg-type]
-            turns.append(engine.append(turn).event)
-    clock.advance(60)
-    engine.append(SessionEdge(**edge, kind="end", at=clock.now, reason="disconnect"))
+    how = {"scope": SCOPE, "speaker": USER, "reason": "disconnect", "step_s": 20}
+    ids = hold(engine, f"week-{week}", SESSIONS[week], clock.now, **how)
+    clock.advance(20 * len(ids))
     engine.flush(indexed=True)
-    return turns
+    with engine.snapshot() as snapshot:
+        return [snapshot.turn(id_) for id_ in ids]
 
 
 def note(engine: MemoryEngine, week: int) -> None:
@@ -58,16 +43,21 @@ def note(engine: MemoryEngine, week: int) -> None:
     text, topics, tone, relationship = SUMMARIES[week]
     common: dict[str, Any] = {"scope": SCOPE, "speaker": USER, "recorded_at": session.ended}
     made = [
-        memory(
-            "summary/session", text, id=f"summary/session/{session.id}", valid_from=session.started,
-            sources=tuple(turn.id for turn in turns), **common,
+        Memory(
+            id=f"summary/session/{session.id}", kind="summary/session", text=text,
+            valid_from=session.started, sources=tuple(turn.id for turn in turns), **common,
             facets={"topics": topics, "tone": tone, "relationship": relationship},
         )
     ]  # fmt: skip
-    for number, (at, n, kind, text, parts) in enumerate(FACTS):
-        if at == week:
-            proof = {"valid_from": own[n].at, "sources": (own[n].id,)}
-            made.append(fact(text, kind[5:], id=f"fact/{number}", **proof, **common, **parts))
+    for number, (at, turn, kind, text, *more) in enumerate(FACTS):
+        if int(at) == week:
+            said, facets = own[int(turn)], dict(one.split("=") for one in more)
+            made.append(
+                Memory(
+                    id=f"fact/{number}", kind=kind, text=text, valid_from=said.at, **common,
+                    sources=(said.id,), statement=Statement(confidence="high", **facets),
+                )
+            )  # fmt: skip
     engine.apply("by hand", WriteBatch(memories=tuple(made)))
 
 

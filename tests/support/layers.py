@@ -1,32 +1,30 @@
 """Every layer of derived data, made from one secret."""
 
+import asyncio
 from collections import Counter
 
+from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.engine import read_graph
+from slowcat_memory.runtime.commands.executor import CommandContext
 from tests.support.parroting_llm import Mind
+from tests.support.rows import listed, listed_texts
 
 SECRET = "Zqxsecret7"
-
-
-TOLD = (
-    (f"I have an appointment with my dentist {SECRET} on 28 May.",
-     f"I suggest that you write {SECRET} on a card."),
-    (f"I still have to call {SECRET} about the contract, I am anxious.",
-     f"You could call {SECRET} tomorrow."),
-    (f"My sister {SECRET} lives in Porto.", "Porto is near."),
-    ("My dog Max likes the beach in Lisbon.", f"Lisbon is nice, as {SECRET} would say."),
-)  # fmt: skip
-
-
-ELSE = (
-    "My brother Ben lives in Berlin and works at Siemens.",
-    "I work as a nurse at Mercy hospital.",
-    "I bought a red bicycle and a green lamp.",
-    "It rains a lot here in November.",
-    "I meet my plumber about the kitchen sink in June.",
-    "I meet my plumber about the leaking kitchen sink and the old boiler in July.",
+ASK = (
+    f"What about {SECRET}?",
+    "What did we talk about last week?",
+    "Tell me about my sister and my dentist.",
+    "Whom do I have to call about the contract?",
 )
+COMMANDS = ("What do you know about me?", "Why did you say that?")
 
 
+TOLD = [
+    tuple(text.replace("SECRET", SECRET) for text in exchange)
+    for exchange in listed("layers", "told")
+]
+ELSE = listed_texts("layers", "else")
 LAYERS = {
     *("block", "context", "entity", "episode", "fact", "icebreaker", "key", "reading"),
     *(f"summary/{tier}" for tier in ("session", "window", "meta", "day", "week", "topic")),
@@ -43,3 +41,43 @@ def layers(mind: Mind, word: str = SECRET) -> Counter[str]:
         found["context"] = sum(word in one.text for one in snapshot.contexts("anna"))
         found["key"] = sum(word in one.text for one in snapshot.keys("anna"))
     return +found
+
+
+def tell(mind: Mind, **mark: bool) -> list[int]:
+    """Talk about the secret between other sessions; mark the turns that hold it, and return them."""
+    mind.talk("before", ELSE[:2])
+    turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
+    if mark:
+        edit(mind, turns, **mark)
+    mind.talk("after", ELSE[2:])
+    return turns
+
+
+def edit(mind: Mind, turns: list[int], **mark: bool) -> None:
+    for turn in turns:
+        assert mind.engine.edit("anna", chunk_id(turn), **mark)
+
+
+def told(mind: Mind, *, local: bool) -> dict[str, str]:
+    """Return all that reaches an LLM, on this machine or another, or is spoken, by its way out."""
+    engine = mind.engine
+    seen = {"head": engine.session_context("anna", local=local)}
+    for text in ASK:
+        found = asyncio.run(engine.recall(text, "anna", local=local))
+        seen[f"block of {text}"] = engine.blocks.pack(found, engine.clock()).text
+        seen[f"search {text}"] = repr(engine.search(text, "anna", 20, local=local).hits)
+        then = engine.search(text, "anna", 20, local=local, at=mind.clock.now)
+        seen[f"as of {text}"] = repr(then.hits)
+        for kinds in (("summary",), ("fact",), ("episode",), ("note",)):
+            hits = engine.search(text, "anna", 20, local=local, kinds=kinds).hits
+            seen[f"{kinds} {text}"] = repr(hits)
+    graph = read_graph(engine, "anna", local=local)
+    seen["graph"] = repr(graph.portraits()) + repr(graph.relations)
+    for text in COMMANDS:
+        command = recognise(text, engine.config.memory.language)
+        assert command is not None
+        context = CommandContext(
+            scope="anna", speaker="Anna", session="x", turn=0, llm="local" if local else "remote"
+        )
+        seen[text] = engine.carry_out(command, context).said
+    return seen

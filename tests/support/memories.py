@@ -80,6 +80,9 @@ def remember(config: Config, *lines: str, days: float = 3, scope: str = "user") 
 
 
 def residue(folder: Path, word: str) -> list[str]:
-    """Return the files of a memory that hold a word in lower case."""
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    return [file.name for file in files if word.encode() in file.read_bytes().lower()]
+    """Return the files under a folder that hold a word, in any writing."""
+    plain, files = (
+        word.lower().encode(),
+        (file for file in sorted(folder.rglob("*")) if file.is_file()),
+    )
+    return [str(file.relative_to(folder)) for file in files if plain in file.read_bytes().lower()]

@@ -1,8 +1,6 @@
 """A store and a namespace over it, and the check that two namespaces answer alike."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -146,30 +144,6 @@ def check_alike(*told: Namespace | dict[str, dict[str, tuple]]) -> None:
                 np.array([other[query][memory_id] for memory_id in first[query]]),
             )
             assert np.allclose(*rows, rtol=1e-5, atol=3e-3, equal_nan=True), query
-
-
-def words_on_disk(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
-@contextmanager
-def stalled(store: Store) -> Iterator[None]:
-    """Block all writes to disk."""
-    reached, go_on = threading.Event(), threading.Event()
-
-    def block() -> None:
-        reached.set()
-        go_on.wait(30)
-
-    writer = store._checked_writer()
-    thread = threading.Thread(target=writer.call, args=(block,))
-    thread.start()
-    assert reached.wait(30)
-    try:
-        yield
-    finally:
-        go_on.set()
-        thread.join()
 
 
 def from_scratch(scene: Scene) -> Namespace:

@@ -8,6 +8,7 @@ from typing import Any
 from slowcat_memory.records import Memory, Statement, Turn
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
+AT = datetime(2026, 11, 2, 10, tzinfo=UTC)
 
 
 def turn(text: str, **more: Any) -> Turn:
@@ -27,13 +28,19 @@ def fact(text: str, type: str = "person", **more: Any) -> Memory:
     return memory(f"fact/{type}", text, **{**given, **more})
 
 
-def turn_at(text: str, session: str = "s", scope: str = "anna") -> Turn:
+def turn_at(text: str, at: datetime = AT, **more: Any) -> Turn:
     """Return an unnumbered turn of Anna's."""
-    return turn(text, id=0, session=session, scope=scope, at=datetime(2026, 11, 2, 10, tzinfo=UTC))
+    return turn(text, **{"id": 0, "at": at, **more})
 
 
 def said_by_anna(text: str, role: str = "user") -> Turn:
-    return turn(text, role=role, at=datetime(2026, 11, 2, 10, tzinfo=UTC))
+    return turn(text, role=role, at=AT)
+
+
+def memory_at(id_: str, text: str, at: datetime = AT, **more: Any) -> Memory:
+    """Return a memory of Anna's; its kind is the beginning of its id."""
+    kind = more.pop("kind", id_.partition("/")[0])
+    return memory(kind, text, **{"id": id_, "valid_from": at, **more})
 
 
 def until(holds: Callable[[], bool], wait_s: float = 30.0) -> bool:

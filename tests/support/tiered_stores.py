@@ -7,6 +7,7 @@ from slowcat_memory.store import StoreOptions, blocks
 from slowcat_memory.store.blocks import BlockReader, decode_location
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.transaction import transact
+from tests.harness import samples
 from tests.harness.samples import token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -58,10 +59,9 @@ def check_places(store):
 
 def traces(store, path: Path, *numbers: int) -> list:
     """Return where a turn's words remain: in files, in unpacked blocks."""
-    locations = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
-    locations |= {f"block {n}": block.plain for n, block in every_block(store).items()}
-    wanted = [(number, token(number).encode()) for number in numbers]
-    return [(number, name) for name, body in locations.items() for number, word in wanted if word in body]  # fmt: skip
+    plain = {f"block {n}": block.plain for n, block in every_block(store).items()}
+    held = [(n, name) for n in numbers for name, body in plain.items() if token(n).encode() in body]
+    return [*samples.traces(path, *numbers), *held]
 
 
 def spoil(store, table, number):

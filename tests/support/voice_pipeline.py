@@ -61,6 +61,7 @@ except ImportError:  # before Pipecat 1.14
 
 T = TypeVar("T")
 RATE = 16000
+MS_PER_WORD = 60
 TIMEOUT_S = 30.0
 
 
@@ -117,7 +118,7 @@ class HeadlessOutput(BaseOutputTransport):
 class ToneTTS(TTSService):
     """A TTS that plays one tone per word, sentence by sentence, without word timestamps."""
 
-    def __init__(self, ms_per_word: int = 60) -> None:
+    def __init__(self) -> None:
         super().__init__(
             push_start_frame=True,
             push_stop_frames=True,
@@ -125,7 +126,7 @@ class ToneTTS(TTSService):
             sample_rate=RATE,
             settings=TTSSettings(model=None, voice="tone", language=None),
         )
-        wave = np.sin(np.arange(RATE * ms_per_word // 1000) * 0.17) * 8000
+        wave = np.sin(np.arange(RATE * MS_PER_WORD // 1000) * 0.17) * 8000
         self._word = wave.astype("<i2").tobytes()
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
@@ -139,7 +140,6 @@ async def speak(
     *,
     user_id: str = "user",
     interims: bool = True,
-    gap_s: float = 0.005,
     finalized: bool = True,
 ) -> None:
     """Send the frames of a VAD and an STT for one utterance."""
@@ -148,7 +148,7 @@ async def speak(
     for count in range(2, len(words), 2) if interims else ():
         heard = " ".join(words[:count])
         await worker.queue_frame(InterimTranscriptionFrame(heard, user_id, time_now_iso8601()))
-        await asyncio.sleep(gap_s)
+        await asyncio.sleep(0.005)
     await worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
     final = TranscriptionFrame(text, user_id, time_now_iso8601(), finalized=finalized)
     await worker.queue_frame(final)
@@ -174,7 +174,6 @@ class VoicePipeline:
         tools: Any = None,
         system_instruction: str = "You are a cat.",
         token_delay_s: float = 0.0,
-        ms_per_word: int = 60,
         speed: float = 4.0,
         speech_timeout_s: float = 0.02,
         params: PipelineParams | None = None,
@@ -184,7 +183,7 @@ class VoicePipeline:
         self.aggregators = aggregators(self.context, speech_timeout_s)
         self._ear: list[FrameProcessor] = []
         self._memory = [memory] if memory else []
-        self._voice = [ToneTTS(ms_per_word), HeadlessOutput(speed)]
+        self._voice = [ToneTTS(), HeadlessOutput(speed)]
         self._system_instruction = system_instruction
         self._params = params or PipelineParams()
         self._news = asyncio.Condition()

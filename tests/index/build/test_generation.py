@@ -1,6 +1,5 @@
 import os
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,14 +17,13 @@ from slowcat_memory.index.format import FORMAT, HEADER, read_header
 from slowcat_memory.index.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
+from tests.harness.samples import manifest
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
 
 EMBEDDER = HashEmbedder(16)
 
 
-def test_generation_a_build_that_waits_too_long_for_the_processor_is_idle_work_no_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_generation_a_build_that_waits_too_long_for_the_processor_is_idle_work_no_more(monkeypatch):
     def policies(steps: int) -> list[int]:
         seen = list[int]()
         every = (seen.append(os.sched_getscheduler(0)) or False for _ in range(steps))
@@ -60,16 +58,9 @@ def published(root: Path, said: Oracle) -> Manifest:
     (temporary / sealed.OUTCOME).unlink()
     temporary.rmdir()
     root.chmod(0o700)
-    return Manifest(
-        scope="anna",
-        generation=generation,
-        files=found[0],
-        documents=len(said.said),
-        embedder=EMBEDDER.key,
-        dim=EMBEDDER.dim,
-        upto=5,
-        tokenizer=TOKENS.version,
-        forget_epoch=0,
+    space = {"embedder": EMBEDDER.key, "dim": EMBEDDER.dim, "tokenizer": TOKENS.version}
+    return manifest(
+        generation=generation, files=found[0], documents=len(said.said), upto=5, **space
     )
 
 
@@ -80,9 +71,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
     return root, published(root, oracle())
 
 
-def test_generation_what_was_sealed_answers_like_an_index_from_scratch(
-    index: tuple[Path, Manifest],
-) -> None:
+def test_generation_what_was_sealed_answers_like_an_index_from_scratch(index):
     made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index))
     check_equal(made, oracle(), "dog he cat barks")
     assert made.sealed_count == 5 and made.tail_count == 0
@@ -92,15 +81,13 @@ def test_generation_what_was_sealed_answers_like_an_index_from_scratch(
     assert best == "chunk/3"
 
 
-def test_generation_vectors_of_another_space_are_left_out(index: tuple[Path, Manifest]) -> None:
+def test_generation_vectors_of_another_space_are_left_out(index):
     made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index), vectors=False)
     assert len(made.dense) == 0
     check_equal(made, oracle(), "dog")
 
 
-def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(
-    index: tuple[Path, Manifest],
-) -> None:
+def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(index):
     root, manifest = index
     assert [entry.name for entry in root.iterdir()] == [manifest.generation]
     for path in (root, *root.rglob("*")):
@@ -109,7 +96,7 @@ def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(
     assert named == {path for path in root.rglob("*") if path.is_file()}
 
 
-def test_generation_every_damaged_file_is_noticed(tmp_path: Path) -> None:
+def test_generation_every_damaged_file_is_noticed(tmp_path):
     said = oracle()
     for n in range(5, 300):
         said.add(Document(id=f"chunk/{n}", text=f"word{n}", at=0.0))
@@ -135,7 +122,7 @@ def _flipped(whole: bytes) -> bytes:
     return whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
 
 
-def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
+def test_generation_a_sweep_leaves_what_is_in_use(tmp_path):
     manifest = published(tmp_path, oracle())
     (tmp_path / "tmp-1234").mkdir()
     (tmp_path / "tmp-1234" / "order.msgpack").write_text("what somebody said")
@@ -151,50 +138,35 @@ def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- the child
 
 
-@pytest.fixture
-def child(tmp_path: Path) -> Callable[[str], str]:
-    """Writes a program for a child process; returns its path."""
-    path = tmp_path / "program.py"
-
-    def write(program: str) -> str:
-        path.write_text(program)
-        return str(path)
-
-    return write
+DIES = """
+import os, pathlib, signal, sys
+pathlib.Path(sys.argv[1], "built").mkdir()
+os.kill(os.getpid(), signal.{})
+"""
 
 
-def test_generation_a_failing_child_leaves_nothing_and_says_why(
-    tmp_path: Path, child: Callable[[str], str]
-) -> None:
-    program = child("raise OSError(28, 'No space left on device')")
-    with pytest.raises(IndexDamagedError, match="building an index failed.*No space left"):
-        Build().run(tmp_path / "index", program, [], Manifest)
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("raise OSError(28, 'No space left on device')", "failed.*No space left"),
+        (DIES.format("SIGKILL"), "failed: -"),
+        (DIES.format("SIGBUS"), "failed: -"),
+    ],
+)
+def test_generation_a_child_that_fails_leaves_nothing_and_says_why(tmp_path, program, why):
+    (tmp_path / "program.py").write_text(program)
+    with pytest.raises(IndexDamagedError, match=f"building an index {why}"):
+        Build().run(tmp_path / "index", str(tmp_path / "program.py"), [], Manifest)
     assert list((tmp_path / "index").iterdir()) == []
 
 
-@pytest.mark.parametrize("signal", ["SIGKILL", "SIGBUS"])
-def test_generation_a_killed_child_leaves_nothing(
-    tmp_path: Path, child: Callable[[str], str], signal: str
-) -> None:
-    program = child(
-        "import os, pathlib, signal, sys\n"
-        "pathlib.Path(sys.argv[1], 'built').mkdir()\n"
-        f"os.kill(os.getpid(), signal.{signal})"
-    )
-    with pytest.raises(IndexDamagedError, match="building an index failed: -"):
-        Build().run(tmp_path / "index", program, [], Manifest)
-    assert list((tmp_path / "index").iterdir()) == []
-
-
-def test_generation_a_build_can_be_stopped_from_outside(
-    tmp_path: Path, child: Callable[[str], str]
-) -> None:
-    program = child(
+def test_generation_a_build_can_be_stopped_from_outside(tmp_path):
+    build, root, program = Build(), tmp_path / "index", tmp_path / "program.py"
+    program.write_text(
         "import pathlib, sys, time\npathlib.Path(sys.argv[1], 'begun').touch()\ntime.sleep(60)"
     )
-    build, root = Build(), tmp_path / "index"
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(build.run, root, program, [], Manifest)
+        running = pool.submit(build.run, root, str(program), [], Manifest)
         while not list(root.glob("tmp-*/begun")):
             assert not running.done()
         build.stop()
@@ -202,16 +174,16 @@ def test_generation_a_build_can_be_stopped_from_outside(
             running.result(30)
     assert list(root.iterdir()) == []
     with pytest.raises(IndexDamagedError, match="stopped"):
-        build.run(root, program, [], Manifest)
+        build.run(root, str(program), [], Manifest)
 
 
-def test_generation_a_disk_that_takes_nothing_is_told_clearly(tmp_path: Path) -> None:
+def test_generation_a_disk_that_takes_nothing_is_told_clearly(tmp_path):
     (tmp_path / "index").write_text("in the way")
     with pytest.raises(IndexDamagedError, match="building an index failed: FileExistsError"):
         Build().run(tmp_path / "index", "program", [], Manifest)
 
 
-def test_builder_long_sessions_are_numbered_by_their_first() -> None:
+def test_builder_long_sessions_are_numbered_by_their_first():
     chain = np.arange(-1, 9_999, dtype=np.int32)
     assert not number_sessions(chain).any()
     chain[5_000] = -1
@@ -221,7 +193,7 @@ def test_builder_long_sessions_are_numbered_by_their_first() -> None:
     assert number_sessions(np.zeros(0, np.int32)).tolist() == []
 
 
-def test_builder_an_index_of_another_format_is_not_read(tmp_path: Path) -> None:
+def test_builder_an_index_of_another_format_is_not_read(tmp_path):
     header = build([], {}, 0, tmp_path, Tokenizer("none"), IndexOptions())
     assert read_header(tmp_path, IndexOptions()).format == FORMAT
     for other in (FORMAT - 1, FORMAT + 1):

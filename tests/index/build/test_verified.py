@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import generation
 from slowcat_memory.records import IndexFile, Manifest
+from tests.harness.samples import manifest as made_manifest
 
 FILES = {"ids.bin": b"one two", "dense.codes": b"three", "words.terms": b"four five"}
 
@@ -36,31 +36,17 @@ def manifest(tmp_path: Path) -> Manifest:
     for name, body in FILES.items():
         (folder / name).write_bytes(body)
     files = [IndexFile(n, len(b), hashlib.sha256(b).hexdigest()) for n, b in FILES.items()]
-    return Manifest(
-        scope="anna",
-        generation="made",
-        files=tuple(files),
-        documents=1,
-        embedder="",
-        dim=0,
-        upto=1,
-        tokenizer="t",
-        forget_epoch=0,
-    )
-
-
-def opened(root: Path, manifest: Manifest) -> None:
-    generation.check(root, manifest)
+    return made_manifest(generation="made", files=tuple(files))
 
 
 def test_verified_files_are_hashed_at_the_first_opening_of_a_boot_alone(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, manifest, hashed, monkeypatch
+):
     for _ in range(3):
-        opened(tmp_path, manifest)
+        generation.check(tmp_path, manifest)
     assert sorted(hashed) == sorted(FILES)
     monkeypatch.setattr(generation, "boot_id", lambda: "another")
-    opened(tmp_path, manifest)
+    generation.check(tmp_path, manifest)
     assert sorted(hashed) == sorted([*FILES] * 2)
 
 
@@ -84,13 +70,9 @@ def replaced(path: Path) -> None:
 @pytest.mark.parametrize("happened", [rewritten, rewritten_with_its_old_time, replaced])
 @pytest.mark.parametrize("name", FILES)
 def test_verified_a_file_that_was_changed_on_the_same_boot_is_found(
-    tmp_path: Path,
-    manifest: Manifest,
-    hashed: list[str],
-    name: str,
-    happened: Callable[[Path], None],
-) -> None:
-    opened(tmp_path, manifest)
+    tmp_path, manifest, hashed, name, happened
+):
+    generation.check(tmp_path, manifest)
     times = (tmp_path / "made" / name).stat()
     while (tmp_path / "made" / "tick").touch() or (  # until the file system's clock has gone on
         (tmp_path / "made" / "tick").stat().st_ctime_ns <= times.st_ctime_ns
@@ -98,30 +80,28 @@ def test_verified_a_file_that_was_changed_on_the_same_boot_is_found(
         pass
     happened(tmp_path / "made" / name)
     with pytest.raises(IndexDamagedError, match=name):
-        opened(tmp_path, manifest)
+        generation.check(tmp_path, manifest)
 
 
 def test_verified_a_copied_index_and_one_that_is_new_are_hashed_again(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened(tmp_path, manifest)
+    tmp_path, manifest, hashed, monkeypatch
+):
+    generation.check(tmp_path, manifest)
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "made", copy / "made")
-    opened(copy, manifest)
+    generation.check(copy, manifest)
     assert len(hashed) == 2 * len(FILES)
     monkeypatch.setattr(generation, "SETTLED_S", 3600.0)
     new = tmp_path / "new"
     shutil.copytree(tmp_path / "made", new / "made")
     for _ in range(2):
-        opened(new, manifest)
+        generation.check(new, manifest)
     assert len(hashed) == 4 * len(FILES), "what is new may be changed without another time"
 
 
 @pytest.mark.parametrize("body", [b"", b"\x82garbage", b"\xc0"])
-def test_verified_a_record_that_cannot_be_read_is_none(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], body: bytes
-) -> None:
-    opened(tmp_path, manifest)
+def test_verified_a_record_that_cannot_be_read_is_none(tmp_path, manifest, hashed, body):
+    generation.check(tmp_path, manifest)
     (tmp_path / "made" / "verified").write_bytes(body)
-    opened(tmp_path, manifest)
+    generation.check(tmp_path, manifest)
     assert len(hashed) == 2 * len(FILES)

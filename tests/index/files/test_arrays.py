@@ -59,7 +59,7 @@ def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_rig
 
 
 @given(st.lists(st.integers(-1000, 1000)))
-def test_column_holds_what_was_appended(values: list[int]) -> None:
+def test_column_holds_what_was_appended(values):
     column = Column(np.array(values[:3], np.int32))
     for value in values[3:]:
         column.append(value)
@@ -72,7 +72,7 @@ def test_column_holds_what_was_appended(values: list[int]) -> None:
 
 @settings(deadline=None)  # it writes files
 @given(st.sets(st.integers(1, 2**62)), st.sets(st.text("abc/-1", min_size=1)))
-def test_ids_are_found_by_name_and_by_number(turns: set[int], names: set[str]) -> None:
+def test_ids_are_found_by_name_and_by_number(turns, names):
     others = sorted(name for name in names if not name.startswith("chunk/"))
     with tempfile.TemporaryDirectory() as folder:
         Ids.write(np.array(sorted(turns), np.int64), others, Path(folder))

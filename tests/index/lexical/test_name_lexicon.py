@@ -60,16 +60,16 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
         ("what about Izora's bread", [("Izora", "Isaura")]),
     ],
 )
-def test_name_lexicon_a_misheard_name_is_found(told: Searcher, text: str, found: list) -> None:
+def test_name_lexicon_a_misheard_name_is_found(told, text, found):
     assert meant(told, text) == found
 
 
 @each_row("text", [text for (text,) in listed("text/known_words")])
-def test_name_lexicon_everyday_and_known_words_are_what_they_are(told: Searcher, text: str) -> None:
+def test_name_lexicon_everyday_and_known_words_are_what_they_are(told, text):
     assert meant(told, text) == []
 
 
-def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched() -> None:
+def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched():
     made = searcher(*SAID)
     plain, also = (
         made.lexical("ysaura bread"),
@@ -82,7 +82,7 @@ def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_s
     assert "chunk/1" in list(found.ids) and "chunk/2" in list(found.ids)
 
 
-def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_path: Path) -> None:
+def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_path):
     build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
     made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
     made.add(Document(id="chunk/9", text="Ben: then Isaura met Ottokar.", at=0.0, speaker="Ben"))
@@ -92,14 +92,14 @@ def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_pa
     assert made.names.is_name("ottokar") and not made.names.is_name("pottery")
 
 
-def test_name_lexicon_an_older_sealed_index_knows_no_names(tmp_path: Path) -> None:
+def test_name_lexicon_an_older_sealed_index_knows_no_names(tmp_path):
     build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
     (tmp_path / "names.msgpack").unlink()
     made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
     assert made.hotwords(9) == [] and meant(made, "ysaura") == []
 
 
-def test_name_lexicon_hotwords_are_names_first() -> None:
+def test_name_lexicon_hotwords_are_names_first():
     words = searcher(*SAID, *(["Anna: the pottery oven"] * 5)).hotwords(99)
     assert [one.weight for one in words] == sorted((one.weight for one in words), reverse=True)
     assert words[0].word == "Anna" and words[0].weight == 1.0
@@ -108,7 +108,7 @@ def test_name_lexicon_hotwords_are_names_first() -> None:
     assert {one.word: one.name for one in words}["pottery"] is False
 
 
-def test_name_lexicon_what_is_kept_is_bounded() -> None:
+def test_name_lexicon_what_is_kept_is_bounded():
     names = NameLexicon()
 
     def unknown(words: Sequence[str]) -> list[bool]:
@@ -122,7 +122,7 @@ def test_name_lexicon_what_is_kept_is_bounded() -> None:
     assert [one.name for one in names.sounding_like(["ysaura"], unknown)] == ["Isaura"]
 
 
-def test_name_lexicon_endless_words_and_queries_find_nothing(told: Searcher) -> None:
+def test_name_lexicon_endless_words_and_queries_find_nothing(told):
     assert meant(told, "ysaura" + "a" * 100_000) == []
     assert meant(told, "who " * 500 + "ysaura") == []
 
@@ -130,9 +130,7 @@ def test_name_lexicon_endless_words_and_queries_find_nothing(told: Searcher) -> 
 # ------------------------------------------------------------------- forward index
 
 
-def test_vocabulary_terms_of_equal_hash_are_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vocabulary_terms_of_equal_hash_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(windows, "_hash", lambda term: len(term))
     terms = ["one", "two", "six", "three", "seven", "eleven"]
     rows = Vocabulary.write(terms, tmp_path).tolist()
@@ -141,7 +139,7 @@ def test_vocabulary_terms_of_equal_hash_are_told_apart(
     assert [made.term(row) for row in rows] == terms
 
 
-def test_lexical_writer_stored_counts_are_exact(tmp_path: Path) -> None:
+def test_lexical_writer_stored_counts_are_exact(tmp_path):
     said = [
         {"often": times, "now": 1 + times % 3, **({"then": 2} if times % 2 else {})}
         for times in (1, 2, 3, 50, 299, 1000, 9000)

@@ -141,7 +141,7 @@ def check(told: Told) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(step, max_size=20))
-def test_key_view_any_history_of_keys_is_like_what_was_told(history: list) -> None:
+def test_key_view_any_history_of_keys_is_like_what_was_told(history):
     with tempfile.TemporaryDirectory() as folder:
         told = Told(Path(folder))
         for one in history:
@@ -158,14 +158,14 @@ def three(folder: Path) -> Told:
     return told
 
 
-def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_path: Path) -> None:
+def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_path):
     told = three(tmp_path)
     told.do("point", 1, [("note", 4)])
     assert told.searcher.tail_count == 0
     check(told)
 
 
-def test_key_view_a_judged_query_is_for_or_against() -> None:
+def test_key_view_a_judged_query_is_for_or_against():
     made = Searcher(TOKENS, MANY, EMBEDDER.dim)
     for id_, weight in (("1", 1.0), ("2", -1.0), ("3", 0.5)):
         made.add(Document(id=id_, text="x", at=0, keys=(Pointer("a", "asked", "w1 w3", weight),)))

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.records import LedgerEntry, Offer, Turn
+from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
-from tests.support.engine_talks import commands, found, hide, talk
+from tests.support.engine_talks import commands, found, hide, offer, talk
+from tests.support.said import turn_at
 
 
 class Talk:
@@ -19,14 +19,12 @@ class Talk:
         memory = replace(engine.command_memory, keep_local=lambda *what: self.local.append(what))
         self.commands = CommandExecutor(memory, engine.config.commands, "english")
 
-    def order(self, command: str | Command, *, asked: bool = False) -> Outcome:
-        text = command if isinstance(command, str) else command.kind
-        known = recognise(command, asked=asked) if isinstance(command, str) else command
+    def order(self, text: str, *, asked: bool = False) -> Outcome:
+        known = recognise(text, asked=asked)
         assert known is not None, text
-        turn = Turn(
-            session="s", scope=self.scope, speaker=self.scope.title(), role="user", text=text,
-            at=self.engine.clock(), aside=True,
-        )  # fmt: skip
+        turn = turn_at(
+            text, self.engine.clock(), scope=self.scope, speaker=self.scope.title(), aside=True
+        )
         id_ = self.engine.append(turn).id
         where = CommandContext(
             scope=self.scope, speaker=turn.speaker, session="s", turn=id_, **self.how
@@ -37,8 +35,8 @@ class Talk:
 
 
 @pytest.fixture
-def engine(open_engine):
-    return open_engine()
+def anna(engine) -> Talk:
+    return Talk(engine)
 
 
 def test_executor_execute_remember_for_everybody_goes_to_the_shared_scope(engine):
@@ -62,9 +60,8 @@ def test_executor_execute_nobody_undoes_what_another_person_ordered(engine):
     assert not anna.order("undo that").done
 
 
-def test_executor_execute_forget_that_said_twice_means_the_same(engine):
+def test_executor_execute_forget_that_said_twice_means_the_same(engine, anna):
     talk(engine, "one apple", "nice", "two pears", "nice too")
-    anna = Talk(engine)
     assert anna.order("forget that").said == anna.order("please forget that").said
     assert len(commands(engine)) == 1
     assert found(engine, "apple")[0] == "one apple" and not found(engine, "pears")
@@ -72,9 +69,8 @@ def test_executor_execute_forget_that_said_twice_means_the_same(engine):
     assert found(engine, "pears")[0] == "two pears"
 
 
-def test_executor_execute_forget_everything_about_a_person(engine):
+def test_executor_execute_forget_everything_about_a_person(engine, anna):
     talk(engine, "Ben came by", "how is Ben", "Ruth as well", "ok")
-    anna = Talk(engine)
     assert anna.order("forget everything about Ben").said.startswith("Shall I forget 2 things")
     assert found(engine, "Ben"), "nothing is gone before the answer"
     assert not Talk(engine, "ben").order("yes", asked=True).done, "who was not asked"
@@ -93,9 +89,8 @@ def test_executor_execute_a_yes_answers_the_question_of_its_own_conversation(eng
     assert "Ruth as well" in found(engine, "Ruth") and "Ben came by" not in found(engine, "Ben")
 
 
-def test_executor_execute_question_is_taken_back_by_undo(engine):
+def test_executor_execute_question_is_taken_back_by_undo(engine, anna):
     talk(engine, "Ben came by", "nice")
-    anna = Talk(engine)
     anna.order("forget everything about Ben")
     assert anna.order("undo that").said == "I keep it all."
     assert [entry.state for entry in commands(engine)] == ["undone"]
@@ -111,9 +106,8 @@ def test_executor_execute_everything_is_not_forgotten_by_voice(engine, words):
     assert commands(engine) == []
 
 
-def test_executor_execute_correction_of_what_was_just_said(engine):
+def test_executor_execute_correction_of_what_was_just_said(engine, anna):
     talk(engine, "My sister is called Hannah", "A nice name.")
-    anna = Talk(engine)
     said = anna.order("that's wrong it's Anna").said
     assert said == "I've changed Hannah to Anna in: “My sister is called Hannah”."
     assert found(engine, "sister called") == ["My sister is called Anna"]
@@ -121,8 +115,7 @@ def test_executor_execute_correction_of_what_was_just_said(engine):
     assert found(engine, "sister called")[0] == "My sister is called Hannah"
 
 
-def test_executor_execute_what_is_known_is_bounded_and_the_pinned_come_first(engine):
-    anna = Talk(engine)
+def test_executor_execute_what_is_known_is_bounded_and_the_pinned_come_first(engine, anna):
     assert anna.order("what do you know about me").said == "I don't know anything about you yet."
     for n in range(8):
         engine.remember(f"I own {n} cats.", "anna")
@@ -142,9 +135,8 @@ def test_executor_execute_who_sees_says_where_the_llm_is(engine, llm, words):
     assert "memory called anna" in said and words in said
 
 
-def test_executor_execute_keep_that_local(engine):
+def test_executor_execute_keep_that_local(engine, anna):
     first, reply = talk(engine, "my pin is secret", "I see")
-    anna = Talk(engine)
     assert anna.order("keep that between us").said == "That stays on this machine."
     assert anna.local == [("anna", f"chunk/{first}"), ("anna", f"chunk/{reply}")]
 
@@ -158,20 +150,10 @@ def test_executor_execute_what_is_read_out_is_harmless(engine):
 # ------------------------------------------------------------------- corrections
 
 
-def offer(engine, asked: int, *memories: str) -> None:
-    """Note which memories were put before the LLM for a turn."""
-    entry = LedgerEntry(
-        turn=asked, scope="anna", session="s", at=engine.clock(),
-        offers=tuple(Offer(memory, 1) for memory in memories),
-    )  # fmt: skip
-    engine.store.write_ledger(entry).wait()
-
-
-def test_executor_execute_correction_that_is_unclear_asks_back_and_changes_nothing(engine):
+def test_executor_execute_correction_that_is_unclear_asks_back_and_changes_nothing(engine, anna):
     plumber = engine.remember("the plumber comes on Thursday", "anna")
     asked, _ = talk(engine, "And the plumber?", "I have something about that.")
     offer(engine, asked, plumber.id)
-    anna = Talk(engine)
     outcome = anna.order("that's wrong, it's Friday")
     assert not outcome.done and "changed nothing" in outcome.said and commands(engine) == []
     said = anna.order("that's wrong, the plumber comes on Friday").said
@@ -180,16 +162,12 @@ def test_executor_execute_correction_that_is_unclear_asks_back_and_changes_nothi
 
 
 @pytest.mark.parametrize("order", ["what do you know about me", "remember that I live in Rome"])
-def test_executor_execute_correction_of_what_a_command_read_aloud(engine, order):
+def test_executor_execute_correction_of_what_a_command_read_aloud(engine, anna, order):
     engine.remember("the plumber comes on Thursday", "anna")
     engine.remember("I live in Rome", "anna")
     talk(engine, "hello", "Hi.")
-    anna = Talk(engine)
     said = anna.order(order).said
-    answer = Turn(
-        session="s", scope="anna", speaker="Assistant", role="assistant", text=said,
-        at=engine.clock(), aside=True,
-    )  # fmt: skip
+    answer = turn_at(said, engine.clock(), speaker="Assistant", role="assistant", aside=True)
     engine.append(answer)
     right = "that's wrong, I live in Porto"
     assert anna.order(right).said.startswith("Thank you, I've corrected “I live in Rome”")
@@ -201,13 +179,9 @@ def test_executor_execute_forget_that_without_anything_said(engine):
     assert commands(engine) == []
 
 
-def test_executor_execute_what_is_hidden_is_not_given_as_a_reason(engine):
+def test_executor_execute_what_is_hidden_is_not_given_as_a_reason(engine, anna):
     first, _, asked, _ = talk(engine, "I live in Rome", "nice", "where do I live?", "In Rome.")
-    entry = LedgerEntry(
-        turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
-    )  # fmt: skip
-    engine.store.write_ledger(entry).wait()
-    anna = Talk(engine)
+    offer(engine, asked, f"chunk/{first}")
     assert "“I live in Rome”" in anna.order("why did you say that").said
     hide(engine, first)
     assert "No memory" in anna.order("why did you say that").said

@@ -11,52 +11,37 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import (
     Forget,
-    LedgerEntry,
     Made,
     Memory,
-    Offer,
     Statement,
-    Turn,
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext
-from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_talks import NOW, talk
+from tests.support.conversations import Room
+from tests.support.engine_talks import NOW, offer, talk
+from tests.support.memories import residue
+from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- what spoken answers read from the memory: for whom, and where the LLM is that he
 
 SECRET = "Zqxsecret"
 
 
-@pytest.fixture
-def engine(open_engine):
-    return open_engine()
-
-
 def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
     command = recognise(text)
     assert command is not None, text
-    turn = Turn(session="s", scope=scope, speaker="Anna", role="user", text=text,
-                at=engine.clock(), aside=True)  # fmt: skip
+    turn = turn_at(text, engine.clock(), scope=scope, aside=True)
     id_ = engine.append(turn).id
     context = CommandContext(scope=scope, speaker="Anna", session="s", turn=id_, llm=llm)
     return engine.carry_out(command, context)
 
 
-def offer(engine, turn: int, *memories: str) -> None:
-    offers = tuple(Offer(memory, 0.9) for memory in memories)
-    row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=offers)
-    engine.store.write_ledger(row).wait(30)
-
-
 @pytest.mark.parametrize(("llm", "there"), [("local", True), ("remote", False), ("unknown", False)])
 @pytest.mark.parametrize("question", ["what do you know about me?", "why did you say that?"])
 def test_spoken_answers_hold_local_only_memories_for_a_local_llm_alone(
-    engine, question: str, llm: str, there: bool
-) -> None:
+    engine, question, llm, there
+):
     asked = talk(engine, "I have a bank pin, and what is it?", "Let me think.")[0]
     note = engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
     other = engine.remember("My bank is in Graz.", "anna")
@@ -65,10 +50,9 @@ def test_spoken_answers_hold_local_only_memories_for_a_local_llm_alone(
     assert (SECRET in said, "Graz" in said) == (there, True)
 
 
-def test_spoken_answers_name_no_internal_records(engine) -> None:
+def test_spoken_answers_name_no_internal_records(engine):
     turn = talk(engine, "My dog is called Max, you know.", "Nice.")[0]
-    one = Memory(id="", kind="", scope="anna", speaker="Anna", text="internal", valid_from=NOW,
-                 sources=(turn,), made=Made(job="test"))  # fmt: skip
+    one = memory_at("", "internal", NOW, sources=(turn,), made=Made(job="test"))
     kinds = ("reading", "entity/person", "block/human", "summary/day", "episode")
     rows = [replace(one, id=f"{kind}/x", kind=kind) for kind in kinds]
     rows.append(replace(one, id="fact/1", kind="fact/pet", text="Anna has a dog called Max."))
@@ -79,7 +63,7 @@ def test_spoken_answers_name_no_internal_records(engine) -> None:
 
 
 @pytest.mark.parametrize("of", ["note", "turn"])
-def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of: str) -> None:
+def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of):
     if of == "note":
         memory = engine.remember(f"My bank pin is 4711 {SECRET}.", "anna", local_only=True)
         asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
@@ -99,7 +83,7 @@ def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine
     assert all("4712" not in hit.memory.text for hit in remote)
 
 
-def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine) -> None:
+def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine):
     turns = talk(engine, f"My bank pin is {SECRET}.", "I see.")
     away, here = order(engine, "keep that between us"), None
     assert set(turns) <= set(away.turns)
@@ -115,7 +99,7 @@ def fact(text: str, **fields: object) -> Memory:
     return Memory(id=id_, kind="fact/person", scope="anna", speaker="Anna", text=text, **given)
 
 
-def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(engine) -> None:
+def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(engine):
     rows = (
         fact("Old friends visit Anna.", valid_from=NOW - timedelta(days=9)),
         fact("Walks are liked by Anna.", importance=0.2),
@@ -128,9 +112,7 @@ def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(en
     assert said.startswith("I know 4 facts") and places == sorted(places)
 
 
-def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_said_twice(
-    engine,
-) -> None:
+def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_said_twice(engine):
     over = NOW - timedelta(minutes=5)
     rows = (
         fact("Anna lives in Graz."),
@@ -147,41 +129,21 @@ def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_sai
 
 # ------------------------------------------------------------------- an exchange of two persons, and a guest, is forgotten, brought back and kept loc
 
-VOICES = {"s1": "anna", "s2": "ben"}
 PIN = "zqxpin"
 
 
-class Room:
+class Home(Room):
     """Two people, a guest and an agent, over a store."""
 
     def __init__(self, path) -> None:
-        self.clock = FixedClock()
-        self.config = memory_config(
-            path, people={"scopes": "each", "household": "home"}, recall={"floor": 0.0}
-        )
-        self.open()
+        people = {"scopes": "each", "household": "home"}
+        self.config = memory_config(path, people=people, recall={"floor": 0.0})
+        clock = FixedClock()
+        self.engine = MemoryEngine(self.config, clock=clock, embedder=HashEmbedder())
+        super().__init__(append=self.engine.append, clock=clock)
 
-    def open(self) -> None:
-        self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
-        audience = Audience(self.config.people, "anna", VOICES)
-        options = self.config.sessions
-        scopes = (*audience.people, audience.guest)
-        self.talk = Conversation(
-            audience,
-            [SessionTracker(s, lambda now, s=s: f"{s}-1", options) for s in scopes],
-            self.engine.append,
-            Names("User", "Cat", VOICES),
-            OffRecord(options, lambda off: None),
-            self.clock,
-        )
-
-    def say(self, *parts: tuple[str, str], reply: str = "", aside: bool = False):
-        for voice, words in parts:
-            self.talk.heard(voice, words)
-        turns = self.talk.user_said(" ".join(words for _, words in parts), aside=aside)
-        if reply:
-            self.talk.agent_begins()
-            self.talk.agent_said(reply, interrupted=False)
+    def say(self, *parts: tuple[str, str], **how):
+        turns = super().say(*parts, **how)
         self.engine.flush(indexed=True)
         return turns
 
@@ -201,10 +163,6 @@ class Room:
         with self.engine.store.snapshot() as snapshot:
             return [turn.text for turn in snapshot.turns(scope)]
 
-    def residue(self, word: str) -> list[str]:
-        files = [file for file in self.config.folder.rglob("*") if file.is_file()]
-        return [file.name for file in files if word.encode() in file.read_bytes()]
-
     def later(self) -> None:
         self.clock.advance(3600)
         self.engine.eraser.erase_due()
@@ -212,7 +170,7 @@ class Room:
 
 @pytest.fixture
 def room(tmp_path):
-    room = Room(tmp_path / "memory")
+    room = Home(tmp_path / "memory")
     with contextlib.closing(room.engine):
         room.say(("s1", "good morning"), reply="Morning, Anna.")
         room.say(("s2", "my bicycle is red"), reply="Nice, Ben.")
@@ -229,7 +187,7 @@ def test_two_persons_forget_that_forgets_the_exchange_of_both(room, who):
     assert room.order(who, "forget that").done
     assert not room.found("anna", PIN) and not room.found("ben", PIN)
     room.later()
-    assert not room.residue(PIN) and not room.residue("note my code")
+    assert not residue(room.config.folder, PIN) and not residue(room.config.folder, "note my code")
     assert "my bicycle is red" in room.texts("ben") and "good morning" in room.texts("anna")
 
 
@@ -240,7 +198,7 @@ def test_two_persons_undo_brings_it_back_for_both(room):
     assert room.order("s1", "undo that").done
     assert room.found("anna", PIN) == [f"Noted, {PIN}."] and len(room.found("ben", PIN)) == 2
     room.later()
-    assert room.residue(PIN)
+    assert residue(room.config.folder, PIN)
 
 
 def test_two_persons_keep_local_holds_for_both(room):
@@ -264,7 +222,7 @@ def test_two_persons_copy_of_a_reply_is_forgotten_with_it(room, how):
         "speaker": Forget(scope="anna", speaker="Cat"),
     }[how]
     room.engine.forget(order)
-    assert not room.residue(PIN) and "yes" in room.texts("ben") and turns
+    assert not residue(room.config.folder, PIN) and "yes" in room.texts("ben") and turns
 
 
 def test_two_persons_retention_of_a_guest_takes_nothing_of_another(room):

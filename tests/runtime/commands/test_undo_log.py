@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer.export import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import residue
+from tests.support.said import turn_at
 
 
-def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
-    engine = open_engine()
+def test_undo_log_hidden_is_not_found_and_undone_is(engine):
     first, reply, *_ = talk(
         engine, f"a {WORD} lives here", "they are shy", "and a cat lives there", "oh"
     )
@@ -69,8 +69,7 @@ def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_e
     assert found(open_engine(), WORD)[0] == f"a {WORD} lives here"
 
 
-def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open_engine):
-    engine = open_engine()
+def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(engine, open_engine):
     first, reply, order, answer = talk(
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
     )
@@ -87,8 +86,7 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open
         assert [turn.id for turn in snapshot.turns()] == []
 
 
-def test_undo_log_end_of_a_session_erases_what_is_due(open_engine):
-    engine = open_engine()
+def test_undo_log_end_of_a_session_erases_what_is_due(engine, open_engine):
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
     hide(engine, first, reply)
     for seconds, left in ((0.0, True), (UNDO_S, False)):
@@ -140,8 +138,7 @@ def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
     assert [entry.state for entry in commands(engine)] == ["erased"]
 
 
-def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
-    engine = open_engine()
+def test_undo_log_question_changes_nothing_until_it_is_answered(engine, open_engine):
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
     asked = engine.wiring.undo_log.hide(
         "forget_about", "anna", [f"chunk/{first}"], [first], 0, None
@@ -155,14 +152,11 @@ def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
 
 
 def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(
-    open_engine, tmp_path
+    engine, tmp_path
 ):
-    engine = open_engine()
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     hide(engine, first, reply)
-    aside = Turn(
-        session="s", scope="anna", speaker="Anna", role="user", text="forget that", at=NOW, aside=True
-    )  # fmt: skip
+    aside = turn_at("forget that", NOW, aside=True)
     engine.append(aside)
     engine.store.flush(None)
     rows = [(row["text"], row.get("aside", False)) for row in export(engine.store.snapshot)]
@@ -174,8 +168,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     assert said.aside
 
 
-def test_undo_log_two_processes_at_once_write_two_rows(open_engine):
-    engine = open_engine()
+def test_undo_log_two_processes_at_once_write_two_rows(engine):
     logs = [engine.wiring.undo_log, copy(engine.wiring.undo_log)]
     logs[1]._lock = threading.Lock()  # as in a process of its own
     ids = talk(engine, *(f"sentence {n}" for n in range(10)))

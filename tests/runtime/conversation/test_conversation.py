@@ -19,7 +19,7 @@ def room() -> Room:
     return Room()
 
 
-def test_conversation_who_a_turn_that_may_be_withdrawn_is_of(room: Room) -> None:
+def test_conversation_who_a_turn_that_may_be_withdrawn_is_of(room):
     room.say(("s1", "hello"))
     room.talk.heard("s2", "what time is it")
     assert room.talk.scopes_of("what time is it") == ("ben",)
@@ -28,7 +28,7 @@ def test_conversation_who_a_turn_that_may_be_withdrawn_is_of(room: Room) -> None
     assert room.talk.scopes == ("ben",)
 
 
-def test_conversation_reply_that_comes_late_goes_to_whom_it_answers(room: Room) -> None:
+def test_conversation_reply_that_comes_late_goes_to_whom_it_answers(room):
     room.say(("s1", "tell me a story"))
     room.talk.agent_begins()
     room.say(("s2", "stop"))
@@ -37,7 +37,7 @@ def test_conversation_reply_that_comes_late_goes_to_whom_it_answers(room: Room) 
     assert [scope for scope, _, _ in room.said] == ["anna", "ben", "anna", "ben"]
 
 
-def test_conversation_what_was_said_before_is_ones_own(room: Room) -> None:
+def test_conversation_what_was_said_before_is_ones_own(room):
     room.say(("s1", "alpha"), reply="beta")
     room.say(("s2", "gamma"))
     assert [said.text for said in room.talk.before(None)] == ["gamma"]
@@ -45,7 +45,7 @@ def test_conversation_what_was_said_before_is_ones_own(room: Room) -> None:
     assert room.talk.before(None) == []
 
 
-def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> None:
+def test_conversation_who_is_silent_is_not_kept_awake_by_others(room):
     room.say(("s1", "hello"))
     for _ in range(4):
         room.wait(100)
@@ -59,7 +59,7 @@ def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> N
 # ------------------------------------------------------------------- off the record
 
 
-def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room: Room) -> None:
+def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room):
     room.off_record.begin()
     room.say(("s1", "between us"))
     room.off_record.end()
@@ -71,7 +71,7 @@ def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room: R
     assert [text for _, _, text in room.said] == ["on again"]
 
 
-def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: Room) -> None:
+def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room):
     room.off_record.begin()
     room.talk.heard("s1", "the secret is")
     room.off_record.end()
@@ -168,7 +168,7 @@ def people(**options: Any) -> Audience:
     [("anna", "anna"), ("ben", "ben"), ("s2", "ben"), ("home", "guest"), ("eve", "guest"),
      ("guest", "guest")],
 )  # fmt: skip
-def test_audience_application_may_name_people_by_their_scopes(person: str, scope: str) -> None:
+def test_audience_application_may_name_people_by_their_scopes(person, scope):
     assert people().named_scope(person) == scope
 
 
@@ -182,11 +182,11 @@ def test_audience_application_may_name_people_by_their_scopes(person: str, scope
         (("anna", "guest"), ()),
     ],
 )
-def test_audience_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -> None:
+def test_audience_read_is_what_all_who_speak_may_read(scopes, reads):
     assert people().readable(scopes) == reads
 
 
-def test_audience_who_is_known_is_remembered_and_a_guest_is_not() -> None:
+def test_audience_who_is_known_is_remembered_and_a_guest_is_not():
     assert people().people == ("anna", "ben")
     assert people().recallable == ("anna", "ben", "home")
 
@@ -204,7 +204,7 @@ def test_audience_who_is_known_is_remembered_and_a_guest_is_not() -> None:
         ({"household": "No"}, "anna", {}, "cannot name a scope"),
     ],
 )
-def test_audience_scope_is_one_thing(options: Any, own: str, speakers: Any, words: str) -> None:
+def test_audience_scope_is_one_thing(options, own, speakers, words):
     with pytest.raises(ConfigError, match=words):
         Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
 

@@ -14,6 +14,7 @@ from slowcat_memory.runtime.conversation.session_tracker import (
     SessionTracker,
 )
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
 NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
 SILENCE, GRACE = 300.0, 120.0
@@ -54,9 +55,7 @@ def told(events: list[Event]) -> list[str]:
 
 def uttered(machine: SessionTracker, now: ClockReading, role: Role = "user") -> list[Event]:
     before = machine.said(now)
-    own = Turn(
-        session=machine.session, scope="anna", speaker="Anna", role=role, text="hello", at=now.at
-    )
+    own = turn_at("hello", now.at, session=machine.session, role=role)
     return [*before, own]
 
 
@@ -226,7 +225,7 @@ def home() -> Home:
     return Home()
 
 
-def test_off_record_lasts_while_anybody_wants_it_and_only_who_began_it_ends_it(home: Home) -> None:
+def test_off_record_lasts_while_anybody_wants_it_and_only_who_began_it_ends_it(home):
     record = home.record
     record.begin("anna")
     assert not record.end("ben") and not record.end("guest") and record.off
@@ -235,9 +234,7 @@ def test_off_record_lasts_while_anybody_wants_it_and_only_who_began_it_ends_it(h
     assert record.end("ben") and home.changes == [True, False]
 
 
-def test_off_record_application_ends_it_for_everybody_and_nobody_ends_the_applications(
-    home: Home,
-) -> None:
+def test_off_record_application_ends_it_for_everybody_and_nobody_ends_the_applications(home):
     record = home.record
     record.begin("anna")
     assert record.end() and not record.off
@@ -245,7 +242,7 @@ def test_off_record_application_ends_it_for_everybody_and_nobody_ends_the_applic
     assert not record.end("anna") and record.off
 
 
-def test_off_record_silence_that_ends_a_conversation_ends_it(home: Home) -> None:
+def test_off_record_silence_that_ends_a_conversation_ends_it(home):
     home.at(0).touch()
     home.record.begin("anna")
     home.at(10).touch()
@@ -255,14 +252,14 @@ def test_off_record_silence_that_ends_a_conversation_ends_it(home: Home) -> None
     assert not home.record.off and home.changes == [True, False]
 
 
-def test_off_record_timer_that_is_late_does_not_stretch_it(home: Home) -> None:
+def test_off_record_timer_that_is_late_does_not_stretch_it(home):
     home.record.begin()
     home.at(0).touch()
     home.at(500).touch()
     assert not home.record.off
 
 
-def test_off_record_it_outlasts_a_line_that_comes_back(home: Home) -> None:
+def test_off_record_it_outlasts_a_line_that_comes_back(home):
     home.record.begin()
     home.at(0).touch()
     home.at(1).disconnected()

@@ -12,12 +12,13 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.providers.embedding import model_files
-from slowcat_memory.records import Context, Key, Made, Memory, WriteBatch
+from slowcat_memory.records import Context, Key, Made, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_talks import NOW, Clock, talk
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER
+from tests.support.said import memory_at
 
 
 class Moody:
@@ -44,9 +45,7 @@ def moody(clock: FixedClock) -> Moody:
     return Moody(clock)
 
 
-def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(
-    moody: Moody, clock: FixedClock
-) -> None:
+def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody, clock):
     problems: list[str] = []
     breaker = GuardedEmbed(moody, clock, problems.append)
     moody.raises = RuntimeError("no")
@@ -67,9 +66,7 @@ def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(
     assert moody.asked == 8
 
 
-def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
-    moody: Moody, clock: FixedClock
-) -> None:
+def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody, clock):
     problems: list[str] = []
     breaker = GuardedEmbed(moody, clock, problems.append, clock.boot_s)
     moody.takes = 1.0
@@ -92,8 +89,8 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     ],
 )  # fmt: skip
 def test_embedding_a_model_that_cannot_be_used_costs_vectors_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict, why: str
-) -> None:
+    tmp_path, monkeypatch, options, why
+):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with logged("WARNING") as lines:
         engine = MemoryEngine(memory_config(tmp_path, embedding=options))
@@ -106,8 +103,8 @@ def test_embedding_a_model_that_cannot_be_used_costs_vectors_alone(
 
 
 def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     model = "all-MiniLM-L6-v2"
 
     def export(_: object) -> None:
@@ -157,7 +154,7 @@ def opened(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote: bool) -> None:
+def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
     embedder = Away(remote)
     engine = opened(embedder)
     open_turn, told = talk(engine, "My dog is called Max.", "Nice.", "And another thing.")[::2]
@@ -169,8 +166,9 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
                       sources=(open_turn, told))  # fmt: skip
     engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
     made = Made(job="test")
-    fact = Memory(id="fact/1", kind="idea", scope="anna", speaker="Anna", valid_from=NOW,
-                  text=f"Anna's therapist is {SECRET}.", sources=(told,), made=made)  # fmt: skip
+    fact = memory_at(
+        "fact/1", f"Anna's therapist is {SECRET}.", NOW, kind="idea", sources=(told,), made=made
+    )
     engine.apply("test", WriteBatch(memories=(fact,)))
     correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
                          derived_from=(("anna", "fact/1"),))  # fmt: skip
@@ -187,7 +185,7 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_texts_from_idle_jobs(opened: Any, remote: bool) -> None:
+def test_remote_embedder_gets_no_texts_from_idle_jobs(opened, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
     embedder = Away(remote)
     made = opened(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])

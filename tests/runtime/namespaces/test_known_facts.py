@@ -12,6 +12,7 @@ from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_row, listed
+from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- A question about a fact leads to the memory that states it, whatever the words o
 
@@ -22,10 +23,15 @@ def stored_fact(
     turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: Any
 ) -> Memory:
     at = MAY + timedelta(hours=turn)
-    return Memory(
-        id=f"fact/{turn}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
-        valid_from=at, recorded_at=at, sources=(turn,), statement=Statement(subject=subject, **facets),
-    )  # fmt: skip
+    return memory_at(
+        f"fact/{turn}",
+        text,
+        at,
+        kind=f"fact/{kind}",
+        recorded_at=at,
+        sources=(turn,),
+        statement=Statement(subject=subject, **facets),
+    )
 
 
 def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
@@ -53,18 +59,17 @@ EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
 
 
 @each_row(("query", "turns"), listed("fact_questions/english"))
-def test_a_question_leads_to_the_turns_that_state_what_is_asked(query: str, turns: str) -> None:
+def test_a_question_leads_to_the_turns_that_state_what_is_asked(query, turns):
     assert known_of(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
-def test_what_held_before_is_another_question_than_what_holds() -> None:
-    over = Memory(**{f: getattr(OLD, f) for f in OLD.__struct_fields__} | {"valid_to": MAY})
-    facts = known_of(HOME, over)
+def test_what_held_before_is_another_question_than_what_holds():
+    facts = known_of(HOME, replace(OLD, valid_to=MAY))
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
 
-def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
+def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing():
     doubtful = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", confidence="low")
     assert known_of(doubtful).stating("where do I live", MAY) == []
     facts = known_of(HOME)
@@ -80,23 +85,28 @@ DAY = timedelta(days=1)
 def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
     stated = Statement(subject="Anna", predicate="lives_in", object=value, quote=value)
     at = MAY + days * DAY
-    return Memory(
-        id=f"fact/{id_}", kind="fact/other", scope="anna", speaker="Anna",
-        text=f"Anna lives in {value}.", valid_from=at, recorded_at=at, sources=(turn,),
-        statement=stated, **more,
-    )  # type: ignore[arg-type]  # fmt: skip
+    return memory_at(
+        f"fact/{id_}",
+        f"Anna lives in {value}.",
+        at,
+        kind="fact/other",
+        recorded_at=at,
+        sources=(turn,),
+        statement=stated,
+        **more,
+    )
 
 
 def said(id_: int, text: str, days: int = 0) -> Turn:
     at = MAY + days * DAY
-    return Turn(id=id_, session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    return turn_at(text, at, id=id_)
 
 
 LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)
 MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
 
 
-def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> None:
+def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn():
     (ending,) = KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 40 * DAY)
     assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
     assert KnownFacts([MOVED, PORTO]).endings("chunk/2", MAY + 40 * DAY) == ()
@@ -113,7 +123,7 @@ def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> Non
         replace(MOVED, sources=()),
     ],
 )
-def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
+def test_what_is_only_said_again_or_forgotten_has_no_end(kept):
     assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
 
 
@@ -126,10 +136,15 @@ def test_of_a_turn_that_says_more_only_who_somebody_was_is_over() -> None:
     assert ending.quote == "boyfriend Tom"
 
 
-def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
-    endings = KnownFacts()
-    for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):
-        endings.hear(turn)
+def heard(*turns: Turn) -> KnownFacts:
+    made = KnownFacts()
+    for turn in turns:
+        made.hear(turn)
+    return made
+
+
+def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work():
+    endings = heard(said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30))
     (ending,) = endings.endings("chunk/1", MAY + 31 * DAY)
     assert (ending.until, ending.newer) == (MAY + 30 * DAY, "chunk/2")
     assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
@@ -138,7 +153,7 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
 @pytest.mark.parametrize(
     "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
 )
-def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
+def test_the_same_value_or_another_matter_ends_nothing(text):
     endings = KnownFacts([LISBON])
     endings.hear(said(2, text, 30))
     assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
@@ -148,50 +163,36 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     ("before", "after"),
     listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
 )
-def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
-    endings = KnownFacts()
-    for turn in (said(1, before), said(2, after, 30)):
-        endings.hear(turn)
+def test_opposites_and_partners_end_each_other_before_idle_work(before, after):
+    endings = heard(said(1, before), said(2, after, 30))
     assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
 
 
-def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
-    endings = known(MOVED, PORTO)
+def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now():
+    endings = known_of(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
     assert endings.answering(home, MAY) == ["chunk/2"]
     endings.drop(PORTO.id)
     assert endings.answering(home, MAY) == []
 
 
-def known(*facts: Memory) -> KnownFacts:
-    made = KnownFacts()
-    for one in facts:
-        made.put(one)
-    return made
-
-
-def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
-    endings = KnownFacts()
-    endings.hear(said(1, "I work at Siemens."))
-    endings.hear(said(2, "I work as a nurse."))
-    endings.hear(said(3, "I quit my job.", 30))
+def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it():
+    texts = ("I work at Siemens.", "I work as a nurse.", "I quit my job.")
+    endings = heard(*(said(n, text, 30 * (n == 3)) for n, text in enumerate(texts, 1)))
     for chunk in ("chunk/1", "chunk/2"):
         assert [one.newer for one in endings.endings(chunk, MAY + 31 * DAY)] == ["chunk/3"]
     assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
 
 
-def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:
+def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it():
     explained = replace(MOVED, sources=(1, 7, 8))
     endings = KnownFacts([explained, PORTO])
     assert endings.endings("chunk/1", MAY + 40 * DAY)
-    assert (
-        endings.endings("chunk/7", MAY + 40 * DAY)
-        == ()
-        == endings.endings("chunk/8", MAY + 40 * DAY)
-    )
+    for chunk in ("chunk/7", "chunk/8"):
+        assert endings.endings(chunk, MAY + 40 * DAY) == ()
 
 
-def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
+def test_every_turn_that_says_a_fact_again_is_over_with_it():
     again = fact("l", "Lisbon", 5)
     merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
     assert stating_turns(merged) == (1, 5)

@@ -12,22 +12,14 @@ from slowcat_memory.records import Forget, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.registry import PageCache
 from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import stalled
+from tests.support.memories import residue
 from tests.support.namespace_scene import (
     Scene,
     answers,
     check_alike,
     meanwhile,
-    stalled,
-    words_on_disk,
 )
-
-# ------------------------------------------------------------------- namespace
-
-# ------------------------------------------------------------------- kept equal to the log
-
-
-# ------------------------------------------------------------------- memories
-
 
 # ------------------------------------------------------------------- forgetting
 
@@ -37,7 +29,7 @@ def forget(scene: Scene, turn: Turn) -> None:
     scene.namespace.forget([id_ for _, id_ in gone.memories])
 
 
-def test_namespace_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
+def test_namespace_what_is_forgotten_is_gone_at_once(scene):
     turns = scene.talk(6)
     forget(scene, turns[3])
     assert chunk_id(turns[3].id) not in answers(scene.namespace)["max dog"]
@@ -45,30 +37,19 @@ def test_namespace_what_is_forgotten_is_gone_at_once(scene: Scene) -> None:
     check_alike(scene.load(), scene.namespace)
 
 
-def test_namespace_an_index_from_before_a_forgetting_is_never_loaded(scene: Scene) -> None:
-    turns = scene.talk(6)
-    scene.namespace.reseal()
-    forget(scene, turns[3])
-    loaded = scene.load()
-    assert loaded.searcher.sealed_count == 0
-    check_alike(loaded, scene.namespace)
-
-
-def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(scene, monkeypatch):
     scene.talk(6)
     secret = scene.say("the secret is swordfish")
     meanwhile(monkeypatch, lambda: forget(scene, secret))
     with pytest.raises(IndexDamagedError, match="forgotten while"):
         scene.namespace.reseal()
-    assert b"swordfish" not in words_on_disk(scene.root)
+    assert not residue(scene.root, "swordfish")
     assert chunk_id(secret.id) not in scene.namespace.searcher
 
 
 def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    scene, monkeypatch
+):
     scene.talk(6)
     secret, swap = scene.say("the secret is swordfish"), scene.namespace._swap
 
@@ -79,16 +60,14 @@ def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published
     monkeypatch.setattr(scene.namespace, "_swap", swap_then_forget)
     with pytest.raises(StoreError, match="built before something was forgotten"):
         scene.namespace.reseal()
-    assert b"swordfish" not in words_on_disk(scene.root)
+    assert not residue(scene.root, "swordfish")
     assert chunk_id(secret.id) not in scene.namespace.searcher
 
 
 # ------------------------------------------------------------------- what cannot be used
 
 
-def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
-    scene: Scene,
-) -> None:
+def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(scene):
     scene.talk()
     scene.namespace.reseal()
     expected = answers(scene.namespace)
@@ -105,9 +84,7 @@ def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
     assert scene.load().searcher.sealed_count == 20
 
 
-def test_namespace_files_that_are_whole_but_unreadable_are_not_used(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_namespace_files_that_are_whole_but_unreadable_are_not_used(scene, monkeypatch):
     scene.talk(3)
     scene.namespace.reseal()
     monkeypatch.setattr(generation, "check", lambda root, manifest: root / "nowhere")
@@ -121,14 +98,14 @@ def test_namespace_files_that_are_whole_but_unreadable_are_not_used(
     assert len(scene.load().searcher) == 3
 
 
-def test_namespace_another_language_needs_another_index(scene: Scene) -> None:
+def test_namespace_another_language_needs_another_index(scene):
     scene.talk()
     scene.namespace.reseal()
     assert scene.load().searcher.sealed_count == 20
     assert scene.load(stemmer="german").searcher.sealed_count == 0
 
 
-def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None:
+def test_namespace_vectors_of_another_space_are_never_used(scene):
     scene.talk()
     for sealed in (False, True):
         if sealed:
@@ -140,7 +117,7 @@ def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None
         assert len(scene.load().searcher.dense) == 20
 
 
-def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -> None:
+def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene):
     turns, other = scene.talk(), HashEmbedder(16, "other")
     scene.namespace.reseal()
     scene.namespace = scene.load(Space(other.key, 16))
@@ -158,7 +135,7 @@ def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene: Scene) -
 # ------------------------------------------------------------------- the hot texts
 
 
-def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> None:
+def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene):
     with stalled(scene.store):
         turns = [scene.say(f"number{n}", embed=False) for n in range(12)]
         ids = [chunk_id(turn.id) for turn in turns]
@@ -170,9 +147,7 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
     assert set(scene.namespace.fetch(ids)) == set(ids)
 
 
-def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(scene, monkeypatch):
     ids = [chunk_id(turn.id) for turn in scene.talk(8)]
     scene.store.flush()
     scene.say("one more", embed=False)  # from then on it keeps the latest alone

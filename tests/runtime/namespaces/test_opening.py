@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Statement, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -23,7 +23,7 @@ from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
 from tests.support.namespace_scene import Scene, note
-from tests.support.said import until
+from tests.support.said import turn_at, until
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def _grow(scene: Scene, turns: int) -> None:
 
 
 def test_opening_reads_no_more_records_of_a_store_with_more_sessions_and_facts(
-    scene: Scene, opened: Callable[[], Namespace], reads: list[str]
-) -> None:
+    scene, opened, reads
+):
     counts = []
     for _ in range(2):
         _grow(scene, 40)
@@ -81,9 +81,7 @@ def test_opening_reads_no_more_records_of_a_store_with_more_sessions_and_facts(
     assert counts[0] == counts[1]
 
 
-def test_the_latest_texts_are_in_memory_once_the_opening_is_finished(
-    scene: Scene, opened: Callable[[], Namespace]
-) -> None:
+def test_the_latest_texts_are_in_memory_once_the_opening_is_finished(scene, opened):
     turns = scene.talk(8)
     namespace = opened()
     assert not namespace.recent([chunk_id(turn.id) for turn in turns])
@@ -95,9 +93,7 @@ def test_the_latest_texts_are_in_memory_once_the_opening_is_finished(
     assert list(kept) == [chunk_id(turn.id) for turn in (*turns[-4:], later)]
 
 
-def test_local_only_marks_of_a_sealed_index_are_those_in_the_store(
-    scene: Scene, opened: Callable[[], Namespace]
-) -> None:
+def test_local_only_marks_of_a_sealed_index_are_those_in_the_store(scene, opened):
     def shown(namespace: Namespace) -> set[str]:
         searcher = namespace.searcher
         return set(searcher.candidates(searcher.lexical("secret"), local=False).ids)
@@ -113,19 +109,15 @@ def test_local_only_marks_of_a_sealed_index_are_those_in_the_store(
     assert shown(opened()) == {"note/1"}
 
 
-def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order() -> None:
+def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order():
     now = FixedClock()()
-    old, new = (
-        note(
-            f"{FACT}/{n}",
-            f"Anna lives in {home}",
-            kind=FACT,
-            sources=(n,),
-            valid_from=now,
-            statement=Statement(subject="Anna", predicate="lives_in", object=home),
-        )  # fmt: skip
-        for n, home in enumerate(("Lisbon", "Porto"), 1)
-    )
+
+    def lives_in(home: str, turn: int) -> Memory:
+        stated = Statement(subject="Anna", predicate="lives_in", object=home)
+        made = {"kind": FACT, "sources": (turn,), "statement": stated, "valid_from": now}
+        return note(f"{FACT}/{turn}", f"Anna lives in {home}", **made)
+
+    old, new = lives_in("Lisbon", 1), lives_in("Porto", 2)
     ended = replace(old, valid_to=now + timedelta(days=1))
     later = now + timedelta(days=2)
     facts = FactsInTime("english")
@@ -158,9 +150,7 @@ def couple(tmp_path: Path) -> Iterator[MemoryEngine]:
         yield engine
 
 
-def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(
-    couple: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(couple, monkeypatch):
     gate, load = Gate(), LiveIndex.load
     monkeypatch.setattr(LiveIndex, "load", lambda *args: (gate(), load(*args))[1])
     assert _recalled(couple, "ben") == []
@@ -176,7 +166,7 @@ def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(
 
 
 def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_restart(
-    couple: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+    couple, monkeypatch
 ) -> None:
     gate, load, indexer = Gate(), LiveIndex.load, couple.wiring.indexer
     monkeypatch.setattr(LiveIndex, "load", lambda *args: (load(*args), gate())[0])
@@ -204,9 +194,7 @@ def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_res
     assert found == scores()
 
 
-def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(
-    couple: MemoryEngine,
-) -> None:
+def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(couple):
     couple.flush(indexed=True)  # nothing is dropped while turns wait to be saved
     namespaces = couple.wiring.namespaces
     unused = weakref.ref(namespaces.get("ben").searcher)
@@ -221,11 +209,10 @@ def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(
     assert _recalled(couple, "ben") == ["The boat of ben is in Kiel"]
 
 
-def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple: MemoryEngine) -> None:
+def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple):
     indexer, searcher = couple.wiring.indexer, couple.wiring.namespaces.get("anna").searcher
     with busy(couple):
-        turn = Turn(session="f", scope="anna", speaker="Anna", role="user", text="I row",
-                    at=couple.clock())  # fmt: skip
+        turn = turn_at("I row", couple.clock(), session="f")
         couple.append(*[turn] * 50)
         indexer.release()
         between = indexer.talk.submit(lambda: len(searcher))

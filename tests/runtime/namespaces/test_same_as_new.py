@@ -156,8 +156,8 @@ class Life(Scene):
     "seed", [1, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 4, 5))]
 )
 def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
-    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, seed, monkeypatch
+):
     monkeypatch.setattr(documents, "PART", 3)  # rows of a snapshot
     life = Life(tmp_path, seed)
     try:
@@ -170,8 +170,8 @@ def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
 
 
 def test_same_as_new_namespace_neighbours_close_up_around_what_is_retired_and_make_room_again(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     life = Life(tmp_path, 0)
     first, second, _ = (life.say(f"word{n} max").id for n in range(3))
     try:

@@ -11,13 +11,13 @@ from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
+from tests.support.engine_home import stalled
 from tests.support.namespace_scene import (
     Scene,
     answers,
     check_alike,
     from_scratch,
     meanwhile,
-    stalled,
 )
 
 
@@ -61,8 +61,8 @@ DAMAGED = (
     indirect=["child"],
 )
 def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
-    scene: Scene, child: None, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    scene, child, why, monkeypatch
+):
     scene.talk()
     with monkeypatch.context() as before:
         before.setattr(sealing, "CHILD", sealing.__name__)
@@ -106,9 +106,7 @@ def rewrite_header(scene: Scene, **changes: object) -> None:
     ],
     ids=["newer", "scored otherwise"],
 )
-def test_sealing_index_of_another_format_is_rebuilt_from_the_store(
-    scene: Scene, changes: dict
-) -> None:
+def test_sealing_index_of_another_format_is_rebuilt_from_the_store(scene, changes):
     scene.talk(6)
     scene.namespace.reseal()
     expected = answers(scene.namespace)
@@ -123,9 +121,7 @@ def test_sealing_index_of_another_format_is_rebuilt_from_the_store(
     assert scene.load().searcher.sealed_count == 6
 
 
-def test_sealing_what_is_said_while_the_index_is_built_is_in_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sealing_what_is_said_while_the_index_is_built_is_in_it(scene, monkeypatch):
     scene.talk()
     meanwhile(monkeypatch, lambda: scene.talk(15, start=20))
     scene.namespace.reseal()
@@ -134,7 +130,7 @@ def test_sealing_what_is_said_while_the_index_is_built_is_in_it(
     check_alike(from_scratch(scene), scene.namespace, scene.load())
 
 
-def test_sealing_people_may_talk_all_the_time(scene: Scene) -> None:
+def test_sealing_people_may_talk_all_the_time(scene):
     said, stop = scene.talk(10), threading.Event()
 
     def talk() -> None:
@@ -151,7 +147,7 @@ def test_sealing_people_may_talk_all_the_time(scene: Scene) -> None:
     check_alike(from_scratch(scene), scene.namespace, scene.load())
 
 
-def test_sealing_an_index_is_due_when_the_tail_has_grown(scene: Scene) -> None:
+def test_sealing_an_index_is_due_when_the_tail_has_grown(scene):
     scene.namespace = scene.load(seal_at=3, seal_share=0.5)
     due = []
     for n in range(5):
@@ -162,9 +158,7 @@ def test_sealing_an_index_is_due_when_the_tail_has_grown(scene: Scene) -> None:
     assert not scene.namespace.seal_due()
 
 
-def test_sealing_it_is_not_rebuilt_while_turns_wait_to_be_saved(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sealing_it_is_not_rebuilt_while_turns_wait_to_be_saved(scene, monkeypatch):
     monkeypatch.setattr(sealing, "FLUSH_S", 0.05)
     with stalled(scene.store):
         turn = scene.say("max", embed=False)

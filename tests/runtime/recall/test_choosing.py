@@ -23,20 +23,20 @@ def moved() -> Mind:
     return mind
 
 
-def test_what_holds_stands_before_what_is_over_and_that_has_its_end() -> None:
+def test_what_holds_stands_before_what_is_over_and_that_has_its_end():
     found = moved().run(query("do I live in Lisbon", keep_share=0.9)).hits
     assert [hit.memory.id for hit in found] == ["chunk/2", "chunk/1"]
     assert found[1].memory.valid_to == OVER.until and found[0].memory.valid_to is None
 
 
-def test_only_the_part_of_a_turn_that_is_over_is_marked_as_over() -> None:
+def test_only_the_part_of_a_turn_that_is_over_is_marked_as_over():
     both = memory("chunk/1", "I live in Lisbon and my dog Max loves the beach so much")
     marked = ended(both, [OVER])
     assert marked.valid_to is None and marked.facets["over"] == "I live in Lisbon"
     assert ended(LISBON, []) is LISBON
 
 
-def test_a_later_change_of_what_is_asked_stands_beside_and_the_older_is_marked() -> None:
+def test_a_later_change_of_what_is_asked_stands_beside_and_the_older_is_marked():
     old = memory("old", "The movers come on the sixteenth with two lorries", days=20)
     new = memory("new", "Because of the strike the movers were rescheduled", days=2)
     mind = Mind(old, new)
@@ -45,7 +45,7 @@ def test_a_later_change_of_what_is_asked_stands_beside_and_the_older_is_marked()
     assert found["old"].facets == {"earlier": "yes"} and found["new"].facets == {}
 
 
-def test_the_name_of_what_was_never_mentioned_is_not_that_of_something_else() -> None:
+def test_the_name_of_what_was_never_mentioned_is_not_that_of_something_else():
     answers = {
         text: mind_evidence(text)
         for text in ("What is my landlord called?", "What is my puppy called?")
@@ -60,7 +60,7 @@ def mind_evidence(text: str) -> float:
     return found.evidence.unseen_names
 
 
-def test_a_question_gets_the_facts_of_a_turn_the_nearest_first_on_this_machine_alone() -> None:
+def test_a_question_gets_the_facts_of_a_turn_the_nearest_first_on_this_machine_alone():
     mind = Mind(memory("chunk/1", "he lends me his trailer and rings her on Friday"))
     mind.namespace.told["chunk/1"] = ("Marek rings Jana.", "Marek lends Anna a trailer.")
     asked = query("who lends me a trailer?", need=judge("who lends me a trailer?"))
@@ -71,7 +71,7 @@ def test_a_question_gets_the_facts_of_a_turn_the_nearest_first_on_this_machine_a
     }
 
 
-def test_a_small_store_offers_more_beside_the_best() -> None:
+def test_a_small_store_offers_more_beside_the_best():
     shares = [
         Recall(Mock(), query("dog"), RetrievalOptions(), UTC, range(n))._share  # type: ignore[arg-type]
         for n in (20, 40, 200, 600, 100_000)
@@ -79,7 +79,7 @@ def test_a_small_store_offers_more_beside_the_best() -> None:
     assert shares == sorted(shares) and shares[0] < 0.6 and shares[3] == shares[4] == 0.8
 
 
-def test_a_question_of_the_world_is_offered_what_answers_or_reaches_the_floor() -> None:
+def test_a_question_of_the_world_is_offered_what_answers_or_reaches_the_floor():
     good = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memories=500)
     bad = replace(good, coverage=0.1, max_similarity=0.3)
     recall = Mind(recalling=RecallOptions(floor=0.1, unknown_below=0.15)).begin(

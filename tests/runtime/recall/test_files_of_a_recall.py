@@ -10,7 +10,7 @@ from tests.support.engine_talks import talk
 MOST = 39
 
 
-def test_a_query_becomes_a_block_in_few_files(open_engine) -> None:
+def test_a_query_becomes_a_block_in_few_files(open_engine):
     engine: MemoryEngine = open_engine(embedder=HashEmbedder(512, token_dim=64))
     talk(engine, "My sister Mia lives in Graz", "Nice.", "Our cat hates the vacuum cleaner")
     dialogue = (DialogueTurn("How is your family?", engine.clock()),)

@@ -72,8 +72,8 @@ class Asked:
 
 @pytest.mark.parametrize("half", ["tuned", "held_out"])
 def test_follow_ups_are_answered_from_the_conversation_and_get_no_fillers(
-    half: str, model_config: Config, tmp_path: Path
-) -> None:
+    half, model_config, tmp_path
+):
     fillers, missing, below = list[str](), list[str](), list[Hit]()
     for language, told, dialogues in lists(half):
         spoken, local = {"language": language}, {"kind": "local"}

@@ -21,8 +21,7 @@ SAID = ("My dog Max barks at the neighbour.", "The vet said that Max is fine.")
 @pytest.fixture
 def engine(tmp_path):
     config = memory_config(tmp_path, idle={"enabled": False, "grace_s": 0.0, "rest_s": 0.01})
-    made = MemoryEngine(config, clock=FixedClock(NOW))
-    with contextlib.closing(made):
+    with contextlib.closing(MemoryEngine(config, clock=FixedClock(NOW))) as made:
         for day in (11, 13, 20):
             at = datetime(2026, 5, day, 9, tzinfo=UTC)
             hold(made, f"s{day}", [f"{text} It is the {day}th." for text in SAID], at, step_s=60)

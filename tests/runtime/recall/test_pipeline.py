@@ -1,7 +1,6 @@
 """The steps of a recall over a few memories, and what is chosen of the candidates."""
 
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 
 import numpy as np
@@ -10,13 +9,14 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
+from tests.support.engine_home import Gate
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, Mind, memory, query
 from tests.support.rows import each_row
 
 # ------------------------------------------------------------------- stages
 
 
-def test_pipeline_run_words_and_vectors_are_the_full_stage() -> None:
+def test_pipeline_run_words_and_vectors_are_the_full_stage():
     found = Mind().run(query("What is my dog called?"))
     assert found.stage == "full" and found.hits[0].memory.id == "dog"
     assert set(found.hits[0].views) == {"window", "dense", "session"}
@@ -34,24 +34,12 @@ def test_pipeline_run_words_and_vectors_are_the_full_stage() -> None:
         Mind(embed=None, vectors=False, tokens={}),
     ],
 )
-def test_pipeline_run_without_a_vector_words_must_do(mind: Mind) -> None:
+def test_pipeline_run_without_a_vector_words_must_do(mind):
     found = mind.run(query("What is my dog called?"))
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
 
 
-class Gate:
-    """Something that stops in its middle until it may go on."""
-
-    def __init__(self, then: Callable) -> None:
-        self.reached, self.open, self._then = threading.Event(), threading.Event(), then
-
-    def __call__(self, *args: object, **kwargs: object) -> object:
-        self.reached.set()
-        assert self.open.wait(30)
-        return self._then(*args, **kwargs)
-
-
-def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
+def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works():
     gate, results = Gate(EMBEDDER.encode_query), []
     mind = Mind(embed=gate)
     recall = mind.begin(query("What is my dog called?"))
@@ -65,7 +53,7 @@ def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_work
     assert results[0].hits == []  # nobody waits for it any more
 
 
-def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done() -> None:
+def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done():
     mind = Mind()
     recall = mind.begin(query("What is my dog called?"))
     found = mind.pipeline.settle(recall)
@@ -74,7 +62,7 @@ def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_
     assert late.hits == [] and late.stage == "none" and late.timings == {}
 
 
-def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
+def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing():
     asked: list[str] = []
     mind = Mind(embed=asked.append)  # type: ignore[arg-type]
     recall, lexical = mind.begin(query("dog")), mind.searcher.lexical
@@ -91,7 +79,7 @@ def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
 # ------------------------------------------------------------------- what is offered
 
 
-def test_pipeline_choose_what_the_turn_can_see_already_is_left_out() -> None:
+def test_pipeline_choose_what_the_turn_can_see_already_is_left_out():
     mind = Mind()
     assert mind.ids("my dog", exclude=frozenset({"dog"}))[:1] != ["dog"]
     words = frozenset({fingerprint("MY DOG is called max!")})
@@ -99,7 +87,7 @@ def test_pipeline_choose_what_the_turn_can_see_already_is_left_out() -> None:
     assert "dog" in mind.ids("my dog")
 
 
-def test_pipeline_choose_the_floor_keeps_out_what_is_only_the_best_of_nothing() -> None:
+def test_pipeline_choose_the_floor_keeps_out_what_is_only_the_best_of_nothing():
     mind = Mind()
     assert mind.ids("quantum chromodynamics lectures", floor=0.3) == []
     assert mind.ids("what is my dog called", floor=0.3)[0] == "dog"
@@ -108,14 +96,14 @@ def test_pipeline_choose_the_floor_keeps_out_what_is_only_the_best_of_nothing() 
 
 @each_row("text", ["", "   ", "...", "the", "\ufffd", "x" * 100_000])
 @each_row("vectors", [True, False])
-def test_pipeline_choose_any_query_has_an_answer(text: str, vectors: bool) -> None:
+def test_pipeline_choose_any_query_has_an_answer(text, vectors):
     assert isinstance(Mind(vectors=vectors).run(query(text, floor=0.3)).hits, list)
 
 
 # ------------------------------------------------------------------- whatever the model does
 
 
-def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
+def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it():
     mind, other = Mind(), Mind(memory("new", "My dog is called Rex"))
 
     def embed_while_sealing(text: str) -> np.ndarray:
@@ -127,9 +115,6 @@ def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
     assert mind.pipeline.run(recall).hits[0].memory.id == "dog"
     late = mind.pipeline.settle(recall)
     assert late.stage == "lexical" and late.hits[0].memory.id == "dog"
-
-
-# ------------------------------------------------------------------- what a query names
 
 
 # ------------------------------------------------------------------- whom and when it is about
@@ -151,7 +136,7 @@ TOLD = (
 
 
 @pytest.mark.parametrize("name", ["anna", "ben", "carl"])
-def test_pipeline_query_parse_the_words_of_whom_the_query_names_come_first(name: str) -> None:
+def test_pipeline_query_parse_the_words_of_whom_the_query_names_come_first(name):
     mind = Mind(*TOLD, ranking=replace(PLAIN, named=0.5))
     assert mind.ids(f"what does {name.title()} play")[0] == name
     assert mind.ids(f"what does {name} play")[0] == name
@@ -173,8 +158,8 @@ DAYS = (
     ],
 )
 def test_pipeline_query_parse_what_was_said_at_the_time_that_is_asked_about_comes_first(
-    text: str, first: str
-) -> None:
+    text, first
+):
     ranking = replace(PLAIN, when=0.3)
     for said in (DAYS, DAYS[::-1]):
         assert Mind(*said, ranking=ranking).ids(text)[0] == first
@@ -197,9 +182,7 @@ TALK = (
 
 
 @pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
-def test_pipeline_query_dialogue_a_follow_up_takes_the_words_that_it_leans_on(
-    embed: Callable | None,
-) -> None:
+def test_pipeline_query_dialogue_a_follow_up_takes_the_words_that_it_leans_on(embed):
     mind = Mind(*WORK, embed=embed)
     assert mind.ids("and what about him?", dialogue=TALK)[0] == "moritz"
     words = mind.run(query("and what about him?", dialogue=TALK)).words
@@ -227,9 +210,7 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> fl
     return round(float(searched[-1] @ own), 4)
 
 
-def test_pipeline_query_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only() -> (
-    None
-):
+def test_pipeline_query_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only():
     mind = Mind(*WORK)
     plain = cosine(mind, "car", "what was the plan")
     asked: list[str] = []

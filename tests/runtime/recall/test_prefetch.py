@@ -1,16 +1,14 @@
 """Recall ahead of the speaker: when it begins, what of it a turn takes, and that nothing stays."""
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
@@ -23,7 +21,8 @@ from slowcat_memory.runtime.recall.prefetch import (
     Warmup,
 )
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
 from tests.support.said import until
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -85,7 +84,7 @@ class Ear:
         return [text for _, text in self.begun]
 
 
-def test_prefetch_too_few_words_begin_nothing_unless_they_are_all() -> None:
+def test_prefetch_too_few_words_begin_nothing_unless_they_are_all():
     ear = Ear()
     for text in ("", "what", "what is"):
         ear.prefetch.hear(text)
@@ -96,7 +95,7 @@ def test_prefetch_too_few_words_begin_nothing_unless_they_are_all() -> None:
     assert ear.texts == ["what is my", "stop it"]
 
 
-def test_prefetch_a_newer_recall_stops_the_one_before() -> None:
+def test_prefetch_a_newer_recall_stops_the_one_before():
     ear = Ear()
     ear.prefetch.hear("what is my dog")
     ear.time.advance(0.2)
@@ -107,7 +106,7 @@ def test_prefetch_a_newer_recall_stops_the_one_before() -> None:
     assert not second.recalls[0].abandoned
 
 
-def test_prefetch_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> None:
+def test_prefetch_what_was_taken_is_gone_and_nothing_of_it_begins_again():
     ear = Ear()
     ear.prefetch.hear("what is my dog")
     ear.prefetch.hear(ASKED)  # waits for its time
@@ -116,7 +115,7 @@ def test_prefetch_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> Non
     assert len(ear.begun) == 1 and ear.prefetch.take() is None and ear.time.due == []
 
 
-def test_prefetch_a_turn_that_never_comes_is_dropped() -> None:
+def test_prefetch_a_turn_that_never_comes_is_dropped():
     ear = Ear()
     ear.prefetch.hear(ASKED)
     ear.time.advance(KEEP_S - 1)
@@ -157,14 +156,14 @@ def rig() -> Rig:
     return Rig()
 
 
-def test_warmup_nothing_runs_while_nobody_speaks(rig: Rig) -> None:
+def test_warmup_nothing_runs_while_nobody_speaks(rig):
     assert rig.during(1000) == 0
     rig.warmup.falls_silent()
     assert rig.during(1000) == 0
 
 
 @pytest.mark.parametrize("cost_s", [0.0005, 0.002, 0.006, 0.05])
-def test_warmup_it_takes_two_percent_of_a_core_at_most(rig: Rig, cost_s: float) -> None:
+def test_warmup_it_takes_two_percent_of_a_core_at_most(rig, cost_s):
     rig.cost_s = cost_s
     rig.warmup.speaks()
     rig.during(5)
@@ -177,14 +176,14 @@ def test_warmup_it_takes_two_percent_of_a_core_at_most(rig: Rig, cost_s: float) 
         assert count * cost_s > 0.8 * SHARE * 5 * LOST_S / 2, "it warms less than it may"
 
 
-def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(rig: Rig) -> None:
+def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(rig):
     rig.warmup.speaks()
     rig.warmup.stop()
     rig.warmup.falls_silent()
     assert rig.during(1000) == 0 and len(rig.at) == 1
 
 
-def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
+def test_warmup_an_error_ends_it_and_reaches_nobody(rig):
     def fails() -> None:
         raise RuntimeError("cannot schedule new futures after shutdown")
 
@@ -197,16 +196,10 @@ def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", recall={"floor": 0.0, "keep_share": 0.0})
-    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(512))
-    made.prepare("anna")
-    for text in SAID:
-        at = made.clock()
-        made.append(Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at))
-        made.flush(indexed=True)
-    yield made
-    made.close()
+def engine(home: Home) -> MemoryEngine:
+    made = home.open(HashEmbedder(512), recall={"floor": 0.0, "keep_share": 0.0})
+    home.talk(made, *SAID)
+    return made
 
 
 def touched(engine: MemoryEngine) -> float:
@@ -216,9 +209,7 @@ def touched(engine: MemoryEngine) -> float:
     return running.result(30)
 
 
-def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
-    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(engine, monkeypatch):
     found = []
     run = Pipeline.run
 
@@ -235,9 +226,7 @@ def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
     assert until(lambda: not engine.wiring.retrieval._touching), "it would hold a replaced index"
 
 
-def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
-    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(engine, monkeypatch):
     """A server, or a model that the application gave, has others to serve."""
     asked: list[str] = []
     monkeypatch.setattr(engine.wiring.embedding, "passing", asked.append)
@@ -248,6 +237,6 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
     assert asked == [SAID[1]]
 
 
-def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
+def test_warmup_touch_loads_nothing(engine):
     assert engine.wiring.retrieval.touch(build_query(engine.clock, "", "ben")) is None
     assert not engine.wiring.namespaces.loaded("ben")

@@ -2,13 +2,11 @@
 
 import asyncio
 import gc
-import threading
 import types
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -16,10 +14,12 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.records import Forget, Turn
+from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import GatedEmbedder
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (
@@ -34,28 +34,12 @@ ASKED = "what is my dog called"
 # ---------------------------------------------------------------- what a turn takes
 
 
-class Counted(HashEmbedder):
-    """Notes what it embeds; stops there while its gate is closed."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.asked: list[str] = []
-        self.reached, self.gate = threading.Event(), threading.Event()
-        self.gate.set()
-
-    def encode_query(self, text: str) -> np.ndarray:
-        if threading.current_thread().name.startswith(("slowcat-ahead", "slowcat-recall")):
-            self.asked.append(text)
-            self.reached.set()
-            assert self.gate.wait(30)
-        return super().encode_query(text)
-
-
 class Scene:
     """An engine with something in it, and what was recalled ahead."""
 
     def __init__(self, path: Path) -> None:
-        self.embedder, self.clock = Counted(), FixedClock(NOW)
+        self.embedder = GatedEmbedder("slowcat-ahead", "slowcat-recall")
+        self.clock = FixedClock(NOW)
         config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
         self.engine = MemoryEngine(config, clock=self.clock, embedder=self.embedder)
         self.engine.prepare("anna")
@@ -65,7 +49,7 @@ class Scene:
         self.how: dict = {}
 
     def say(self, text: str, at: datetime = NOW) -> str:
-        turn = Turn(session=f"s{at}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+        turn = turn_at(text, at, session=f"s{at}")
         ack = self.engine.append(turn)
         self.engine.flush(indexed=True)
         return f"turn/{ack.event.id}"
@@ -115,7 +99,7 @@ def texts(found: Recollection) -> list[str]:
     return [hit.memory.text for hit in found.hits]
 
 
-def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene):
     async def scenario() -> None:
         plain = await scene.recall(ASKED)
         scene.embedder.asked.clear()
@@ -130,7 +114,7 @@ def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene: 
     assert scene.counts() == {"stood": 1}
 
 
-def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene):
     async def scenario() -> None:
         ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
         scene.embedder.asked.clear()
@@ -144,7 +128,7 @@ def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(sc
     assert scene.counts() == {"vector": 1}
 
 
-def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene):
     async def scenario() -> None:
         ahead = scene.heard("what is my brother doing")
         scene.embedder.asked.clear()
@@ -156,9 +140,7 @@ def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene: Scene) -> N
     assert scene.counts() == {"redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(scene):
     async def scenario() -> None:
         ahead, again = scene.heard(ASKED), scene.heard(ASKED)
         assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
@@ -172,9 +154,7 @@ def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_ap
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(scene):
     async def scenario() -> None:
         seen = {fingerprint(ASKED), fingerprint(SAID[0])}
         found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
@@ -194,9 +174,7 @@ def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_no
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene):
     talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
     leaning = "and what about him?"
@@ -215,9 +193,7 @@ def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_lea
     assert scene.counts() == {"stood": 1, "redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
-    scene: Scene, monkeypatch
-) -> None:
+def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(scene, monkeypatch):
     async def scenario() -> None:
         monkeypatch.setattr(scene.engine.wiring.retrieval.writer, "pack", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
@@ -225,9 +201,7 @@ def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(
-    scene: Scene,
-) -> None:
+def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene):
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         scene.embedder.gate.clear()
@@ -245,7 +219,7 @@ def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_
     asyncio.run(scenario())
 
 
-def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene):
     unloaded = replace(scene.ask(ASKED), scope="ben")
     assert scene.engine.wiring.retrieval.begin(unloaded) is None
 
@@ -276,9 +250,7 @@ def holds(root: object, mark: str) -> bool:
 
 
 @pytest.mark.parametrize("said", [False, True])
-def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
-    scene: Scene, said: bool
-) -> None:
+def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(scene, said):
     mark = "zanzibar"
 
     async def scenario() -> None:

@@ -1,8 +1,6 @@
 """A turn's row of the ledger, as an engine makes it."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,25 +17,21 @@ from slowcat_memory.runtime.recall.query import (
     asked_text,
     dialogue_before,
 )
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import why_of
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home, why_of
+from tests.support.said import turn_at
 
 SECRET = "The password is swordfish"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", pack={"memories": 2})
-    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(256, token_dim=64))
-    made.prepare("anna")
-    yield made
-    made.close()
+def engine(home: Home) -> MemoryEngine:
+    return home.open(HashEmbedder(256, token_dim=64), pack={"memories": 2})
 
 
 def turn(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:
     engine.clock.advance(10)  # type: ignore[attr-defined]
-    said = Turn(session=session, scope="anna", speaker="Anna", role=role, text=text,
-                at=engine.clock())  # type: ignore[arg-type]  # fmt: skip
+    said = turn_at(text, engine.clock(), session=session, role=role)
     return replace(said, id=engine.append(said).id)
 
 
@@ -61,7 +55,7 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
     return told[0]
 
 
-def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine):
     for n in range(80):
         turn(engine, f"swordfish number{n} swims in the sea of words", session=f"s{n}")
     engine.flush(indexed=True)
@@ -72,9 +66,7 @@ def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngin
     assert len(packed) < 3500
 
 
-def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
-    engine: MemoryEngine,
-) -> None:
+def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(engine):
     ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
     engine.flush(indexed=True)
     row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
@@ -88,9 +80,7 @@ def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
     assert why_of(engine, row.turn) is None
 
 
-def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
-    engine: MemoryEngine,
-) -> None:
+def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(engine):
     gone = turn(engine, SECRET).id
     turn(engine, "Anna likes swordfish")
     engine.flush(indexed=True)
@@ -109,7 +99,7 @@ def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_o
     assert not any(b"The password is" in path.read_bytes() for path in files)
 
 
-def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine):
     engine.append(SessionEdge(session="s", scope="anna", kind="start", at=engine.clock()))
     turn(engine, "Where does my brother Moritz work?")
     turn(engine, "He brews beer.", role="assistant")
@@ -129,9 +119,7 @@ def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine: Me
         )
 
 
-def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(
-    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(engine, monkeypatch):
     """What is told of the candidates is worked out on the worker, never by who waits."""
     turn(engine, "Max barks")
     engine.flush(indexed=True)

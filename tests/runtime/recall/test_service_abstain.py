@@ -1,7 +1,5 @@
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -14,9 +12,10 @@ from slowcat_memory.runtime.recall.query import (
     Recollection,
     abstain,
 )
-from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import Home
 from tests.support.recall_without_store import NOW, Mind, memory
 from tests.support.rows import each_row
+from tests.support.said import turn_at
 
 NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
 UNNAMED = replace(NOTHING, unseen_names=0)
@@ -44,9 +43,7 @@ ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
         (Need(query="Anna is nice"), True, NOTHING, False),  # tells, and asks nothing
     ],
 )
-def test_abstain_says_unknown_of_what_asks_for_a_memory(
-    need: Need, named: bool, evidence: AnswerEvidence | None, unknown: bool
-) -> None:
+def test_abstain_says_unknown_of_what_asks_for_a_memory(need, named, evidence, unknown):
     found = Recollection(hits=[PLAIN, PINNED], evidence=evidence, names_speaker=named)
     told = abstain(found, need, 0.2)
     assert told.unknown is unknown
@@ -57,7 +54,7 @@ def test_abstain_says_unknown_of_what_asks_for_a_memory(
 # ------------------------------------------------------------------- in a recall
 
 
-def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
+def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any_view():
     over = memory("rome", "I live in Rome", days=900, valid_to=NOW - timedelta(days=300))
     mind = Mind(over, memory("oslo", "I live in Oslo", days=290))
     assert mind.ids("where do I live") == ["oslo"]
@@ -71,19 +68,16 @@ def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any
 
 def turn(text: str, minute: int) -> Turn:
     at = NOW - timedelta(days=3) + timedelta(minutes=minute)
-    return Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    return turn_at(text, at)
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", recall={"deadline_ms": 5000.0, "floor": 0.0})
-    made = MemoryEngine(config, clock=FixedClock(NOW))
-    made.prepare("anna")
+def engine(home: Home) -> MemoryEngine:
+    made = home.open(recall={"deadline_ms": 5000.0, "floor": 0.0})
     for n, text in enumerate(("My dog is called Max", "I drink green tea every morning")):
         made.append(turn(text, n))
     made.flush(indexed=True)
-    yield made
-    made.close()
+    return made
 
 
 def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
@@ -91,13 +85,13 @@ def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
     return found, engine.blocks.pack(found, engine.clock()).text
 
 
-def test_service_abstain_recall_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_thanks_are_not_looked_up_and_counted(engine):
     found, block = recalled(engine, "Okay, thank you!")
     assert found == Recollection(stage="skipped") and block == ""
     assert engine.metrics.counts() == {"recall_skipped": 1}
 
 
-def test_service_abstain_recall_a_name_that_is_stored_is_looked_up(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_a_name_that_is_stored_is_looked_up(engine):
     asked = "sing a song about biscuit"
     assert recalled(engine, asked)[0].stage == "skipped"
     engine.append(turn("My cat is called Biscuit", 3))
@@ -105,9 +99,7 @@ def test_service_abstain_recall_a_name_that_is_stored_is_looked_up(engine: Memor
     assert "Biscuit" in recalled(engine, asked)[1]
 
 
-def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(
-    engine: MemoryEngine,
-) -> None:
+def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(engine):
     found, block = recalled(engine, "What is Konstantin's wife called?")
     assert found.unknown and found.hits == [] and "nothing about this is remembered" in block
     assert engine.metrics.counts()["told_unknown"] == 1
@@ -116,16 +108,14 @@ def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(
     assert recalled(engine, "Who wrote Hamlet?")[0].unknown is False
 
 
-def test_service_abstain_recall_an_empty_memory_remembers_nothing(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_an_empty_memory_remembers_nothing(engine):
     engine.prepare("ben")
     found = asyncio.run(engine.recall("what is my name?", "ben"))
     assert found.unknown
     assert not asyncio.run(engine.recall("what is the capital of France?", "ben")).unknown
 
 
-def test_service_abstain_pack_the_time_is_in_the_block_of_who_asks_for_it(
-    engine: MemoryEngine,
-) -> None:
+def test_service_abstain_pack_the_time_is_in_the_block_of_who_asks_for_it(engine):
     assert "(now) Tuesday 12 May, 12:00" in recalled(engine, "what time is it?")[1]
     assert "(now)" not in recalled(engine, "what is my dog called")[1]
     before = engine.session_context("anna")
@@ -134,9 +124,7 @@ def test_service_abstain_pack_the_time_is_in_the_block_of_who_asks_for_it(
     assert engine.session_context("anna") == before  # whose bytes stay, whatever the clock says
 
 
-def test_service_abstain_recall_a_correction_is_offered_and_what_it_corrects_is_not(
-    engine: MemoryEngine,
-) -> None:
+def test_service_abstain_recall_a_correction_is_offered_and_what_it_corrects_is_not(engine):
     old = engine.remember("Our landlord is called Novak", "anna", at=NOW - timedelta(days=90))
     assert "Novak" in recalled(engine, "what is our landlord called")[1]
     gone = replace(old, retired_at=NOW)
@@ -150,7 +138,7 @@ def test_service_abstain_recall_a_correction_is_offered_and_what_it_corrects_is_
     assert isinstance(new, Memory)
 
 
-def test_service_abstain_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
+def test_service_abstain_session_context_what_is_over_leaves_the_head(engine):
     note = engine.remember("Anna is on a diet", "anna", pinned=True)
     assert "diet" in engine.session_context("anna")
     over = replace(note, valid_to=NOW - timedelta(days=1))

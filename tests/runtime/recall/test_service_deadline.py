@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import Gate, GatedEmbedder, busy
+from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 OLD, LATE = "My dog Max likes the sea", "My dog Max likes the snow"
@@ -22,23 +22,9 @@ ASKED = "what does my dog like"
 STUCK_S = 20.0  # far beyond any deadline here: who waits for it fails
 
 
-class Slow(HashEmbedder):
-    """Embeds queries of turns when its gate opens."""
-
-    def __init__(self) -> None:
-        super().__init__(512)
-        self.gate = threading.Event()
-        self.gate.set()
-
-    def encode_query(self, text: str) -> np.ndarray:
-        if threading.current_thread().name.startswith("slowcat-recall"):
-            assert self.gate.wait(STUCK_S)
-        return super().encode_query(text)
-
-
 @pytest.fixture
-def embedder() -> Slow:
-    return Slow()
+def embedder() -> GatedEmbedder:
+    return GatedEmbedder("slowcat-recall")
 
 
 def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
@@ -55,7 +41,7 @@ def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
 
 def say(engine: MemoryEngine, days: int, text: str) -> None:
     at = NOW - timedelta(days=days)
-    turn = Turn(session=f"s{days}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+    turn = turn_at(text, at, session=f"s{days}")
     engine.append(turn)
     engine.flush(indexed=True)
 
@@ -64,7 +50,7 @@ def say(engine: MemoryEngine, days: int, text: str) -> None:
 def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with one memory in its sealed index, which takes a child process to make."""
     path = tmp_path_factory.mktemp("deadline") / "memory"
-    made = opened(path, Slow())
+    made = opened(path, HashEmbedder(512))
     say(made, 9, OLD)
     made.upkeep.seal("anna")
     made.close()
@@ -72,7 +58,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, sealed: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+def engine(tmp_path: Path, sealed: Path, embedder: GatedEmbedder) -> Iterator[MemoryEngine]:
     """One old memory in the sealed index, one in the tail whose text is at hand."""
     shutil.copytree(sealed, tmp_path / "memory")
     made = opened(tmp_path / "memory", embedder)
@@ -81,17 +67,6 @@ def engine(tmp_path: Path, sealed: Path, embedder: Slow) -> Iterator[MemoryEngin
     yield made
     embedder.gate.set()
     made.close()
-
-
-@contextmanager
-def stuck_worker(engine: MemoryEngine) -> Iterator[None]:
-    """The recall before has not come to its end."""
-    gate = threading.Event()
-    engine.wiring.indexer.talk.submit(gate.wait, STUCK_S)
-    try:
-        yield
-    finally:
-        gate.set()
 
 
 @contextmanager
@@ -117,18 +92,13 @@ def stuck_index(engine: MemoryEngine) -> Iterator[None]:
 @contextmanager
 def stuck_store(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whoever reads the store waits."""
-    gate, snapshot = threading.Event(), engine.store.snapshot
-
-    def waits():
-        gate.wait(STUCK_S)
-        return snapshot()
-
+    gate = Gate(engine.store.snapshot)
     with monkeypatch.context() as patch:
-        patch.setattr(engine.store, "snapshot", waits)
+        patch.setattr(engine.store, "snapshot", gate)
         try:
             yield
         finally:
-            gate.set()
+            gate.open.set()
             for pool in (engine.wiring.indexer.talk, engine.wiring.indexer.late):
                 pool.submit(lambda: None).result(STUCK_S)
 
@@ -139,37 +109,29 @@ def recall(engine: MemoryEngine) -> tuple[str, set[str]]:
     return found.stage, {hit.memory.text for hit in found.hits}
 
 
-def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(
-    engine: MemoryEngine, embedder: Slow
-) -> None:
+def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(engine, embedder):
     embedder.gate.clear()
     assert recall(engine) == ("lexical", {OLD, LATE})
 
 
-def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(
-    engine: MemoryEngine,
-) -> None:
-    with stuck_worker(engine):
+def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(engine):
+    with busy(engine):
         assert recall(engine) == ("tail", {LATE})
 
 
 def test_service_deadline_deadline_a_slow_store_costs_what_is_not_at_hand(
-    engine: MemoryEngine, embedder: Slow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    engine, embedder, monkeypatch
+):
     with stuck_store(engine, monkeypatch):
         assert recall(engine) == ("tail", {LATE})
 
 
-def test_service_deadline_deadline_a_stuck_index_costs_the_memories_and_never_the_turn(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_a_stuck_index_costs_the_memories_and_never_the_turn(engine):
     with stuck_index(engine):
         assert recall(engine) == ("none", set())
 
 
-def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine):
     async def scenario() -> int:
         ticks, turn = 0, asyncio.create_task(engine.recall(ASKED, "anna"))
         while not turn.done():
@@ -181,9 +143,7 @@ def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of
         assert asyncio.run(scenario()) > 5
 
 
-def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(
-    engine: MemoryEngine,
-) -> None:
+def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(engine):
     with stuck_index(engine):
         assert recall(engine) == ("none", set())
     engine.flush(indexed=True)

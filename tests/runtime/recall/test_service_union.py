@@ -1,9 +1,7 @@
 """Recall over several namespaces at once: one deadline, one list, each index its own."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,8 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = {
@@ -23,15 +22,13 @@ KEY = "where is the spare key"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", people={"scopes": "each", "household": "home"})
-    made = MemoryEngine(config, clock=FixedClock(NOW), embedder=HashEmbedder(512))
+def engine(home: Home) -> MemoryEngine:
+    made = home.open(HashEmbedder(512), people={"scopes": "each", "household": "home"})
     for scope, texts in SAID.items():
         for text in texts:
             made.remember(text, scope)
     made.flush(indexed=True)
-    yield made
-    made.close()
+    return made
 
 
 def retrieval(engine: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
@@ -47,9 +44,7 @@ def texts(found: Any) -> set[str]:
     return {hit.memory.text for hit in found.hits}
 
 
-def test_service_union_union_what_is_read_is_ones_own_and_the_households(
-    engine: MemoryEngine,
-) -> None:
+def test_service_union_union_what_is_read_is_ones_own_and_the_households(engine):
     for found in (
         asyncio.run(retrieval(engine).recall(asked())),
         retrieval(engine).search(asked()),
@@ -61,18 +56,18 @@ def test_service_union_union_what_is_read_is_ones_own_and_the_households(
         assert found.words and "embed" in found.timings
 
 
-def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine):
     every = retrieval(engine).search(asked()).hits
     gone = frozenset(hit.memory.id for hit in every if "key" in hit.memory.text)
     assert not any("key" in text for text in texts(retrieval(engine).search(asked(exclude=gone))))
 
 
-def test_service_union_union_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
+def test_service_union_union_guests_are_read_nothing_of_theirs(engine):
     assert texts(retrieval(engine).search(asked(scope="guest", also=()))) == set()
     assert texts(asyncio.run(retrieval(engine).recall(asked(scope="guest", also=())))) == set()
 
 
-def test_service_union_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_local_only_is_left_out_of_each(engine):
     for hit in retrieval(engine).search(asked()).hits:
         if "key" in hit.memory.text:
             engine.edit(hit.memory.scope, hit.memory.id, local_only=True)
@@ -82,9 +77,7 @@ def test_service_union_union_what_is_local_only_is_left_out_of_each(engine: Memo
     assert engine.metrics.counts()["local_only_withheld"] == 2
 
 
-def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(
-    engine: MemoryEngine,
-) -> None:
+def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine):
     del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.flush(indexed=True)

@@ -46,16 +46,14 @@ def house(tmp_path: Path) -> Iterator[House]:
         yield made
 
 
-def test_a_question_that_was_not_answered_does_not_hide_its_answer(house: House) -> None:
+def test_a_question_that_was_not_answered_does_not_hide_its_answer(house):
     house.talk((ASKED, "I am not sure, sorry."), "okay thanks")
     block = house.block(ASKED)
     assert "in Perugia" in block
     assert ASKED not in block and "not sure" not in block and "okay" not in block
 
 
-def test_a_question_asked_every_day_for_a_month_has_the_same_answer_every_day(
-    house: House,
-) -> None:
+def test_a_question_asked_every_day_for_a_month_has_the_same_answer_every_day(house):
     first = house.block(ASKED)
     for _ in range(31):
         house.talk((ASKED, "You got the scooter in Perugia."), ("okay thanks", "Alright."))
@@ -63,7 +61,7 @@ def test_a_question_asked_every_day_for_a_month_has_the_same_answer_every_day(
     assert lines[0] == lines[1] == "Anna: We bought the scooter in Perugia."
 
 
-def test_an_old_home_is_never_offered_as_the_current_one(house: House) -> None:
+def test_an_old_home_is_never_offered_as_the_current_one(house):
     house.talk("I live in Lisbon.")
     house.talk("I live in Porto now.")
     lines = house.block("Where do I live?").splitlines()
@@ -71,7 +69,7 @@ def test_an_old_home_is_never_offered_as_the_current_one(house: House) -> None:
     assert "until" in old and any("Porto" in line for line in lines)
 
 
-def test_the_latest_memories_are_at_hand_after_a_restart(house: House, tmp_path: Path) -> None:
+def test_the_latest_memories_are_at_hand_after_a_restart(house, tmp_path):
     house.engine.close()
     again = House(tmp_path)
     with contextlib.closing(again.engine):
@@ -83,7 +81,7 @@ def test_the_latest_memories_are_at_hand_after_a_restart(house: House, tmp_path:
     assert {"We bought the scooter in Perugia.", "Our cat is called Mimi."} <= found
 
 
-def test_a_question_about_oneself_finds_its_fact_in_other_words(house: House) -> None:
+def test_a_question_about_oneself_finds_its_fact_in_other_words(house):
     house.talk("My flat's in Graz, just off the ring road.", "In the film she lives in Cardiff.")
     house.engine.idle.until_done()
     house.engine.flush(indexed=True)

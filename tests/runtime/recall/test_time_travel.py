@@ -1,12 +1,10 @@
 """A store as it was before a turn shows nothing that was said later."""
 
-from pathlib import Path
-
 from slowcat_memory.runtime.recall.time_travel import store_before
 from tests.support.namespace_scene import Scene
 
 
-def test_a_store_before_a_turn_shows_no_later_turn_by_any_way_to_read_turns(tmp_path: Path) -> None:
+def test_a_store_before_a_turn_shows_no_later_turn_by_any_way_to_read_turns(tmp_path):
     scene = Scene(tmp_path)
     turns = scene.talk(6)
     scene.store.flush()

@@ -3,23 +3,21 @@
 from datetime import timedelta
 from typing import Any
 
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory, WriteBatch
 from tests.support.engine_home import last_session
-from tests.support.icebreaker_home import Home
+from tests.support.said import memory_at
 
 
-def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Home) -> None:
+def test_head_session_head_summary_of_the_last_session_and_of_no_other(home):
     engine = home.open()
     home.session(engine, "one")
     home.session(engine, "two")
 
     def summary(id_: str, text: str, **more: Any) -> Memory:
-        facts = {"kind": "summary/session", "scope": "anna", "speaker": "Anna"}
-        facts |= {"valid_from": home.clock(), **more}
-        return Memory(id=id_, text=text, **facts)  # type: ignore[arg-type]
+        return memory_at(id_, text, home.clock(), kind="summary/session", **more)
 
-    ids = [turn.id for turn in _turns(engine)]
+    with engine.snapshot() as snapshot:
+        ids = [turn.id for turn in snapshot.turns("anna")]
     engine.store.apply("job", WriteBatch(memories=(
         summary("summary/session/1", "They spoke of boats.", sources=(ids[0],)),
         summary("summary/session/2", "They spoke of trains.", sources=(ids[1],)),
@@ -29,7 +27,7 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Hom
     assert engine.session_context("anna").splitlines()[3] == "That time: They spoke of trains."
 
 
-def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) -> None:
+def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home):
     engine = home.open()
     home.session(engine, "one")
     told = engine.session_context("anna")
@@ -42,31 +40,21 @@ def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) 
     assert last_session(engine, "anna").id == "one"  # type: ignore[union-attr]
 
 
-def _turns(engine: MemoryEngine) -> list[Turn]:
-    with engine.store.snapshot() as snapshot:
-        return list(snapshot.turns("anna"))
-
-
-def test_head_session_that_resumes_keeps_its_context(home: Home) -> None:
+def test_head_session_that_resumes_keeps_its_context(home):
     engine = home.open()
     home.session(engine, "one")
     home.clock.advance(86400)
-    edge = {"session": "two", "scope": "anna"}
-    engine.append(SessionEdge(**edge, kind="start", at=home.clock()))
-    said = {**edge, "speaker": "Anna", "role": "user"}
-    engine.append(Turn(**said, text="hello", at=home.clock()))
-    engine.append(SessionEdge(**edge, kind="end", at=home.clock(), reason="disconnect"))
-    engine.store.flush(None)
-    home.clock.advance(60)
+    home.edge(engine, "two", "start")
+    home.say(engine, "two")
+    home.edge(engine, "two", "end", reason="disconnect")
+    home.clock.advance(10)
     before = engine.session_context("anna")
     assert "talked 2 times" in before
-    engine.append(SessionEdge(**edge, kind="resume", at=home.clock()))
-    engine.append(Turn(**said, text="again", at=home.clock()))
-    engine.store.flush(None)
+    home.edge(engine, "two", "resume")
+    home.say(engine, "two")
     for _ in range(2):
         home.clock.advance(7200)
         assert engine.session_context("anna") == before
-    engine.append(SessionEdge(**edge, kind="end", at=home.clock(), reason="disconnect"))
-    engine.store.flush(None)
+    home.edge(engine, "two", "end", reason="disconnect")
     home.clock.advance(2 * 86400)
     assert engine.session_context("anna") != before, "another session begins"

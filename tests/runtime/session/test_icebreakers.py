@@ -3,13 +3,12 @@
 import subprocess
 import sys
 
-import pytest
-
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, Memory, WriteBatch
-from slowcat_memory.testing import HashEmbedder, memory_config
-from tests.support.icebreaker_home import HOUR, Home
+from slowcat_memory.records import Forget, WriteBatch
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import HOUR, Home
+from tests.support.said import memory_at
 
 GARDEN, INTERVIEW, CAKE = (
     "Ask about the garden.",
@@ -25,10 +24,8 @@ def texts(engine: MemoryEngine) -> list[str]:
 # ------------------------------------------------------------------- pushing
 
 
-def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(
-    home: Home,
-) -> None:
-    engine = home.open(most=2)
+def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(home):
+    engine = home.open(icebreakers={"most": 2})
     assert engine.icebreakers.push("anna", GARDEN, priority=0.4)
     assert engine.icebreakers.push("anna", CAKE, priority=0.3)
     assert engine.icebreakers.push("anna", INTERVIEW, priority=0.9)
@@ -39,9 +36,9 @@ def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_make
 
 
 def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
-    home: Home,
-) -> None:
-    engine = home.open(quiet_hours="")
+    home,
+):
+    engine = home.open(icebreakers={"quiet_hours": ""})
     engine.icebreakers.push("anna", GARDEN, priority=0.2)
     changed = engine.icebreakers.push("anna", GARDEN, priority=0.7)
     assert changed and [m.importance for m in engine.wiring.icebreakers.waiting("anna")] == [0.7]
@@ -55,7 +52,7 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
 # ------------------------------------------------------------------- one for a session
 
 
-def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
+def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(home):
     engine = home.open()
     for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
         engine.icebreakers.push("anna", text, priority=priority)
@@ -65,18 +62,16 @@ def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(
     assert "Bring this up" not in home.session(engine, "two")
 
 
-def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home: Home) -> None:
-    engine = home.open(drop_others=False)
+def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home):
+    engine = home.open(icebreakers={"drop_others": False})
     for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
         engine.icebreakers.push("anna", text, priority=priority)
     assert INTERVIEW in home.session(engine, "one")
     assert texts(engine) == [GARDEN]
 
 
-def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
-    home: Home,
-) -> None:
-    engine = home.open(quiet_hours="22:00-08:00")
+def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(home):
+    engine = home.open(icebreakers={"quiet_hours": "22:00-08:00"})
     home.session(engine, "before")
     engine.remember("Plays the cello.", "anna")
     for text in (GARDEN, INTERVIEW):
@@ -99,10 +94,8 @@ def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_s
     assert CAKE in engine.session_context("anna") and "cat" in engine.session_context("anna")
 
 
-def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
-    home: Home,
-) -> None:
-    engine = home.open(quiet_hours="")
+def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(home):
+    engine = home.open(icebreakers={"quiet_hours": ""})
     home.edge(engine, "one", "start")
     home.say(engine, "one")
     engine.icebreakers.push("anna", GARDEN)
@@ -131,9 +124,7 @@ print(engine.session_context("anna"), flush=True)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
-def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(
-    home: Home,
-) -> None:
+def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(home):
     home.open().icebreakers.push("anna", GARDEN)
     home.engines[0].close()
     done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
@@ -143,9 +134,7 @@ def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
 
 
-def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(home, monkeypatch):
     engine = home.open()
     engine.icebreakers.push("anna", GARDEN)
     apply = engine.store.apply
@@ -159,9 +148,7 @@ def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
-    home: Home,
-) -> None:
+def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home):
     engine = home.open()
     secret = engine.icebreakers.push("anna", "Ask about the swordfish.", priority=0.9)
     assert secret and "swordfish" in engine.session_context("anna")
@@ -176,18 +163,11 @@ def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byt
 # ------------------------------------------------------------------- never found
 
 
-def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(
-    home: Home,
-) -> None:
-    config = memory_config(home.path)
-    engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
-    home.engines.append(engine)
+def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home):
+    engine = home.open(HashEmbedder())
     home.say(engine, "one", "The interview was about gardens")
     engine.icebreakers.push("anna", INTERVIEW)
-    block = Memory(
-        id="block/human", kind="block/human", scope="anna", speaker="Anna",
-        text="Had an interview.", valid_from=home.clock(),
-    )  # fmt: skip
+    block = memory_at("block/human", "Had an interview.", home.clock(), kind="block/human")
     engine.store.apply("job", WriteBatch(memories=(block,))).wait()
 
     def found() -> set[str]:
@@ -196,8 +176,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     assert found() == {"chunk"}
     engine.close()
     for step in ("loaded", "loaded beside the seal"):
-        engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
-        home.engines.append(engine)
+        engine = home.open(HashEmbedder())
         assert found() == {"chunk"}, step
         if step == "loaded":
             engine.upkeep.seal("anna")
@@ -210,7 +189,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     assert len(texts(home.open())) == 3, "they are there all the same"
 
 
-def test_icebreakers_icebreaker_dropping(home: Home) -> None:
+def test_icebreakers_icebreaker_dropping(home):
     engine = home.open()
     kept, gone = (engine.icebreakers.push("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone

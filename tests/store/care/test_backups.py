@@ -23,7 +23,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 OPTIONS = StoreOptions(map_size_gib=1 / 16, backups_keep=3)
 
 
-def test_backups_one_made_after_the_clock_was_ahead_is_the_newest_and_stays(path: Path) -> None:
+def test_backups_one_made_after_the_clock_was_ahead_is_the_newest_and_stays(path):
     times = [NOW.replace(year=2027)] * 3 + [NOW]
     with Store.open(path, options=OPTIONS, now=lambda: times[0]) as store:
         made = []
@@ -34,7 +34,7 @@ def test_backups_one_made_after_the_clock_was_ahead_is_the_newest_and_stays(path
     assert made[-1].exists() and [backup.number for backup in backups_of(path)] == [2, 3, 4]
 
 
-def test_backups_a_damaged_store_is_recovered_from_the_newest_by_the_counter(path: Path) -> None:
+def test_backups_a_damaged_store_is_recovered_from_the_newest_by_the_counter(path):
     clock = [NOW.replace(year=2027)]
     with Store.open(path, options=OPTIONS, now=lambda: clock[0]) as store:
         store.append(turn(1)).wait()
@@ -48,7 +48,7 @@ def test_backups_a_damaged_store_is_recovered_from_the_newest_by_the_counter(pat
         assert store.opened.restored_from == newest
 
 
-def test_backups_those_of_earlier_versions_are_older_than_numbered_ones(path: Path) -> None:
+def test_backups_those_of_earlier_versions_are_older_than_numbered_ones(path):
     folder = path / "backups"
     folder.mkdir(parents=True)
     for name in ("20290101T000000.000000Z.mdb", "20250101T000000.000000Z-schema3.mdb"):
@@ -61,14 +61,14 @@ def test_backups_those_of_earlier_versions_are_older_than_numbered_ones(path: Pa
     assert [backup.at.year for backup in found] == [2025, 2029, 2026]
 
 
-def test_backups_a_copy_is_no_backup(path: Path, tmp_path: Path) -> None:
+def test_backups_a_copy_is_no_backup(path, tmp_path):
     with Store.open(path, options=OPTIONS) as store:
         store.append(turn(1)).wait()
         store.copy(tmp_path / "copy.mdb")
         assert backups_of(path) == [] and not (path / "last-backup").exists()
 
 
-def test_drafts_a_file_that_is_created_after_a_forget_is_still_known(tmp_path: Path) -> None:
+def test_drafts_a_file_that_is_created_after_a_forget_is_still_known(tmp_path):
     folder, draft = tmp_path / "store", tmp_path / "chat.txt.unfinished"
     folder.mkdir()
     with noted(folder, draft):
@@ -79,7 +79,7 @@ def test_drafts_a_file_that_is_created_after_a_forget_is_still_known(tmp_path: P
     assert draft.exists(), "its writer has finished"
 
 
-def test_drafts_a_living_writer_keeps_its_file_at_an_opening(tmp_path: Path) -> None:
+def test_drafts_a_living_writer_keeps_its_file_at_an_opening(tmp_path):
     folder, draft = tmp_path / "store", tmp_path / "chat.txt.unfinished"
     folder.mkdir()
     with noted(folder, draft):
@@ -142,8 +142,8 @@ def craft(backup: Path, folder: Path, change: Craft) -> Path:
 
 @pytest.mark.parametrize("name", CRAFTED)
 def test_a_crafted_backup_is_refused_and_the_store_is_as_before(
-    store: Store, backup: Path, path: Path, tmp_path: Path, name: str
-) -> None:
+    store, backup, path, tmp_path, name
+):
     crafted = craft(backup, tmp_path / "crafted", CRAFTED[name])
     store.append(turn(2)).wait()
     store.close()
@@ -157,8 +157,8 @@ def test_a_crafted_backup_is_refused_and_the_store_is_as_before(
 
 
 def test_a_store_with_a_poisoned_counter_appends_and_is_healed_by_a_good_backup(
-    store: Store, backup: Path, path: Path
-) -> None:
+    store, backup, path
+):
     store._writer.call(lambda: transact(store._env, meta(tables.NEXT_ID, 2**64 - 1)))
     store.close()
     with Store.open(path, options=SMALL) as again:

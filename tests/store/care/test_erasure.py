@@ -13,7 +13,7 @@ from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
-from tests.harness.samples import manifest, memory, token, turn
+from tests.harness.samples import manifest, memory, token, traces, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 TURNS = 600  # of which two thirds are forgotten
@@ -36,17 +36,6 @@ def filled(path: Path, turns: int = TURNS) -> Store:
 
 def data_name(path: Path) -> str:
     return str(data_file(path).relative_to(path))
-
-
-def holding(folder: Path, *numbers: int) -> set[str]:
-    """Return the files that have the words of a turn, by their path in a folder."""
-    words = [token(n).encode() for n in numbers]
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    return {
-        str(file.relative_to(folder))
-        for file in files
-        if any(word in file.read_bytes() for word in words)
-    }
 
 
 def sealed(store: Store, words: str) -> Path:
@@ -87,8 +76,8 @@ MOMENTS = [
     ("owner", "name", "after"), MOMENTS, ids=[f"{name}-{after}" for _, name, after in MOMENTS]
 )
 def test_erasure_killed_at_any_step_the_next_start_completes_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, after: int
-) -> None:
+    path, monkeypatch, owner, name, after
+):
     store = filled(path)
     store.backup()
     folder = sealed(store, token(1))
@@ -107,13 +96,11 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(
         assert snapshot.meta("erasure") is None and not snapshot.meta("erase_due")
         assert snapshot.counts()["log"] == len(left)
     gone = [n for n in range(1, TURNS + 1) if n % 3]
-    assert holding(path, *gone) == set() and not folder.exists()
-    assert holding(path, 3) == {data_name(path)}
+    assert traces(path, *gone) == [] and not folder.exists()
+    assert traces(path, 3) == [(3, data_name(path))]
 
 
-def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(path, monkeypatch):
     store = filled(path, 9)
     with monkeypatch.context() as patch, pytest.raises(Dead):
         patch.setattr(forget, "delete", dies(0, forget.delete))
@@ -123,9 +110,7 @@ def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(
         assert len(list(snapshot.turns())) == 9 and not snapshot.meta("erase_due")
 
 
-def test_erasure_control_without_the_state_the_words_stay(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_erasure_control_without_the_state_the_words_stay(path, monkeypatch):
     """Else the test of its moments proves nothing."""
     store = filled(path)
     with pytest.raises(Dead):
@@ -135,13 +120,11 @@ def test_erasure_control_without_the_state_the_words_stay(
     monkeypatch.setattr(erasure, "is_due", lambda env: False)
     with Store.open(path, options=SMALL):
         pass
-    assert holding(path, 598) == {data_name(path)}
+    assert traces(path, 598) == [(598, data_name(path))]
 
 
 @pytest.mark.parametrize("times", [1, transaction.TRIES])
-def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
-    path: Path, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
+def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(path, monkeypatch, times):
     """A forget that was made beside the writers is made again, at last under their lock."""
     with filled(path) as store:
         select, said = forget.select, []
@@ -162,12 +145,10 @@ def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
             assert set(said) < set(kept) and len(said) == times
             assert snapshot.session("s1").turns == len(kept)
             assert [one.id for one in snapshot.memories("anna")] == ["fact/3"]
-    assert holding(path, 1) == set()
+    assert traces(path, 1) == []
 
 
-def test_erasure_is_linear_in_what_is_forgotten(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_erasure_is_linear_in_what_is_forgotten(path, tmp_path, monkeypatch):
     """Counted, not timed: the reads of rows, and the rows written."""
     counts = {"get": 0, "put": 0, "drop": 0}
     for name in counts:
@@ -190,7 +171,7 @@ def test_erasure_is_linear_in_what_is_forgotten(
 # ------------------------------------------------------------------- index files
 
 
-def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path: Path) -> None:
+def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path):
     with filled(path, 3) as store:
         kept = sealed(store, "kept")
     left = index_folder(path, "anna") / "tmp-dead"
@@ -205,50 +186,46 @@ def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path: Pat
 # ------------------------------------------------------------------- backups
 
 
-def test_erasure_reaches_backups_behind_a_link(path: Path, tmp_path: Path) -> None:
+def test_erasure_reaches_backups_behind_a_link(path, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     with filled(path, 9) as store:
         (path / "backups").symlink_to(disk)
         store.backup()
         (disk / "holiday.jpg").write_text("not ours")
-        assert holding(disk, 1)
+        assert traces(disk, 1)
         gone = store.forget(Forget(turns=(1,)))
         assert gone.erased and gone.backups_deleted == 1
         assert [file.name for file in disk.iterdir()] == ["holiday.jpg"]
 
 
-def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(
-    path: Path, tmp_path: Path
-) -> None:
+def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(path, tmp_path):
     with filled(path, 9) as store:
         (path / "backups").symlink_to(tmp_path / "away")
         gone = store.forget(Forget(turns=(1,)))
         assert not gone.erased and "away" in gone.problems[0]
         (tmp_path / "away").mkdir()
         assert store.erase()
-    assert holding(path, 1) == set()
+    assert traces(path, 1) == []
 
 
-def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) -> None:
+def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path):
     with filled(path, 30) as store:
         first, second = store.backup(), store.backup()
         asked = Forget(speaker="bob")
         gone = store.forget(asked, keep_backups=True)
         assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
-    assert holding(path, *(n for n in range(1, 31) if n % 3)) == set()
-    assert holding(path, 3) == {
-        data_name(path),
-        *(f"backups/{one.name}" for one in (first, second)),
-    }
+    assert traces(path, *(n for n in range(1, 31) if n % 3)) == []
+    backups = (f"backups/{one.name}" for one in (first, second))
+    assert {name for _, name in traces(path, 3)} == {data_name(path), *backups}
     for file in (first, second):
         assert copy.count_rows(file, "log") == 10 and file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("step", ["delete_forgotten", "created", "sync_dir"])
 def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_start(
-    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+    path, monkeypatch, step
+):
     store = filled(path, 30)
     store.backup(), store.backup()
     with monkeypatch.context() as patch, pytest.raises(Dead):
@@ -258,10 +235,10 @@ def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_
     store.close()
     with Store.open(path, options=SMALL):
         assert [copy.count_rows(backup.file, "log") for backup in backups_of(path)] == [10, 10]
-    assert holding(path, 1, 2, 29) == set()
+    assert traces(path, 1, 2, 29) == []
 
 
-def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path: Path) -> None:
+def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path):
     with filled(path, 9) as store:
         spoilt = store.backup()
         spoilt.write_bytes(spoilt.read_bytes()[:5000])
@@ -272,7 +249,7 @@ def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path: Path) -> Non
 # ------------------------------------------------------------------- damaged copies, other programs
 
 
-def test_erasure_says_that_the_files_of_a_damaged_store_remain(path: Path) -> None:
+def test_erasure_says_that_the_files_of_a_damaged_store_remain(path):
     with filled(path, 3) as store:
         aside = path / "corrupt-20260101T000000Z"
         aside.mkdir()
@@ -282,7 +259,7 @@ def test_erasure_says_that_the_files_of_a_damaged_store_remain(path: Path) -> No
         assert store.covered(Forget(turns=(2,))).remains == (str(aside),)
 
 
-def test_erasure_on_a_full_disk_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_erasure_on_a_full_disk_says_so(path, monkeypatch):
     def full(*given: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -297,9 +274,7 @@ def test_erasure_on_a_full_disk_says_so(path: Path, monkeypatch: pytest.MonkeyPa
 # ------------------------------------------------------------------- unfinished files elsewhere
 
 
-def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
-    path: Path, tmp_path: Path
-) -> None:
+def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(path, tmp_path):
     draft = tmp_path / ".export.unfinished"
     filled(path, 3).close()
     pid = os.fork()
@@ -316,9 +291,7 @@ def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
         assert not draft.exists() and not any((path / "unfinished").iterdir())
 
 
-def test_erasure_an_export_that_runs_at_the_time_is_not_completed(
-    path: Path, tmp_path: Path
-) -> None:
+def test_erasure_an_export_that_runs_at_the_time_is_not_completed(path, tmp_path):
     draft, to = tmp_path / ".export.unfinished", tmp_path / "export"
     with filled(path, 3) as store:
         with (
@@ -333,7 +306,7 @@ def test_erasure_an_export_that_runs_at_the_time_is_not_completed(
         assert to.read_text() == "all that is left"
 
 
-def test_erasure_a_note_never_makes_it_delete_another_file(path: Path, tmp_path: Path) -> None:
+def test_erasure_a_note_never_makes_it_delete_another_file(path, tmp_path):
     victim = tmp_path / "thesis.tex"
     victim.write_text("ours")
     with filled(path, 3) as store:
@@ -346,7 +319,7 @@ def test_erasure_a_note_never_makes_it_delete_another_file(path: Path, tmp_path:
 # ------------------------------------------------------------------- ids and names that are words
 
 
-def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path: Path) -> None:
+def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path):
     with filled(path, 3) as store:
         secret = memory("note/Zqxlover", text="secret")
         store.apply("job", WriteBatch(memories=(secret,))).wait()

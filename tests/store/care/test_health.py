@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.records import Context, Forget, IndexFile, Key, Vector, WriteBatch
-from slowcat_memory.store import BadIndex, Health, Store
+from slowcat_memory.store import BadIndex, Store, StoreOptions
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import transact
@@ -26,10 +26,6 @@ def filled(store: Store) -> Store:
     return store
 
 
-def look(store: Store) -> Health:
-    return store.health()
-
-
 def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
     def write(tx) -> None:
         tx.drop(table, key) if value is None else tx.put(table, key, value)
@@ -37,8 +33,8 @@ def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
     store._writer.call(lambda: transact(store._env, write))
 
 
-def test_health_a_sound_store_has_nothing_to_complain_of(filled, path) -> None:
-    found = look(filled)
+def test_health_a_sound_store_has_nothing_to_complain_of(filled, path):
+    found = filled.health()
     assert (found.damaged, found.orphans, found.indexes, found.aside) == ({}, {}, (), ())
     assert not (found.scarce or found.unclean_stop or found.erase_due)
     assert not found.bloated and 0 < found.live_bytes <= found.file_bytes
@@ -47,31 +43,31 @@ def test_health_a_sound_store_has_nothing_to_complain_of(filled, path) -> None:
     assert filled.repair() == {}
     filled.close()
     with Store.open(path, readonly=True) as reader:
-        seen = look(reader)
+        seen = reader.health()
     assert seen == replace(found, writer=0, disk_free_bytes=seen.disk_free_bytes)
 
 
-def test_health_it_knows_the_latest_backup(open_store, tmp_path) -> None:
+def test_health_it_knows_the_latest_backup(open_store, tmp_path):
     store = open_store(now=lambda: at())
     store.backup()
-    assert (look(store).backups, look(store).backup_at) == (1, at())
+    assert (store.health().backups, store.health().backup_at) == (1, at())
     kept = store.backup(tmp_path / "kept.mdb")
-    assert look(store).backup == kept
+    assert store.health().backup == kept
     kept.unlink()
-    assert look(store).backup_at is None
+    assert store.health().backup_at is None
 
 
-def test_health_deleted_text_and_free_pages_are_told_of(filled, path) -> None:
+def test_health_deleted_text_and_free_pages_are_told_of(filled, path):
     for n in range(6, 1200):
         filled.append(turn(n))
     filled.forget(Forget(since=at(2.5)), erase=False)
-    found = look(filled)
+    found = filled.health()
     assert found.erase_due and found.bloated
     assert filled.erase()
-    assert not look(filled).erase_due and not look(filled).bloated
+    assert not filled.health().erase_due and not filled.health().bloated
 
 
-def test_health_rows_about_nothing_are_found_and_taken_away(filled) -> None:
+def test_health_rows_about_nothing_are_found_and_taken_away(filled):
     def record(table, scope, id, made) -> None:
         key = keys.scoped_key(scope, id)
         change(filled, table, key, codec.encode(key, made))
@@ -83,36 +79,36 @@ def test_health_rows_about_nothing_are_found_and_taken_away(filled) -> None:
         key = keys.vector_key(embedder, "anna", id)
         row = Vector(scope="anna", memory=id, values=np.ones(2, np.float32))
         change(filled, "vectors", key, codec.encode_vector(key, row))
-    assert look(filled).orphans == {"contexts": 1, "keys": 1, "vectors": 4}
+    assert filled.health().orphans == {"contexts": 1, "keys": 1, "vectors": 4}
     assert filled.repair() == {"contexts": 1, "keys": 1, "vectors": 4}
-    assert look(filled).orphans == {}
+    assert filled.health().orphans == {}
     with filled.snapshot() as snapshot:
         assert len(list(snapshot.vectors("e", "anna"))) == 5 == len(list(snapshot.contexts("anna")))
 
 
-def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled) -> None:
+def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled):
     change(filled, "contexts", keys.scoped_key("anna", "chunk/2"), b"nonsense")
     change(filled, "log", keys.id_key(4), b"nonsense, but 20 bytes")
-    assert look(filled).damaged == {"contexts": 1, "log": 1}
+    assert filled.health().damaged == {"contexts": 1, "log": 1}
     assert filled.repair() == {"contexts": 1}
-    assert look(filled).damaged == {"log": 1}
+    assert filled.health().damaged == {"log": 1}
 
 
-def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path) -> None:
+def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path):
     folder = index_folder(path, "anna") / "g1"
     folder.mkdir(parents=True)
     (folder / "a").write_bytes(b"index")
     file = IndexFile("a", 5, hashlib.sha256(b"index").hexdigest())
     sound = manifest(files=(file,))
     filled.publish(sound).wait()
-    assert look(filled).indexes == ()
+    assert filled.health().indexes == ()
     filled.publish(replace(sound, scope="bob")).wait()
-    assert look(filled).indexes == (BadIndex("bob", "a"),)
+    assert filled.health().indexes == (BadIndex("bob", "a"),)
     (folder / "a").write_bytes(b"indes")
-    assert look(filled).indexes == (BadIndex("anna", "a"), BadIndex("bob", "a"))
+    assert filled.health().indexes == (BadIndex("anna", "a"), BadIndex("bob", "a"))
 
 
-def test_health_a_writer_that_died_is_noticed(filled, path) -> None:
+def test_health_a_writer_that_died_is_noticed(filled, path):
     filled.close()
 
     def die(into: int) -> None:
@@ -124,15 +120,13 @@ def test_health_a_writer_that_died_is_noticed(filled, path) -> None:
     child.wait_for(b"up")
     child.kill_after(0)
     with Store.open(path, readonly=True) as reader:
-        assert (look(reader).unclean_stop, look(reader).writer) == (True, 0)
+        assert (reader.health().unclean_stop, reader.health().writer) == (True, 0)
     with Store.open(path) as store:
-        assert look(store).unclean_stop and look(store).writer == os.getpid()
+        assert store.health().unclean_stop and store.health().writer == os.getpid()
     with Store.open(path) as store:
-        assert not look(store).unclean_stop
+        assert not store.health().unclean_stop
 
 
-def test_health_a_full_disk_is_told_of(open_store) -> None:
-    from slowcat_memory.store import StoreOptions
-
+def test_health_a_full_disk_is_told_of(open_store):
     options = StoreOptions(map_size_gib=1 / 16, min_free_mb=10**9)
-    assert look(open_store(options=options)).scarce
+    assert open_store(options=options).health().scarce

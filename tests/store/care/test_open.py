@@ -19,6 +19,7 @@ from slowcat_memory.store.disk.folder import FRESH, SALVAGING, data_file
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
 from tests.harness.samples import memory, turn
+from tests.support.tiered_stores import events
 
 PAGE = 4096
 
@@ -36,11 +37,6 @@ def leave(store, path, to):
     shutil.copytree(path, to)
     store.close()
     return to
-
-
-def events(store):
-    with store.snapshot() as snapshot:
-        return list(snapshot.events())
 
 
 def test_open_a_new_store_says_so(open_store, path):

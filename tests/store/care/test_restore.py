@@ -12,15 +12,10 @@ import pytest
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, restore
-from tests.harness.samples import at, memory, token, turn
+from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
-
-
-def residue(folder: Path, *numbers: int) -> set[int]:
-    every = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
-    return {number for number in numbers if token(number).encode() in every}
 
 
 def fill(store: Store, upto: int, since: int = 1) -> None:
@@ -63,7 +58,7 @@ def test_restore_a_restored_backup_is_what_was_backed_up(store, backup, path):
     assert told[0] == "reading the backup" and len(told) == 4
     (aside,) = path.glob("replaced-*/data.mdb")
     assert aside.parent == done.aside and aside.stat().st_mode & 0o777 == 0o600
-    assert residue(done.aside, 12) == {12}
+    assert traces(done.aside, 12)
 
 
 def test_restore_what_was_forgotten_since_stays_forgotten(store, backup, path):
@@ -74,11 +69,11 @@ def test_restore_what_was_forgotten_since_stays_forgotten(store, backup, path):
     store.forget(Forget(turns=(11,)))
     store.close()
     gone = (3, 7, 11)
-    assert residue(backup.parent / "store", *gone) == set()
+    assert traces(backup.parent / "store", *gone) == []
     for _ in range(2):  # and however often it is restored
         done = put_back(path, backup)
         assert turns(path).keys() == {1, 2, 4, 5, 6, 8, 9, 10}
-        assert residue(path, *gone) == set()
+        assert traces(path, *gone) == []
         assert done.forgotten >= 5
         with Store.open(path, options=SMALL) as again:
             with again.snapshot() as snapshot:
@@ -100,7 +95,7 @@ def test_restore_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(
     store.close()
     put_back(path, backup)
     assert turns(path) == {}
-    assert residue(path, 999) == set()
+    assert traces(path, 999) == []
     with Store.open(path, options=SMALL) as store:
         store.apply("j", again).wait()
         later = store.backup(tmp_path / "later.mdb")
@@ -118,17 +113,17 @@ def test_restore_what_was_ordered_to_be_forgotten_is_not_brought_back(store, bac
     store.close()
     put_back(path, backup)
     assert 4 not in turns(path)
-    assert residue(path, 4) == set(), "nor does the file that was put aside hold it"
+    assert traces(path, 4) == [], "nor does the file that was put aside hold it"
 
 
 def test_restore_the_next_forgetting_takes_the_file_that_was_put_aside(store, backup, path):
     fill(store, 12, since=11)
     store.close()
     put_back(path, backup)
-    assert residue(path, 12) == {12}
+    assert traces(path, 12)
     with Store.open(path, options=SMALL) as again:
         assert again.forget(Forget(turns=(1,))).erased
-    assert residue(path, 1, 12) == set()
+    assert traces(path, 1, 12) == []
 
 
 def test_restore_into_an_empty_folder(store, backup, tmp_path):

@@ -96,7 +96,7 @@ def here(store: Store) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("table", ["log", "log_by_scope", "memories", "main", "free", "meta"])
-def test_salvage_a_zeroed_root_costs_no_turn(copy: Path, table: str) -> None:
+def test_salvage_a_zeroed_root_costs_no_turn(copy, table):
     zero(data_file(copy), root_of(data_file(copy), table))
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
@@ -107,15 +107,13 @@ def test_salvage_a_zeroed_root_costs_no_turn(copy: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize("page", [0, 1])
-def test_salvage_a_zeroed_meta_page_costs_no_turn(copy: Path, page: int) -> None:
+def test_salvage_a_zeroed_meta_page_costs_no_turn(copy, page):
     zero(data_file(copy), page)
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
 
 
-def test_salvage_no_single_zeroed_page_costs_two_percent_of_the_turns(
-    kept: Path, tmp_path: Path
-) -> None:
+def test_salvage_no_single_zeroed_page_costs_two_percent_of_the_turns(kept, tmp_path):
     data = tmp_path / "data.mdb"
     whole = (kept / "data.mdb").read_bytes()
     lost = {}
@@ -127,7 +125,7 @@ def test_salvage_no_single_zeroed_page_costs_two_percent_of_the_turns(
     assert min(lost.values()) == 0, "nothing forgotten comes back"
 
 
-def test_salvage_without_its_roots_it_costs_every_turn_control(kept: Path, tmp_path: Path) -> None:
+def test_salvage_without_its_roots_it_costs_every_turn_control(kept, tmp_path):
     """The yield above is not the file's: reading what the trees reach loses everything."""
     data = tmp_path / "data.mdb"
     shutil.copy(kept / "data.mdb", data)
@@ -139,9 +137,7 @@ def test_salvage_without_its_roots_it_costs_every_turn_control(kept: Path, tmp_p
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75, 0.95])
-def test_salvage_a_cut_file_gives_every_whole_page(
-    copy: Path, tmp_path: Path, share: float
-) -> None:
+def test_salvage_a_cut_file_gives_every_whole_page(copy, tmp_path, share):
     data = data_file(copy)
     whole = data.read_bytes()
     size = int(len(whole) * share)
@@ -169,9 +165,7 @@ def turns_in_leaves(data: Path, upto: int) -> set[int]:
 # ------------------------------------------------------------------- what is forgotten
 
 
-def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(
-    kept: Path, tmp_path: Path
-) -> None:
+def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(kept, tmp_path):
     token = samples.token(500).encode()
     whole = (kept / "data.mdb").read_bytes()
     assert token in whole, "the text is in a free page"
@@ -187,9 +181,7 @@ def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(
         assert token not in (into / "data.mdb").read_bytes(), pages
 
 
-def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(
-    store: Store, path: Path
-) -> None:
+def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store, path):
     made = tuple(memory(f"note/{n}", text=f"first {n} {'x' * 60}") for n in range(200))
     store.apply("j", WriteBatch(memories=made)).wait(30)
     later = tuple(memory(f"note/{n}", text=f"second {n} {'y' * 60}") for n in range(200))
@@ -204,7 +196,7 @@ def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(
     assert all(one.text.startswith("second") for one in found)
 
 
-def test_salvage_a_voice_command_that_hides_something_is_kept(store: Store, path: Path) -> None:
+def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
     for n in range(1, 60):
         store.append(turn(n))
         entry = CommandEntry(
@@ -221,7 +213,7 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store: Store, path
 # ------------------------------------------------------------------- blocks
 
 
-def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store: Store, path: Path) -> None:
+def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store, path):
     for n in range(1, 401):
         store.append(turn(n))  # long, and not to be compressed well
     store.flush()
@@ -246,7 +238,7 @@ def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store: Store, path: P
 # ------------------------------------------------------------------- the reader and the judge
 
 
-def test_salvage_no_damage_stops_the_reader(kept: Path, tmp_path: Path) -> None:
+def test_salvage_no_damage_stops_the_reader(kept, tmp_path):
     data, rng = tmp_path / "data.mdb", random.Random(3)
     for number in range(30):
         shutil.copy(kept / "data.mdb", data)
@@ -264,9 +256,7 @@ def test_salvage_no_damage_stops_the_reader(kept: Path, tmp_path: Path) -> None:
             rows(data, tmp_path / "into")
 
 
-def test_salvage_without_another_process_damage_is_still_found(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_salvage_without_another_process_damage_is_still_found(copy, monkeypatch):
     monkeypatch.setattr("sys.executable", "")
     assert health.is_whole(data_file(copy))
     zero(data_file(copy), root_of(data_file(copy), "log"))
@@ -276,7 +266,7 @@ def test_salvage_without_another_process_damage_is_still_found(
         assert len(here(store)) == TURNS - 1
 
 
-def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
+def test_salvage_both_judges_agree(kept, tmp_path):
     whole = (kept / "data.mdb").read_bytes()
     data, rng = tmp_path / "data.mdb", random.Random(11)
     assert health.check_pages(kept / "data.mdb") == envelope.WHOLE
@@ -286,9 +276,7 @@ def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
         assert (health.check_pages(data) == envelope.WHOLE) == health.is_whole(data), page
 
 
-def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(copy, monkeypatch):
     data = data_file(copy)
     zero(data, root_of(data, "log"))
     before = data.read_bytes()
@@ -311,7 +299,7 @@ def _full_at_salvage(run):
     return instead
 
 
-def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy: Path) -> None:
+def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy):
     for _ in range(2):
         data = data_file(copy)
         zero(data, root_of(data, "log"))
@@ -321,9 +309,7 @@ def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy: Path)
 
 
 @pytest.mark.parametrize("lost", ["meta", "main", "log", "whole file"])
-def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(
-    store: Store, path: Path, lost: str
-) -> None:
+def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, path, lost):
     """A kill comes between the deletion and the erasure; then damage."""
     for n in range(1, 60):
         store.append(turn(n, text=f"{n}"))
@@ -356,9 +342,7 @@ def pages_with(data: Path, key: bytes) -> list[int]:
         return [n for n in leaves if any(x.key == key for x in reader.leaf(reader.page(n))[0])]
 
 
-def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(
-    store: Store, path: Path
-) -> None:
+def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(store, path):
     for n in range(1, 9):
         store.append(turn(n))
     store.forget(Forget(turns=(3,)), erase=False)
@@ -371,9 +355,7 @@ def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(
         assert not (path / "forgotten").exists()
 
 
-def test_salvage_the_list_of_what_is_not_erased_yet_goes_with_the_erasure(
-    store: Store, path: Path
-) -> None:
+def test_salvage_the_list_of_what_is_not_erased_yet_goes_with_the_erasure(store, path):
     for n in range(1, 9):
         store.append(turn(n))
     store.forget(Forget(turns=(3,)), erase=False)

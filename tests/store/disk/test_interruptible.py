@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import SessionEdge, WriteBatch
 from slowcat_memory.store import Snapshot, Store, StoreOptions
+from tests.support.said import memory_at, turn_at
 
 AT = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -18,13 +19,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path: Path = tmp_path_factory.mktemp("interruptible") / "store"
     with Store.open(path, options=StoreOptions(map_size_gib=1 / 16)) as made:
         for n in range(6):
-            made.append(
-                Turn(session="s", scope="anna", speaker="Anna", role="user", text=f"{n}", at=AT)
-            ).wait()
+            made.append(turn_at(f"{n}", AT)).wait()
         made.append(SessionEdge(session="s", scope="anna", kind="end", at=AT)).wait()
-        note = Memory(
-            id="note/a", kind="note", scope="anna", speaker="Anna", text="a", valid_from=AT
-        )
+        note = memory_at("note/a", "a", AT)
         made.apply("test", WriteBatch(memories=(note,))).wait()
         yield made
 
@@ -52,9 +49,7 @@ READS: dict[str, Callable[[Snapshot], Any]] = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_interruptible_a_watched_snapshot_reads_the_same_and_any_read_ends_it(
-    store: Store, read: Callable[[Snapshot], Any]
-) -> None:
+def test_interruptible_a_watched_snapshot_reads_the_same_and_any_read_ends_it(store, read):
     reads: list[None] = []
     with store.snapshot() as plain, store.snapshot(lambda: reads.append(None)) as watched:
         reads.clear()

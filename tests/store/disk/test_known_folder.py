@@ -72,12 +72,12 @@ CHANGES: dict[str, Callable[[Store], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_known_folder_what_is_at_the_old_path_is_never_touched(home: Home, change: str) -> None:
+def test_known_folder_what_is_at_the_old_path_is_never_touched(home, change):
     CHANGES[change](home.bot)
     assert contents(home.path) == home.others
 
 
-def test_known_folder_a_moved_store_goes_on_in_its_folder(home: Home) -> None:
+def test_known_folder_a_moved_store_goes_on_in_its_folder(home):
     assert home.bot.forget(Forget(turns=(3,))).erased
     assert home.bot.backup().parent == home.moved / "backups"
     home.bot.append(turn(30)).wait(30)
@@ -88,7 +88,7 @@ def test_known_folder_a_moved_store_goes_on_in_its_folder(home: Home) -> None:
         assert event_ids(again) == [*range(1, 3), *range(4, 31)]
 
 
-def test_known_folder_a_reader_follows_its_folder(home: Home) -> None:
+def test_known_folder_a_reader_follows_its_folder(home):
     home.bot.close()
     reader = Store.open(home.moved, options=SMALL, readonly=True)
     home.moved.rename(home.moved.with_name("again"))
@@ -113,9 +113,7 @@ GONE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", GONE)
-def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(
-    tmp_path: Path, what: str
-) -> None:
+def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(tmp_path, what):
     told = threading.Event()
     reasons: list[StoreError] = []
     path = tmp_path / "store"
@@ -135,7 +133,7 @@ def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(
         waiting.wait(30)
 
 
-def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path: Path) -> None:
+def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path):
     told = threading.Event()
     path = tmp_path / "store"
     store = Store.open(path, options=SMALL, on_trouble=lambda error: told.set())
@@ -149,9 +147,7 @@ def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path: Path) ->
     store.close()
 
 
-def test_known_folder_a_file_that_is_cut_while_open_does_not_kill_its_reader(
-    tmp_path: Path,
-) -> None:
+def test_known_folder_a_file_that_is_cut_while_open_does_not_kill_its_reader(tmp_path):
     store = Store.open(tmp_path / "store", options=SMALL)
     for n in range(1, 200):
         store.append(turn(n))
@@ -168,9 +164,7 @@ def test_known_folder_a_file_that_is_cut_while_open_does_not_kill_its_reader(
 
 
 @pytest.mark.parametrize("old", [None, 0, 8192])
-def test_known_folder_the_lock_file_has_no_holes_that_a_full_disk_could_not_fill(
-    tmp_path: Path, old: int | None
-) -> None:
+def test_known_folder_the_lock_file_has_no_holes_that_a_full_disk_could_not_fill(tmp_path, old):
     path = tmp_path / "store"
     Store.open(path, options=SMALL).close()
     (path / "lock.mdb").unlink()
@@ -184,8 +178,8 @@ def test_known_folder_the_lock_file_has_no_holes_that_a_full_disk_could_not_fill
 
 
 def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     from slowcat_memory.errors import StoreFullError
 
     path = tmp_path / "store"
@@ -207,9 +201,7 @@ def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
 # ------------------------------------------------------------------- the canary
 
 
-def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_alone(
-    tmp_path: Path,
-) -> None:
+def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_alone(tmp_path):
     path = tmp_path / "store"
     store = Store.open(path, options=SMALL)
     for n in range(1, 60):
@@ -278,7 +270,7 @@ os._exit(1)
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_killed_swap_beside_a_reader_loses_nothing(open_store, path: Path, step: int) -> None:
+def test_killed_swap_beside_a_reader_loses_nothing(open_store, path, step):
     with open_store() as store:
         for n in range(1, 1500):
             store.append(

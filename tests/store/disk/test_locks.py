@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreUnsafeError
-from slowcat_memory.store import Store
+from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.sharing import Presence, living
 from tests.harness.samples import turn
@@ -25,8 +25,11 @@ if what == "write":
     with Store.open(path) as store:
         store.append(turn(1)).wait()
     print([one.pid for one in living(path)])
-if what == "read":
-    with Store.open(path, readonly=True) as store, store.snapshot() as snapshot:
+if what == "read late":
+    store = Store.open(path, readonly=True)
+    print("open", flush=True)
+    sys.stdin.readline()
+    with store.snapshot() as snapshot:
         print([event.id for event in snapshot.events()])
 if what == "hold":
     store = Store.open(path)
@@ -105,14 +108,7 @@ def test_locks_lock_reading_without_a_writer_makes_nothing(open_store, path):
 def test_locks_lock_a_reader_from_before_the_first_writer_follows_it(open_store, path):
     open_store().close()
     (path / "lock.mdb").unlink()
-    code = OTHER.replace('if what == "read":', 'if what == "wait":').replace(
-        "with Store.open(path, readonly=True) as store, store.snapshot() as snapshot:\n",
-        "store = Store.open(path, readonly=True)\n"
-        "    print('open', flush=True)\n    sys.stdin.readline()\n"
-        "    with store.snapshot() as snapshot:\n    ",
-    )
-    command = [sys.executable, "-c", code, str(path), "wait"]
-    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, cwd=ROOT) as reader:
+    with other(path, "read late") as reader:
         assert reader.stdout.readline() == "open\n"
         store = open_store()
         store.append(turn(1)).wait()
@@ -231,6 +227,4 @@ def test_folder_network_file_systems_are_refused_unless_allowed(
     monkeypatch.setattr(folder, "MOUNTS", mounts)
     with pytest.raises(StoreUnsafeError, match="nfs4"):
         open_store()
-    from slowcat_memory.store import StoreOptions
-
     open_store(options=StoreOptions(map_size_gib=0.0625, allow_unsafe_fs=True))

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,25 +52,21 @@ def open_again(path: Path) -> set[int]:
         return {event.id for event in snapshot.events()}
 
 
-def test_state_after_a_kill_on_the_same_boot_no_canary_reads_the_file(
-    path: Path, checked: list[Path]
-) -> None:
+def test_state_after_a_kill_on_the_same_boot_no_canary_reads_the_file(path, checked):
     assert open_again(killed(path)) == {1, 2} and checked == []
     with Store.open(path, options=OPTIONS) as store:
         assert not store.opened.unclean_stop
     assert health.is_whole(path / DATA), "and it would have found nothing"
 
 
-def test_state_a_reader_needs_no_canary_either(path: Path, checked: list[Path]) -> None:
+def test_state_a_reader_needs_no_canary_either(path, checked):
     killed(path)
     with Store.open(path, options=OPTIONS, readonly=True) as store:
         assert store.opened.moved_aside is None
     assert checked == []
 
 
-def test_state_a_file_that_an_erasure_made_is_the_writers_own(
-    path: Path, checked: list[Path]
-) -> None:
+def test_state_a_file_that_an_erasure_made_is_the_writers_own(path, checked):
     assert open_again(killed(path, forget=True)) == {1} and checked == []
 
 
@@ -130,24 +125,18 @@ def emptied(path: Path) -> None:
         emptied,
     ],
 )
-def test_state_whatever_else_happened_a_canary_reads_the_file(
-    path: Path, checked: list[Path], happened: Callable[[Path], None]
-) -> None:
+def test_state_whatever_else_happened_a_canary_reads_the_file(path, checked, happened):
     happened(killed(path))
     assert open_again(path) == {1, 2} and checked == [path / DATA]
 
 
-def test_state_a_boot_that_cannot_be_known_proves_nothing(
-    path: Path, checked: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_state_a_boot_that_cannot_be_known_proves_nothing(path, checked, monkeypatch):
     monkeypatch.setattr(clock, "_BOOT_ID", path / "there is none")
     assert clock.boot_id() == ""
     assert open_again(killed(path)) == {1, 2} and checked == [path / DATA]
 
 
-def test_state_a_file_that_was_cut_is_read_on_the_same_boot_too(
-    path: Path, checked: list[Path]
-) -> None:
+def test_state_a_file_that_was_cut_is_read_on_the_same_boot_too(path, checked):
     killed(path)
     times = (path / DATA).stat()
     os.truncate(path / DATA, times.st_size // 4096 // 2 * 4096)
@@ -156,9 +145,7 @@ def test_state_a_file_that_was_cut_is_read_on_the_same_boot_too(
         assert checked and store.opened.moved_aside is not None
 
 
-def test_state_another_boot_after_the_check_vouches_for_the_file(
-    path: Path, checked: list[Path]
-) -> None:
+def test_state_another_boot_after_the_check_vouches_for_the_file(path, checked):
     """The mark of a boot that ended with a power cut is replaced once the file was checked."""
     other_boot(killed(path))
     store = Store.open(path, options=OPTIONS)
