@@ -8,7 +8,7 @@ Operator for Similarity Joins in Data Cleaning", 2006).
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -186,31 +186,25 @@ class FactIndex:
 
     def _in_group(self, group: "_Group", new: Memory, options: MergeOptions) -> list[Near]:
         claim, own = claim_of(new), self._group_of.get(new.id)
-        cosines = group.cosines(new.id, own.vectors.get(new.id) if own else None)
+        cosines = group.cosines(new.id, own.vector(new.id) if own else None)
         same = group.by_predicate.get(claim.predicate, {}) if claim.predicate else {}
-        alike = [id for id in cosines if id in same]
-        others = [id for id in cosines if id not in same]
+        alike, others = group.rows(same)
         if not is_functional(claim.predicate):
             same = group.by_object.get((claim.predicate, content(claim.object)), {})
         found = dict.fromkeys(islice(reversed(same), MOST_SHARING))
-        found |= dict.fromkeys(_nearest(cosines, alike, options.fallback_top_k))
-        found |= dict.fromkeys(_nearest(cosines, others, options.top_k))
-        found |= {id: None for id in self._sharing(group, new, options) if id not in cosines}
-        return [(group.facts[id], cosines.get(id)) for id in found if id != new.id]
+        found |= dict.fromkeys(group.nearest(cosines, alike, options.fallback_top_k))
+        found |= dict.fromkeys(group.nearest(cosines, others, options.top_k))
+        shared = self._sharing(group, new, options)
+        found |= {id: None for id in shared if group.cosine(id, cosines) is None}
+        return [(group.facts[id], group.cosine(id, cosines)) for id in found if id != new.id]
 
     def _sharing(self, group: "_Group", new: Memory, options: MergeOptions) -> Iterator[str]:
         words = set(self._tokenize(new.text))
         others = set(self._tokenize(without_values(new.text)))
         for found, least in ((words, options.check_low), (others, options.auto_update)):
             most = len(found) - math.ceil(least * len(found)) + 1
-            known = {word: group.by_word.get(word, {}) for word in found}
-            for word in sorted(known, key=lambda word: (len(known[word]), word))[:most]:
-                yield from islice(reversed(known[word]), MOST_SHARING)
-
-
-def _nearest(cosines: Mapping[str, float], ids: Iterable[str], most: int) -> list[str]:
-    """Return the facts with the greatest cosines, nearest first."""
-    return [id for _, id in sorted([(-cosines[id], id) for id in ids])[:most]]
+            for word in sorted(found, key=lambda word: (group.frequency(word), word))[:most]:
+                yield from islice(reversed(group.by_word.get(word, {})), MOST_SHARING)
 
 
 class _Group:
@@ -222,31 +216,59 @@ class _Group:
         self.by_object: dict[tuple[str, frozenset[str]], dict[str, None]] = {}
         self.by_word: dict[str, dict[str, None]] = {}
         self.by_slot: dict[Slot, dict[str, None]] = {}
-        self.vectors: dict[str, np.ndarray] = {}
+        self._vectors = np.zeros((0, 0), np.float32)
+        self._rows: dict[str, int] = {}
+        self._ids: list[str] = []  # by row of the matrix, which is NaN for a removed fact
 
     def add(self, fact: Memory, words: Iterable[str], vector: np.ndarray | None) -> None:
         self.facts[fact.id] = fact
         for index, key in self._entries(fact, words):
             index.setdefault(key, {})[fact.id] = None
         if vector is not None:
-            self.vectors[fact.id] = np.array(vector, np.float32)
+            self._rows[fact.id] = self._add_row(fact.id, vector)
 
     def remove(self, id: str, words: Iterable[str]) -> None:
         for index, key in self._entries(self.facts.pop(id), words):
             index[key].pop(id, None)
             if not index[key]:
                 del index[key]
-        self.vectors.pop(id, None)
+        if (row := self._rows.pop(id, None)) is not None:
+            self._vectors[row] = np.nan
 
-    def cosines(self, new: str, vector: np.ndarray | None) -> dict[str, float]:
-        """Return the cosines of a new fact's vector with those of its model; none without it."""
-        if vector is None:
-            return {}
-        shape = vector.shape
-        known = {id: one for id, one in self.vectors.items() if id != new and one.shape == shape}
-        if not known:
-            return {}
-        return dict(zip(known, (np.array(list(known.values())) @ vector).tolist(), strict=True))
+    def frequency(self, word: str) -> int:
+        return len(self.by_word.get(word, ()))
+
+    def vector(self, id: str) -> np.ndarray | None:
+        row = self._rows.get(id)
+        return None if row is None else self._vectors[row]
+
+    def cosines(self, new: str, vector: np.ndarray | None) -> np.ndarray:
+        """Return the cosines of a new fact's vector with all, by row; none without it."""
+        if vector is None or self._vectors.shape[1] != len(vector):
+            return np.zeros(0)
+        found = self._vectors[: len(self._ids)] @ vector
+        if new in self._rows:
+            found[self._rows[new]] = np.nan
+        return found
+
+    def cosine(self, id: str, cosines: np.ndarray) -> float | None:
+        row = self._rows.get(id)
+        return None if row is None or not len(cosines) else float(cosines[row])
+
+    def rows(self, ids: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of some facts, and all others."""
+        others = np.ones(len(self._ids), bool)
+        others[[self._rows[id] for id in ids if id in self._rows]] = False
+        return np.flatnonzero(~others), np.flatnonzero(others)
+
+    def nearest(self, cosines: np.ndarray, rows: np.ndarray, most: int) -> list[str]:
+        """Return the facts of some rows with the greatest cosines, nearest first."""
+        if not len(cosines) or not most:
+            return []
+        near = -cosines[rows]
+        best = np.argpartition(near, most)[:most] if len(rows) > most else np.arange(len(rows))
+        named = ((near[at], self._ids[rows[at]]) for at in best if not np.isnan(near[at]))
+        return [id for _, id in sorted(named)]
 
     def rivals(self, claim: Statement) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
@@ -270,3 +292,12 @@ class _Group:
             yield self.by_predicate, ""
         for word in words:
             yield self.by_word, word
+
+    def _add_row(self, id: str, vector: np.ndarray) -> int:
+        if self._vectors.shape[1] != len(vector):  # the first one, or of another model
+            self._vectors, self._rows, self._ids = np.zeros((16, len(vector)), np.float32), {}, []
+        if len(self._ids) == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[len(self._ids)] = vector
+        self._ids.append(id)
+        return len(self._ids) - 1
