@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.text import Text
 
-from slowcat_memory.cli.look import as_called, find_memory
+from slowcat_memory.cli.look import as_called, find_memory, present
 from slowcat_memory.cli.shell import (
     NotFound,
     Settings,
@@ -97,18 +97,17 @@ def facts(
 
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
-    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.core.memory import FACT, QUARANTINED
 
-    called = engine.reader(scope, local=True).called
     with engine.snapshot() as snapshot:
         kept = [
-            renamed(fact, called)
+            fact
             for fact in snapshot.memories(scope, f"{FACT}/")
             if fact.kind != QUARANTINED
             and (not fact.retired_at or (history and fact.facets.get("why") != "same"))
         ]
-    return sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True)
+    order = sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True)
+    return present(engine, order)
 
 
 def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
@@ -457,17 +456,16 @@ def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[st
 
 def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     """Print what would be deleted: the turns and notes as text, the rest in numbers."""
-    from slowcat_memory.core.disclosure import renamed
-
     derived = [key for key in preview.memories if _kind(key[1]) != "chunk"]
     readable = [key for key in derived if _kind(key[1]) in READABLE]
     with memory.snapshot() as snapshot:
         turns = as_called(memory, map(snapshot.turn, preview.turns[:SAMPLE]))
-        made = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
-    notes = [renamed(one, memory.reader(one.scope).called) for one in made]
+        notes = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
     several = len({key[0] for key in preview.memories}) > 1
     rows = [(turn.at, turn.text, turn.speaker, turn.scope) for turn in turns]
-    rows += [(note.valid_from, note.text, _kind(note.id), note.scope) for note in notes]
+    rows += [
+        (note.valid_from, note.text, _kind(note.id), note.scope) for note in present(memory, notes)
+    ]
     print_entries(
         [
             (when(at, memory.zone), short(text, 120), dots(who, scope if several else ""))

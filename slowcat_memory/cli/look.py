@@ -215,6 +215,15 @@ def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[T
     return [replace(one, speaker=present_name(one.speaker, one.scope, called)) for one in every]
 
 
+def present(engine: "MemoryEngine", memories: "Iterable[Memory]") -> "list[Memory]":
+    """Return memories under the present names of users."""
+    from slowcat_memory.core.disclosure import renamed
+
+    every = [*memories]
+    called = engine.reader(*{one.scope for one in every}, local=True).called
+    return [renamed(one, called) for one in every]
+
+
 def find_session(snapshot: "Snapshot", name: str, scope: str) -> "Session | None":
     """Return the session whose id starts with ``name``; None if there is none or several.
 
@@ -242,7 +251,6 @@ def _memories(
     engine: "MemoryEngine", snapshot: "Snapshot", scope: str, kind: str
 ) -> "list[Memory]":
     """Return the memories of a kind, latest last; "notes" are also those with a mark."""
-    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.core.proactive.policy import waiting
     from slowcat_memory.core.summaries.summary import META, WINDOW, current, until
 
@@ -257,8 +265,7 @@ def _memories(
         every.sort(key=lambda one: (until(one), one.kind, one.id))
     if kind in ("notes", "blocks"):
         every.sort(key=lambda one: (one.valid_from, one.id))
-    called = engine.reader(scope, local=True, muted=True).called
-    return [renamed(one, called) for one in every]
+    return present(engine, every)
 
 
 def marks_of(memory: "Memory") -> str:
@@ -305,15 +312,13 @@ def turn_entry(turn: "Turn", zone: "tzinfo") -> Sequence[str]:
 def _one(
     engine: "MemoryEngine", snapshot: "Snapshot", scope: str, what: str, as_json: bool
 ) -> None:
-    from slowcat_memory.core.disclosure import renamed
-
     memory = find_memory(snapshot, scope, memory_id(what))
     if memory is None:
         raise NotFound(
             f"there is no session and no memory {what!r} in scope {scope}",
             hint="`slowcat-memory show` lists the sessions, and `show --last 20` the latest turns.",
         )
-    memory = renamed(memory, engine.reader(memory.scope).called)
+    [memory] = present(engine, [memory])
     sources = as_called(engine, map(snapshot.turn, memory.sources))
     if as_json:
         return print_json({"memory": memory, "sources": sources})
@@ -461,15 +466,13 @@ def recall_of(
     memory: "MemoryEngine", snapshot: "Snapshot", turn: int | None = None
 ) -> "tuple[LedgerEntry, dict[str, Memory]] | None":
     """Return what was recalled for a turn, by default the latest; names are those of the present."""
-    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.runtime.commands.targets import why as ledger_of
 
     number = turn or next((entry.turn for entry in snapshot.ledger_tail(1)), 0)
     found = ledger_of(snapshot, number) if number else None
     if found is None:
         return None
-    called = memory.reader(found[0].scope, local=True).called
-    return found[0], {id: renamed(one, called) for id, one in found[1].items()}
+    return found[0], {one.id: one for one in present(memory, found[1].values())}
 
 
 def _print_turn(turn: "Turn | None", asked: str, heading: str) -> None:

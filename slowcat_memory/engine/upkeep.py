@@ -340,8 +340,7 @@ class Upkeep:
             return False
         with self._wiring.store.snapshot() as snapshot:
             manifest = snapshot.manifest(scope)
-            if scope in namespaces:
-                namespace = namespaces.get(scope)
+            if namespace := namespaces.loaded(scope):
                 return namespace.seal_due() or _lacks_vectors(namespace, manifest)
             sealed, upto = (manifest.documents, manifest.upto) if manifest else (0, 0)
             tail = snapshot.logged_between(scope, upto + 1, snapshot.last_id())

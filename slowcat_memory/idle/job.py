@@ -295,7 +295,8 @@ class JobContext:
         deps = self._deps = contexts.deps
         self._pool, self._closing, self._budget = contexts.pool, contexts.closing, budget
         self._interrupted = threading.Event()
-        self.zone, self.language, self.upkeep = deps.zone, deps.language, deps.upkeep
+        self.zone, self.language = deps.zone, deps.language
+        self.upkeep: Upkeep = deps.upkeep
         self.scopes, self.view = deps.scopes, contexts.views.view
         self.options: Any = deps.options.get(job.name) or job.Options()
         self.llm: JobLLM | None = None
