@@ -74,7 +74,7 @@ def facts(
         found = [fact for fact in every if _fits(fact, type_, about)]
 
         def entry(fact: "Memory") -> Sequence[str | Text]:
-            over, until = fact.retired_at is not None, fact.valid_to if history else None
+            until = fact.valid_to if history else None
             words = _over(_with_day(fact, engine.config.memory.language), until, engine.zone)
             about = dots(
                 fact.kind.partition("/")[2].replace("_", " "),
@@ -82,7 +82,7 @@ def facts(
                 "by you" if fact.made is None else "by an LLM" if fact.made.model else "by rule",
                 f"turn {fact.sources[0]}" if fact.sources else "",
             )
-            text = Text(words, style="dim" if over else "")
+            text = Text(words, style="dim" if fact.retired_at else "")
             return when(fact.valid_from, engine.zone)[:10], text, about
 
         def nothing() -> str:
@@ -106,8 +106,7 @@ def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
             if fact.kind != QUARANTINED
             and (not fact.retired_at or (history and fact.facets.get("why") != "same"))
         ]
-    order = sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True)
-    return present(engine, order)
+    return present(engine, sorted(kept, key=lambda one: (one.valid_from, one.id), reverse=True))
 
 
 def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
@@ -125,8 +124,7 @@ def _with_day(fact: "Memory", language: str) -> str:
     from slowcat_memory.core.render.speech import spoken_day
 
     text, days, names = short(fact.text), [], language_of(language).dates
-    written = list(filter(None, (fact.statement.date, fact.statement.last)))
-    for one in written:
+    for one in filter(None, (fact.statement.date, fact.statement.last)):
         try:
             day = date.fromisoformat(one)
         except ValueError:  # a month or a year
@@ -135,8 +133,7 @@ def _with_day(fact: "Memory", language: str) -> str:
             weekday, spoken = names.weekdays[day.weekday()], spoken_day(day, names)
             year = "" if day.year == fact.valid_from.year else f" {day.year}"
             if spoken not in text:
-                alone = len(written) > 1 or weekday in text
-                days.append(f"{spoken}{year}" if alone else f"{weekday} {spoken}{year}")
+                days.append(f"{'' if weekday in text else f'{weekday} '}{spoken}{year}")
     return f"{text.rstrip('.')}, {' – '.join(days)}." if days else text
 
 
@@ -259,7 +256,7 @@ def _relation(graph: "Graph", zone: tzinfo, relation: "Memory") -> Sequence[str 
 
     words = _over(in_words(relation, graph.names), relation.valid_to, zone)
     text = Text(words, style="dim" if relation.valid_to else "")
-    turn = relation.sources[0] if relation.sources else ""
+    turn = next(iter(relation.sources), "")
     source = _quoted(relation.statement.quote, turn, relation.speaker)
     return _day(relation.valid_from, zone), text, source
 

@@ -1,7 +1,7 @@
 """``slowcat-memory search``, ``show``, ``why`` and ``replay``: a memory, and what is recalled of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -215,13 +215,12 @@ def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[T
     return [replace(one, speaker=present_name(one.speaker, one.scope, called)) for one in every]
 
 
-def present(engine: "MemoryEngine", memories: "Iterable[Memory]") -> "list[Memory]":
+def present(engine: "MemoryEngine", memories: "Collection[Memory]") -> "list[Memory]":
     """Return memories under the present names of users."""
     from slowcat_memory.core.disclosure import renamed
 
-    every = [*memories]
-    called = engine.reader(*{one.scope for one in every}, local=True).called
-    return [renamed(one, called) for one in every]
+    called = engine.reader(*{one.scope for one in memories}, local=True).called
+    return [renamed(one, called) for one in memories]
 
 
 def find_session(snapshot: "Snapshot", name: str, scope: str) -> "Session | None":
