@@ -256,9 +256,8 @@ def _relation(graph: "Graph", zone: tzinfo, relation: "Memory") -> Sequence[str 
 
     words = _over(in_words(relation, graph.names), relation.valid_to, zone)
     text = Text(words, style="dim" if relation.valid_to else "")
-    turn = next(iter(relation.sources), "")
-    source = _quoted(relation.statement.quote, turn, relation.speaker)
-    return _day(relation.valid_from, zone), text, source
+    quote, turn = relation.statement.quote, next(iter(relation.sources), "")
+    return _day(relation.valid_from, zone), text, _quoted(quote, turn, relation.speaker)
 
 
 @takes("limit", "user", "as_json")
@@ -453,16 +452,13 @@ def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[st
 
 def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     """Print what would be deleted: the turns and notes as text, the rest in numbers."""
-    derived = [key for key in preview.memories if _kind(key[1]) != "chunk"]
-    readable = [key for key in derived if _kind(key[1]) in READABLE]
+    readable = [key for key in preview.memories if _kind(key[1]) in READABLE]
     with memory.snapshot() as snapshot:
         turns = as_called(memory, map(snapshot.turn, preview.turns[:SAMPLE]))
         notes = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
     several = len({key[0] for key in preview.memories}) > 1
     rows = [(turn.at, turn.text, turn.speaker, turn.scope) for turn in turns]
-    rows += [
-        (note.valid_from, note.text, _kind(note.id), note.scope) for note in present(memory, notes)
-    ]
+    rows += [(one.valid_from, one.text, _kind(one.id), one.scope) for one in present(memory, notes)]
     print_entries(
         [
             (when(at, memory.zone), short(text, 120), dots(who, scope if several else ""))
@@ -473,7 +469,7 @@ def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     if more := len(preview.turns) - len(turns):
         err().print(f"… and {more:,} more", style="dim")
     err().print(_amount(preview), style="bold", highlight=False)
-    if any(_kind(id_) == "block" for _, id_ in derived):
+    if any(_kind(id_) == "block" for _, id_ in preview.memories):
         err().print("Blocks that mention it are written anew in idle time.", style="dim")
 
 
