@@ -124,7 +124,8 @@ def _with_day(fact: "Memory", language: str) -> str:
     from slowcat_memory.core.render.speech import spoken_day
 
     text, days, names = short(fact.text), [], language_of(language).dates
-    for one in filter(None, (fact.statement.date, fact.statement.last)):
+    written = [*filter(None, (fact.statement.date, fact.statement.last))]
+    for one in written:
         try:
             day = date.fromisoformat(one)
         except ValueError:  # a month or a year
@@ -133,7 +134,9 @@ def _with_day(fact: "Memory", language: str) -> str:
             weekday, spoken = names.weekdays[day.weekday()], spoken_day(day, names)
             year = "" if day.year == fact.valid_from.year else f" {day.year}"
             if spoken not in text:
-                days.append(f"{'' if weekday in text else f'{weekday} '}{spoken}{year}")
+                days.append(
+                    f"{'' if len(written) > 1 or weekday in text else f'{weekday} '}{spoken}{year}"
+                )
     return f"{text.rstrip('.')}, {' – '.join(days)}." if days else text
 
 

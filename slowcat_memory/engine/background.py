@@ -464,7 +464,9 @@ def referring(event: Event, id_of: Callable[[int], int]) -> Event:
     """Return an event that refers to others by the ids that ``id_of`` returns for its own."""
     if not isinstance(event, Turn):
         return event
-    return replace(event, reply_to=id_of(event.reply_to), part_of=id_of(event.part_of))
+    reply_to, part_of = id_of(event.reply_to), id_of(event.part_of)
+    same = (reply_to, part_of) == (event.reply_to, event.part_of)
+    return event if same else replace(event, reply_to=reply_to, part_of=part_of)
 
 
 def _count(entries: Iterable[Entry]) -> int:
