@@ -34,7 +34,8 @@ from slowcat_memory.store import Store
 
 if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
-    from slowcat_memory.idle.scheduler.loop import IdleLoop, IdleThread
+    from slowcat_memory.idle.scheduler.loop import IdleLoop
+    from slowcat_memory.idle.scheduler.thread import IdleThread
 
 PROGRESS_S = 0.5  # between two calls of a progress callback
 LOOK_S = 5.0  # between two looks at a gate that is held closed, before the jobs are imported
@@ -161,7 +162,7 @@ class IdleWork:
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
     ) -> "IdleThread":
-        from slowcat_memory.idle.scheduler.loop import IdleLoop, IdleThread
+        from slowcat_memory.idle.scheduler.thread import IdleThread
 
         parts = replace(self._parts, llm=opened)
 
@@ -170,6 +171,8 @@ class IdleWork:
                 self._wanted.wait(min(closed_s, LOOK_S))
             if self._stopping:
                 raise asyncio.CancelledError
+
+            from slowcat_memory.idle.scheduler.loop import IdleLoop
 
             self._contexts = Contexts(parts)
             loop = IdleLoop(

@@ -30,7 +30,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, NoOptions, Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop, IdleThread
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import percentiles
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
 from slowcat_memory.records import Task, WriteBatch

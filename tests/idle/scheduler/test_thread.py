@@ -7,7 +7,8 @@ import time
 import pytest
 
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.scheduler.loop import NAME, IdleLoop, IdleThread
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.records import WriteBatch
 from tests.support.idle_doubles import Fake, Rig, memory
 
