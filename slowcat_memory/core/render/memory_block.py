@@ -8,6 +8,7 @@ one comes after the older.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import sentencex
@@ -191,6 +192,10 @@ def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str
 
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
     """Sort memories on the same matter by time, within the positions that they occupy."""
+    if all(
+        one.memory.valid_from <= other.memory.valid_from for (one, _), (other, _) in pairwise(lines)
+    ):
+        return lines
     about = [frozenset(map(str.casefold, content_words(hit.memory.text))) for hit, _ in lines]
     ordered = list(lines)
     for first in range(len(lines)):

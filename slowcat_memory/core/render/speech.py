@@ -29,6 +29,8 @@ _EMOJI = re.compile(
     "\U000e0020-\U000e007f]+(?:\u200d[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]*)*"
 )
 _SPACES = re.compile(r"[ \t]{2,}")
+# What one of the patterns above needs: one search for all of them, as most texts have none.
+_MARKED = re.compile(r"[#>*+_=~`\[-]|://|www\.|[^\x00-\x7f]|[ \t]{2}", re.I)
 
 
 def spoken_date(at: datetime, now: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates) -> str:
@@ -104,9 +106,16 @@ def speakable(text: str, words: DateWords = ENGLISH.dates) -> str:
     Marks of emphasis, lists, headings and emoji are removed; a link becomes its name or host; a
     date in digits is put into words. A text of nothing else is unchanged.
     """
-    plain = _LINK.sub(r"\1", _NAMED_LINK.sub(r"\1", text))
+    if _MARKED.search(text) is None:
+        return text.strip() or text
+    plain = text
+    if "](" in plain:
+        plain = _NAMED_LINK.sub(r"\1", plain)
+    if "://" in plain or "www." in plain.lower():
+        plain = _LINK.sub(r"\1", plain)
     plain = _ISO.sub(lambda found: _date_in_words(found, words), plain)
-    plain = _EMOJI.sub("", plain)
+    if not plain.isascii():
+        plain = _EMOJI.sub("", plain)
     plain = _EMPHASIS.sub("", _LINE_MARK.sub("", plain)).replace("`", "")
     return _SPACES.sub(" ", plain).strip() or text
 

@@ -90,8 +90,13 @@ def neutralise(text: str) -> str:
     brackets, pipes and back-ticks get look-alikes, bracketed control words lose their brackets,
     role headers their colon, and the whole becomes one line with the same words.
     """
-    line = " ".join(_INVISIBLE.sub("", text).split()).translate(_PROMPT_MARKS)
-    return _ROLE_HEADER.sub(r"\1\3 -", _BRACKET_TOKEN.sub(r"(\1)", line))
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    line = " ".join(text.split()).translate(_PROMPT_MARKS)
+    # Few lines contain these, and searching for them costs more than the rest.
+    if "[" in line:
+        line = _BRACKET_TOKEN.sub(r"(\1)", line)
+    return _ROLE_HEADER.sub(r"\1\3 -", line) if ":" in line else line
 
 
 def fingerprint(text: str) -> str:
@@ -246,7 +251,10 @@ _NO_CONTENT = EMPTY | PRONOUNS
 
 def content_words(text: str) -> list[str]:
     """Return a text's distinct words in order, without pronouns, auxiliaries and fillers."""
-    return [word for word in dict.fromkeys(WORD.findall(text)) if _bare(word) not in _NO_CONTENT]
+    words = dict.fromkeys(WORD.findall(text))
+    if "'" in text or "’" in text:
+        return [word for word in words if _bare(word) not in _NO_CONTENT]
+    return [word for word in words if word.lower() not in _NO_CONTENT]
 
 
 def _bare(word: str) -> str:

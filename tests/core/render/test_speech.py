@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.render import speech
 from slowcat_memory.core.render.memory_block import GAP, ExtractOptions, relevant
 from slowcat_memory.core.render.speech import speakable
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
@@ -19,6 +20,19 @@ def test_speakable_puts_in_words(text: str, spoken: str) -> None:
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=300))
 def test_speakable_takes_any_text(text: str) -> None:
     assert bool(speakable(text).strip()) == bool(text.strip()) or not text.strip()
+
+
+SPELT = st.text("aA b.-*_~#>`[]():/w1490\t\n•é🙂T", max_size=40)
+
+
+@given(SPELT)
+def test_a_text_without_marks_is_what_all_replacements_leave(text):
+    """The one search that spares the others finds whatever they would replace."""
+    if speech._MARKED.search(text) is None:
+        patterns = (speech._NAMED_LINK, speech._LINK, speech._ISO, speech._EMOJI)
+        patterns += (speech._EMPHASIS, speech._LINE_MARK, speech._SPACES)
+        assert not any(pattern.search(text) for pattern in patterns) and "`" not in text
+        assert speakable(text) == (text.strip() or text)
 
 
 # ------------------------------------------------------------------- excerpt
