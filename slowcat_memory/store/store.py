@@ -24,6 +24,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.core.retention import HOT, TierOptions
+from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import (
@@ -334,6 +335,7 @@ class Store:
         presence, generation = self._resources.presence, self._env.holding.name
         if presence is not None and presence.needs(epoch, generation):
             self._read_block.cache_clear()
+            forget_texts()
             self._env.wait_for_readers(0.0)
             presence.confirm(epoch, generation)
 
