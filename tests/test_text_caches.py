@@ -7,6 +7,9 @@ import slowcat_memory
 from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
 from slowcat_memory.core.text_caches import forget_texts, text_cache
+from slowcat_memory.records import Forget
+from slowcat_memory.store import Store
+from tests.support.said import turn
 from tests.support.sources import tree
 
 ROOT = Path(slowcat_memory.__file__).parent
@@ -56,3 +59,12 @@ def test_text_caches_are_cleared_together():
     for cached in (length, is_ordinary, pronunciations, sound_code):
         assert cached.cache_info().currsize == 0  # type: ignore[attr-defined]
     assert (is_ordinary("table"), pronunciations("Siobhan"), sound_code("shivawn")) == before
+
+
+def test_text_caches_keep_nothing_of_what_was_forgotten(tmp_path):
+    with Store.open(tmp_path / "memory") as store:
+        kept = store.append(turn("my aunt is called Quokkasaurus", id=0))
+        kept.wait()
+        pronunciations("Quokkasaurus")
+        assert store.forget(Forget(turns=(kept.id,))).turns
+    assert pronunciations.cache_info().currsize == 0  # type: ignore[attr-defined]

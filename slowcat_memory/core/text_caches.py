@@ -1,8 +1,9 @@
 """Caches of a process that are keyed by what people say, and the clearing of them.
 
 A function of a word is often asked for the same word, so its answers are kept for as long as the
-process runs. A process that serves one person after another calls ``forget_texts`` in between. It
-may be called at any time: an answer that is needed again is computed again.
+process runs. They are cleared when something was forgotten, here or by another process, and where a
+process serves one person after another. ``forget_texts`` may be called at any time: an answer that
+is needed again is computed again.
 """
 
 import re
