@@ -546,8 +546,8 @@ class MemoryEngine:
         """
         idle, events = self.idle, self.events
         wanted: tuple[tuple[list[Any], Any], ...] = (
-            (idle.on_memory, on_memory),
-            (idle.on_memory, on_event),
+            (idle.events.listeners, on_memory),
+            (idle.events.listeners, on_event),
             (idle.on_pause, on_pause),
             (events.listeners, on_event),
         )

@@ -21,7 +21,7 @@ from slowcat_memory.clock import seconds_of
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.idle.events import MemoryEvent, OnMemory
+from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
 from slowcat_memory.idle.options import IdleOptions
@@ -46,8 +46,8 @@ class IdleWork:
     """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open).
 
     Attributes:
-        on_memory: Called on the idle thread; see ``MemoryEngine.subscribe``.
-        on_pause: Likewise.
+        events: Tells its listeners on the idle thread; see ``MemoryEngine.subscribe``.
+        on_pause: Called there likewise.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class IdleWork:
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
         self.gate = gate or IdleGate(options)
-        self.on_memory: list[OnMemory] = []
+        self.events = EventSender(parts.store, parts.clock, metrics, LISTENER_FAILURES)
         self.on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
@@ -175,27 +175,20 @@ class IdleWork:
             from slowcat_memory.idle.scheduler.loop import IdleLoop
 
             self._contexts = Contexts(parts)
-            loop = IdleLoop(
-                parts.store,
+            return IdleLoop(
                 [job for job in self.jobs if jobs is None or job.name in jobs],
                 self.gate,
                 self._contexts,
                 breaker=opened,
                 options=self._options,
-                clock=parts.clock,
                 metrics=self._metrics,
                 on_applied=self._index,
+                events=self.events,
                 sleep=self._pause,
             )
-            loop.listen(self._notify)
-            return loop
 
         ours = None if self._parts.llm else opened  # who brought an LLM closes it
         return IdleThread(make_loop, ours.close if ours else None)
-
-    def _notify(self, event: MemoryEvent) -> None:
-        for listener in tuple(self.on_memory):
-            listener(event)
 
     async def _pause(self, seconds: float) -> None:
         """Wait; before that, notify if any step ran since the last pause."""

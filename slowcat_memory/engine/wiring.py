@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
@@ -20,7 +20,7 @@ from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.expiry import ClockGuard
-from slowcat_memory.idle.events import OnMemory, events_of, notify
+from slowcat_memory.idle.events import EventSender
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
@@ -45,15 +45,11 @@ RECALL = "recall"  # the activity of a recall
 CATALOGUES = 8  # scopes whose catalogues are kept, the latest used
 
 
-class MemoryEvents:
+class MemoryEvents(EventSender):
     """Writes batches and passes on what happened. Safe to use from several threads.
 
     ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
     """
-
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
-        self._store, self._clock, self._metrics = store, clock, metrics
-        self.listeners: list[OnMemory] = []
 
     def write(self, job: str, batch: WriteBatch) -> None:
         """Write a batch, wait until it is durable, and pass on what it changed.
@@ -61,17 +57,9 @@ class MemoryEvents:
         Raises:
             StoreError: It could not be saved.
         """
-        events: tuple[MemoryEvent, ...] = ()
-        if self.listeners:
-            with self._store.snapshot() as before:
-                events = events_of(job, batch, before, self._clock())
+        events = self.of(job, batch)
         self._store.apply(job, batch).wait(None)
         self.send(events)
-
-    def send(self, events: Iterable[MemoryEvent]) -> None:
-        """Pass events on; a listener that fails is counted, and disturbs nobody."""
-        if failures := notify(self.listeners, events):
-            self._metrics.count("listener_failures", failures)
 
     def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
         """Pass on what happened to memories, if there are any and somebody listens."""
@@ -158,7 +146,7 @@ class EngineWiring:
             self.users,
             config.memory.language,
         )
-        self.events = MemoryEvents(self.store, clock, self.metrics)
+        self.events = MemoryEvents(self.store, clock, self.metrics, "listener_failures")
         self.others = OtherProcesses(self)
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)

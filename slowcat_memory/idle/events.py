@@ -3,45 +3,57 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import EventKind, MemoryEvent, WriteBatch
-from slowcat_memory.store import Snapshot
+from slowcat_memory.store import Store
 
 OnMemory = Callable[[MemoryEvent], None]
+LISTENER_FAILURES = "idle_listener_failures"  # the counter of idle work
 
 
-def events_of(
-    job: str, batch: WriteBatch, before: Snapshot, at: datetime
-) -> tuple[MemoryEvent, ...]:
-    """Return an event for each memory that a batch, not yet applied, changes.
+class EventSender:
+    """Passes on what batches change. ``listeners`` run on the thread on which it happened."""
 
-    A memory that gets a context counts as updated. ``at`` is when it is applied.
-    """
-    found = dict[tuple[str, str], tuple[EventKind, str]]()
-    for memory in batch.memories:
-        there = before.memory(memory.scope, memory.id)
-        change: EventKind = "updated" if there else "created"
-        found[memory.scope, memory.id] = "retired" if memory.retired_at else change, memory.kind
-    for context in batch.contexts:
-        place = (context.scope, context.memory)
-        if place not in found:
-            there = before.memory(*place)
-            found[place] = "updated", there.kind if there else "chunk"
-    for place in batch.drop:
-        there = before.memory(*place)
-        found[place] = "retired", there.kind if there else ""
-    return tuple(
-        MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=at)
-        for (scope, id), (what, kind) in found.items()
-    )
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], metrics: Metrics, counter: str
+    ) -> None:
+        """Start without listeners; ``counter`` is the name under which their failures count."""
+        self._store, self._clock = store, clock
+        self._metrics, self._counter = metrics, counter
+        self.listeners: list[OnMemory] = []
 
+    def of(self, job: str, batch: WriteBatch) -> tuple[MemoryEvent, ...]:
+        """Return an event for each memory that a batch, not yet applied, changes.
 
-def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
-    """Call each listener with each event; return how many calls failed."""
-    failures, called = 0, tuple(listeners)
-    for event in events:
-        for listener in called:
-            try:
-                listener(event)
-            except Exception:  # a listener is foreign code
-                failures += 1
-    return failures
+        A memory that gets a context counts as updated. None where nobody listens.
+        """
+        if not self.listeners:
+            return ()
+        found = dict[tuple[str, str], tuple[EventKind, str]]()
+        with self._store.snapshot() as before:
+            for memory in batch.memories:
+                place = memory.scope, memory.id
+                known: EventKind = "updated" if before.memory(*place) else "created"
+                found[place] = "retired" if memory.retired_at else known, memory.kind
+            for context in batch.contexts:
+                place = context.scope, context.memory
+                described = before.memory(*place)
+                found.setdefault(place, ("updated", described.kind if described else "chunk"))
+            for place in batch.drop:
+                dropped = before.memory(*place)
+                found[place] = "retired", dropped.kind if dropped else ""
+        at = self._clock()
+        return tuple(
+            MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=at)
+            for (scope, id), (what, kind) in found.items()
+        )
+
+    def send(self, events: Iterable[MemoryEvent]) -> None:
+        """Call each listener with each event; one that fails is counted, and disturbs nobody."""
+        listeners = tuple(self.listeners)
+        for event in events:
+            for listener in listeners:
+                try:
+                    listener(event)
+                except Exception:  # a listener is foreign code
+                    self._metrics.count(self._counter)

@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from copy import copy
@@ -40,6 +40,7 @@ from slowcat_memory.store import Snapshot, Store
 
 Needs = Literal["nothing", "llm", "llm or rules", "llm if any"]
 T = TypeVar("T", bound=Struct)
+Item = TypeVar("Item")
 
 SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, in case a user starts to speak
 
@@ -286,6 +287,8 @@ class JobContext:
         scopes: Returns the scopes that jobs may read: never those of guests.
         view: Returns a view of a scope's memories that all steps share; see ``WorkingSet.view``.
             Only read it, and not across an ``await``.
+        space: Key of the vector space in use, "" without a model.
+        token_space: Key of the space of token vectors, "" without any.
         options: The job's own options.
         llm: The LLM; None if none is configured, or the job needs "nothing". Its ``complete``
             counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
@@ -298,6 +301,8 @@ class JobContext:
         self.zone, self.language = deps.zone, deps.language
         self.upkeep: Upkeep = deps.upkeep
         self.scopes, self.view = deps.scopes, contexts.views.view
+        self.space: str = deps.space()
+        self.token_space: str = deps.token_space()
         self.options: Any = deps.options.get(job.name) or job.Options()
         self.llm: JobLLM | None = None
         found = getattr(deps.llm, "found", True)  # False while one is looked for
@@ -322,16 +327,6 @@ class JobContext:
         """The current time, timezone-aware."""
         return self._deps.clock()
 
-    @property
-    def space(self) -> str:
-        """Key of the vector space in use, "" without a model."""
-        return self._deps.space()
-
-    @property
-    def token_space(self) -> str:
-        """Key of the space of token vectors, "" without any."""
-        return self._deps.token_space()
-
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
         return self._deps.store.snapshot(self._check)
@@ -354,11 +349,14 @@ class JobContext:
         """Run slow work on another thread; a cancelled step does not wait for its end."""
         return asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 
-    def interrupted(self) -> bool:
-        """Return whether someone spoke since the step began; ``blocking`` work polls it.
+    def pausing(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield items to work on for milliseconds each; once ``interrupted``, they end the step."""
+        for one in items:
+            self._check()
+            yield one
 
-        A plan or step that computes for more than some milliseconds without reading polls it too.
-        """
+    def interrupted(self) -> bool:
+        """Return whether someone spoke since the step began; ``blocking`` work polls it."""
         return self._interrupted.is_set() or self._closing.is_set()
 
     def _check(self) -> None:

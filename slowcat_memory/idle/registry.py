@@ -52,7 +52,6 @@ class UpkeepJob:
         due: Whether a task is worth making for a scope.
         mark: Makes a job work by namespace, on those that changed since its last plan, and on all
             of them when the mark differs from the last one. None: nothing can be done now.
-        derived: Whether memories and vectors count as a change, besides turns.
     """
 
     name: str
@@ -60,7 +59,6 @@ class UpkeepJob:
     run: Callable[[Upkeep, str, Stop], Any]
     due: Callable[[JobContext, str], bool] = lambda context, scope: True
     mark: Callable[[JobContext], str | None] | None = None
-    derived: bool = True
     rank: int = 50
     Options: type[Struct] = NoOptions
     version: int = 1
@@ -75,7 +73,7 @@ class UpkeepJob:
             return None
         with context.snapshot() as snapshot:
             cursor = cursor_of(self.name, snapshot, mark)
-            scopes = touched(snapshot, self.name, mark, context.scopes(), made=self.derived)
+            scopes = touched(snapshot, self.name, mark, context.scopes())
         tasks = tuple(self._task(scope, context) for scope in scopes if self.due(context, scope))
         return Plan(tasks=tasks, cursor=cursor, more=False) if scopes else None
 
@@ -124,7 +122,6 @@ UPKEEP: tuple[Job, ...] = (
         name="ageing",
         trigger=Trigger(session_end=True, every_s=900.0),
         mark=_today,
-        derived=False,
         run=lambda upkeep, scope, stop: upkeep.age(scope, stop),
     ),
 )

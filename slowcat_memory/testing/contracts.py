@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
+from slowcat_memory.clock import SystemClock
 from slowcat_memory.idle.job import Contexts, Job, JobDeps, Upkeep
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import problem_of
@@ -41,7 +42,8 @@ async def think(
     contexts = _contexts(store, llm, upkeep, now, options)
     gate = IdleGate(IdleOptions(grace_s=0.0))
     try:
-        loop = IdleLoop(store, jobs, gate, contexts, options=OPTIONS)
+        # The clock of the jobs may stand.
+        loop = IdleLoop(jobs, gate, contexts, options=OPTIONS, clock=SystemClock())
         return await loop.run_until_done(patience_s=5.0)
     finally:
         contexts.close()
@@ -82,9 +84,7 @@ def check_job(
 
 
 def _append(store: Store, events: Sequence[Event]) -> None:
-    acks = store.append_all([msgspec.structs.replace(event, id=0) for event in events])
-    for ack in acks:
-        ack.wait()
+    store.append_all([msgspec.structs.replace(event, id=0) for event in events])[-1].wait()
 
 
 def _contexts(

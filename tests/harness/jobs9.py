@@ -91,7 +91,7 @@ def loop_over(store: Any) -> IdleLoop:
     parts = JobDeps(store=store, upkeep=None, clock=lambda: datetime.now(UTC), zone=UTC,
                   scopes=lambda: ["anna"])  # type: ignore[arg-type]  # fmt: skip
     gate = IdleGate(IdleOptions(grace_s=0.0))
-    return IdleLoop(store, (Noting(),), gate, Contexts(parts), options=OPTIONS)
+    return IdleLoop((Noting(),), gate, Contexts(parts), options=OPTIONS)
 
 
 def work(path: Path, into: int, torn_at: int) -> None:

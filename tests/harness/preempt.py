@@ -86,7 +86,7 @@ def dreaming(gate: IdleGate, url: str, engine: MemoryEngine) -> Iterator[None]:
     contexts, options = Contexts(parts), IdleOptions(backoff_s=LOOK_S)
 
     def make() -> IdleLoop:
-        return IdleLoop(engine.store, [Dream()], gate, contexts, options=options, sleep=_rest)
+        return IdleLoop([Dream()], gate, contexts, options=options, sleep=_rest)
 
     thread = IdleThread(make)
     thread.start()

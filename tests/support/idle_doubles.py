@@ -84,9 +84,7 @@ def drain(
 
     async def done() -> int:
         gate = IdleGate(IdleOptions(grace_s=0.0))
-        loop = IdleLoop(
-            store, jobs, gate, contexts, options=options, clock=clock, sleep=sleep, **given
-        )
+        loop = IdleLoop(jobs, gate, contexts, options=options, sleep=sleep, **given)
         return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
 
     try:
@@ -182,8 +180,8 @@ class Rig:
         self.contexts = Contexts(JobDeps(**parts | given.pop("parts", {})))  # type: ignore[arg-type]
         battery = given.pop("battery", lambda: False)
         self.loop = IdleLoop(
-            self.store, jobs, self.gate, self.contexts, given.pop("breaker", None), self.options,
-            self.clock, self.metrics, self.applied.append,
+            jobs, self.gate, self.contexts, given.pop("breaker", None), self.options,
+            self.metrics, self.applied.append,
             budget=Budget(self.options, battery), sleep=self.sleep, **given,
         )  # fmt: skip
 

@@ -164,8 +164,8 @@ def think(
 
     async def done() -> int:
         loop = IdleLoop(
-            engine.store, jobs, IdleGate(IdleOptions(grace_s=0.0)), contexts, options=AT_ONCE,
-            clock=clock, on_applied=engine.wiring.indexer.take, sleep=sleep,
+            jobs, IdleGate(IdleOptions(grace_s=0.0)), contexts, options=AT_ONCE,
+            on_applied=engine.wiring.indexer.take, sleep=sleep,
         )  # fmt: skip
         return await loop.run_until_done(patience_s=patience_s)
 

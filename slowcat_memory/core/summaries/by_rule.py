@@ -137,19 +137,18 @@ _LABEL = re.compile(r"(\w[\w .'’-]{0,30}): (?=\S)")  # speaker of a sentence, 
 
 
 def of_turns(
-    turns: Sequence[Turn],
+    turns: Iterable[Turn],
     zone: tzinfo,
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
 ) -> SummaryText:
     """Summarise a conversation; the text is "" if nothing was said that is worth keeping."""
-    said = [
-        line
-        for turn in turns
-        for line in split_turn(turn.speaker, turn.text, turn.id, agent=turn.role == "assistant")
-    ]
+    said, facts, speakers = list[Line](), list[ExtractedFact](), []
+    for turn in turns:
+        said += split_turn(turn.speaker, turn.text, turn.id, agent=turn.role == "assistant")
+        facts += facts_by_rule(turn, zone)
+        speakers.append(turn.speaker)
     language = language_of_texts(line.text for line in said)
-    facts = [fact for turn in turns for fact in facts_by_rule(turn, zone)]
     lines = [*(_worded(fact, zone, language) for fact in facts), *said]
     kept = choose_clauses(lines, tokenize, options)
     about = [fact.object for fact in facts if fact.object]
@@ -157,12 +156,12 @@ def of_turns(
     return SummaryText(
         text=as_text(kept),
         topics=subjects(own or said, about, language, tokenize, TOPICS) if kept else (),
-        entities=_names(turns, said),
+        entities=_names(speakers, said),
     )
 
 
 def of_summaries(
-    parts: Sequence[Turn],
+    parts: Iterable[Turn],
     zone: tzinfo,
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
@@ -174,10 +173,10 @@ def of_summaries(
         about: A name or thing; only what names it counts, if anything does.
     """
     said = [line for part in parts for line in _summarised(part)]
+    days = {day_of(line.at, zone).name for line in said if line.at}
     said = [line for line in said if fold(about) in fold(line.text)] or said
     language = language_of_texts(line.text for line in said)
     kept = choose_clauses(said, tokenize, replace(options, share=1.0), cut=False)
-    days = {day_of(part.at, zone).name for part in parts}
     return SummaryText(
         text=as_text(kept, zone if len(days) > 1 else None, language),
         topics=subjects(said, (), language, tokenize, TOPICS),
@@ -204,9 +203,9 @@ def _summarised(part: Turn) -> Iterator[Line]:
         yield Line(speaker, text, part.id, fact=not speaker, at=part.at)
 
 
-def _names(turns: Sequence[Turn], said: Sequence[Line]) -> tuple[str, ...]:
+def _names(speakers: Iterable[str], said: Sequence[Line]) -> tuple[str, ...]:
     """Return who spoke, then the names that were said, in order."""
-    found = dict.fromkeys(turn.speaker for turn in turns)
+    found = dict.fromkeys(speakers)
     for line in said:
         found.update(dict.fromkeys(word.form for word in rare_words(line.text) if word.named))
     return tuple(found)[:MOST_ENTITIES]

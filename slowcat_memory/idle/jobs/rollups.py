@@ -166,7 +166,7 @@ class Topics(ScopeJob):
         topics = shared_subjects(sessions, old, speakers, context.options)
         now, memories = context.now, list[Memory]()
         live = {_id(name): (name, parts) for name, parts in topics.items()}
-        for id, (name, parts) in live.items():
+        for id, (name, parts) in context.pausing(live.items()):
             subject = subject_of(
                 id, TOPIC, parts, parts[0].valid_from, max(map(summaries.until, parts))
             )

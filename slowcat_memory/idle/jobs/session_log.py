@@ -297,8 +297,6 @@ def touched(
     mark: str,
     scopes: Iterable[str],
     ignoring: str | tuple[str, ...] = "\0",
-    *,
-    made: bool = True,
 ) -> list[str]:
     """Return the namespaces with new turns or changed memories since a job's cursor, in order.
 
@@ -307,7 +305,6 @@ def touched(
     Args:
         mark: As in ``cursor_of``; if it differs, every namespace counts.
         ignoring: Beginnings of the ids that this job writes; they count only if the user wrote them.
-        made: Whether memories and vectors count, besides turns.
     """
     cursor = snapshot.cursor(job)
     if cursor is None or snapshot.last_id() - cursor.position > FAR:
@@ -319,7 +316,7 @@ def touched(
     return [
         scope
         for scope in scopes
-        if scope in said or (made and _changed(snapshot, scope, int(changes), ignoring))
+        if scope in said or _changed(snapshot, scope, int(changes), ignoring)
     ]
 
 

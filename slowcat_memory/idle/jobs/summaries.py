@@ -273,7 +273,6 @@ def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known
 
 async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
     summarise = by_rule.of_turns if found.seen is None else by_rule.of_summaries
-    made: SummaryText = await context.blocking(
-        summarise, found.turns, context.zone, Tokenizer(), context.options.rule
-    )
+    turns, rule = context.pausing(found.turns), context.options.rule
+    made: SummaryText = await context.blocking(summarise, turns, context.zone, Tokenizer(), rule)
     return made

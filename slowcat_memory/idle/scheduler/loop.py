@@ -23,7 +23,7 @@ from slowcat_memory.errors import (
     StoreFullError,
     describe_error,
 )
-from slowcat_memory.idle.events import OnMemory, events_of, notify
+from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -43,7 +43,6 @@ from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreakerLLM
 from slowcat_memory.records import Run, Task, WriteBatch
-from slowcat_memory.store import Store
 
 POLL_S = 0.5  # between checks of a closed gate, whose opening is not signalled
 TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself
@@ -58,16 +57,16 @@ class IdleLoop:
 
     def __init__(
         self,
-        store: Store,
         jobs: Iterable[Job],
         gate: IdleGate,
-        context_of: Contexts,
+        contexts: Contexts,
         breaker: CircuitBreakerLLM | None = None,
         options: IdleOptions = IdleOptions(),
-        clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
         metrics: Metrics | None = None,
         on_applied: OnApplied = lambda batch: None,
         *,
+        clock: Callable[[], datetime] | None = None,
+        events: EventSender | None = None,
         budget: Budget | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -75,13 +74,16 @@ class IdleLoop:
 
         Args:
             jobs: The jobs; those disabled in ``options.jobs`` never run.
+            contexts: Makes their contexts; brings the store.
+            clock: Returns the current time, timezone-aware; None for that of the contexts.
             breaker: Circuit breaker of the LLM's server; without one, the loop rests after each
                 failure.
-            clock: Returns the current time, timezone-aware.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
+            events: Its listeners are told, on the loop's thread, of each memory that changes.
             budget: The limits; None makes one from the options.
         """
+        store, clock = contexts.deps.store, clock or contexts.deps.clock
         self._store, self._gate = store, gate
         self._jobs = {job.name: job for job in jobs}
         self._enabled = {
@@ -91,9 +93,10 @@ class IdleLoop:
         }
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
         self._metrics, self._on_applied = metrics or Metrics(), on_applied
+        self.events = events or EventSender(store, clock, self._metrics, LISTENER_FAILURES)
         self._budget, self._sleep = budget or Budget(options), sleep
-        self._context_of = lambda job: context_of(job, self._budget)
-        self._discard_views = context_of.rest
+        self._context_of = lambda job: contexts(job, self._budget)
+        self._discard_views = contexts.rest
         self._planner = Planner(
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
@@ -101,7 +104,6 @@ class IdleLoop:
         self._server_away = False
         self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
-        self._listeners: list[OnMemory] = []
         self._queue: TaskQueue | None = None
         self._round_lock = asyncio.Lock()
         self._drains = 0  # running calls of ``run_until_done``
@@ -111,17 +113,6 @@ class IdleLoop:
             runs = list(snapshot.runs(LOOK_BACK))
         self._budget.remember(runs)
         self._new_models = NewModels(runs)
-
-    def listen(self, listener: OnMemory) -> None:
-        """Call a listener, on the loop's thread, for each memory created, updated or retired.
-
-        Call this before the loop runs.
-        """
-        self._listeners.append(listener)
-
-    def changed(self) -> None:
-        """Reload the tasks, because the store's were changed. From any thread."""
-        self._queue = None
 
     def _queued(self, tasks: Iterable[Task]) -> None:
         """Bring the queue up to date with stored tasks; those that were there already stayed."""
@@ -205,7 +196,7 @@ class IdleLoop:
 
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")
-        self.changed()
+        self._queue = None
         await self._sleep(TROUBLE_S)
 
     async def _round(self, jobs: dict[str, Job], forced: set[str] | None = None) -> bool:
@@ -226,7 +217,7 @@ class IdleLoop:
             with self._store.idle_turn() as is_free:
                 if is_free:
                     return await self._work(jobs, forced)
-            self.changed()
+            self._queue = None
             await self._sleep(POLL_S)
             return True
 
@@ -293,7 +284,7 @@ class IdleLoop:
         with self._store.snapshot() as snapshot:
             stored = snapshot.task(task.id)
         if stored != task:  # done, forgotten, or changed since it was queued
-            self.changed()
+            self._queue = None
             return True
         context, began = self._context_of(job), self._clock()
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
@@ -332,10 +323,7 @@ class IdleLoop:
         self._queued(tasks)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
-        events: Sequence = ()
-        if batch.done and self._listeners:
-            with self._store.snapshot() as before:
-                events = events_of(job, batch, before, self._clock())
+        events = self.events.of(job, batch) if batch.done else ()
         ack = self._store.apply(job, batch)
         await asyncio.wrap_future(ack.future)
         if not batch.done:
@@ -343,10 +331,9 @@ class IdleLoop:
         try:
             self._on_applied(batch)
         except Exception as error:  # the batch is written even if the listener fails
-            self._metrics.count("idle_listener_failures")
+            self._metrics.count(LISTENER_FAILURES)
             logger.warning(f"A listener to idle work failed: {describe_error(error)}")
-        if failures := notify(self._listeners, events):
-            self._metrics.count("idle_listener_failures", failures)
+        self.events.send(events)
 
     def _measure(self, run: Run, result: StepResult) -> None:
         self._metrics.count(f"idle_{run.outcome}")

@@ -25,7 +25,7 @@ def host(rig):
         one.gate = type(one.gate)(OPTIONS)
         one.say("a")
         thread = IdleThread(
-            lambda: IdleLoop(one.store, jobs, one.gate, one.contexts, options=OPTIONS), **given
+            lambda: IdleLoop(jobs, one.gate, one.contexts, options=OPTIONS), **given
         )
         started.append(thread)
         thread.start()

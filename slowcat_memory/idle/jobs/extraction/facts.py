@@ -172,9 +172,8 @@ def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:
 
 
 def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
-    return [
-        fact for turn in due.values() for fact in fact_prompts.facts_by_rule(turn, context.zone)
-    ]
+    turns, read = context.pausing(due.values()), fact_prompts.facts_by_rule
+    return [fact for turn in turns for fact in read(turn, context.zone)]
 
 
 def _stems(text: str) -> list[str]:
@@ -358,7 +357,7 @@ class NoteFacts(ScopeJob):
 
 def _of_notes(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
     made = Made(job=NOTES, version=NOTES_VERSION)
-    for note in notes:
+    for note in context.pausing(notes):
         for drawn in facts_of_note(note, context.zone):
             fact = fact_memory(drawn, context.now, made, local_only=note.local_only)
             yield replace(

@@ -66,8 +66,16 @@ class BringUp(ScopeJob):
         mine = [m for m in waiting(memories, context.now) if m.made and m.facets.get("source")]
         still = {matter.source for matter in matters}
         stale = [m for m in mine if m.facets["source"] not in still]
+        language, given = language_of(context.language), Made(job=NAME, version=VERSION)
         made = [
-            _worded(matter, task.scope, user, context)
+            open_threads.icebreaker(
+                matter,
+                open_threads.phrase(matter, context.zone, language),
+                scope=task.scope,
+                speaker=user,
+                now=context.now,
+                made=given,
+            )
             for id_, matter in wanted.items()
             if (before := known.get(id_)) is None
             or before.retired_at is not None
@@ -128,17 +136,6 @@ def _closed(
             until = max(by.at, fact.valid_from)
             over.append(replace(fact, valid_to=until, retired_at=context.now, facets=facets))
     return over
-
-
-def _worded(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:
-    return open_threads.icebreaker(
-        matter,
-        open_threads.phrase(matter, context.zone, language_of(context.language)),
-        scope=scope,
-        speaker=speaker,
-        now=context.now,
-        made=Made(job=NAME, version=VERSION),
-    )
 
 
 class Profile(ScopeJob):
@@ -209,7 +206,7 @@ class Episodes(SessionJob):
         made = [one for one in known if one.made is not None and one.made.job == EPISODES]
         earlier = [one.facets["day"] for one in made if one.sources[0] < session.first_turn]
         new = dict[str, Memory]()
-        for window in _windows(turns, context.options.window):
+        for window in context.pausing(_windows(turns, context.options.window)):
             if not _is_substantial(window, context.options.words):
                 continue
             found = _episode(window, context)
