@@ -124,19 +124,19 @@ def _with_day(fact: "Memory", language: str) -> str:
     from slowcat_memory.core.render.speech import spoken_day
 
     text, days, names = short(fact.text), [], language_of(language).dates
-    written = [*filter(None, (fact.statement.date, fact.statement.last))]
+    first, last = fact.statement.date, fact.statement.last
+    written = [one for one in (first, last if first[8:] else "") if one]
     for one in written:
-        try:
-            day = date.fromisoformat(one)
-        except ValueError:  # a month or a year
-            days.append(one)
-        else:
-            weekday, spoken = names.weekdays[day.weekday()], spoken_day(day, names)
-            year = "" if day.year == fact.valid_from.year else f" {day.year}"
-            if spoken not in text:
-                days.append(
-                    f"{'' if len(written) > 1 or weekday in text else f'{weekday} '}{spoken}{year}"
-                )
+        year, month, day = one[:4], int(one[5:7] or 0), int(one[8:] or 0)
+        spoken = names.months[month - 1] if month else year
+        if spoken in text and (not day or str(day) in text):
+            continue
+        if day:
+            at = date.fromisoformat(one)
+            spoken, weekday = spoken_day(at, names), names.weekdays[at.weekday()]
+            spoken = spoken if last or weekday in text else f"{weekday} {spoken}"
+        known = not month or (day and year == str(fact.valid_from.year))
+        days.append(spoken if known else f"{spoken} {year}")
     return f"{text.rstrip('.')}, {' – '.join(days)}." if days else text
 
 

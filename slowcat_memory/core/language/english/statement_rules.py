@@ -69,6 +69,7 @@ _NEAR = (
     r"(?:in|near|at|just outside(?: of)?|outside(?: of)?|on the outskirts of|close to|not far from|"
     r"over in|up in|down in|out in|by)"
 )
+_ALONE = r"(?:(?:all )?(?:alone|on (?:my|his|her|our|their) own|by (?:myself|himself|herself)))"
 _FLAT = (
     r"(?:an? |the |our |my )(?:\w+ ){0,3}(?:flat|house|apartment|cottage|bungalow|place|village|town|room|studio|"
     r"farm|suburb|bit|part|street|city|island|loft|maisonette)(?: \w+){0,3}? "
@@ -112,6 +113,7 @@ RULES = (
         rf"(?:have |has )?turned (?P<o>{NUMBER})\b(?! (?:of|people|times|miles))", "value"),
     Rule("person", "birthday", "{s}'s birthday is on {o}.",
         r"'s birthday is (?:on )?(?P<o>.+)", "date"),
+    Rule("person", "birthday", "{s}'s birthday is on {o}.", rf"(?:turns?|{_BE} turning|will (?:be|turn)) {NUMBER} on (?P<o>.+)", "date"),
     Rule("person", "birthday", "{s} was born on {o}.", r"was born on (?P<o>.+)", "date"),
     Rule("person", "born_in", "{s} was born in {o}.", r"(?:was |am |is )?born (?:and (?:raised|bred|brought up) )?in (?P<o>.+)", "place"),
     Rule("person", "born_in", "{s} comes from {o}.",
@@ -119,7 +121,7 @@ RULES = (
     Rule("person", "born_in", "{s} grew up in {o}.", r"(?:grew up|was raised|was brought up) in (?P<o>.+)", "place"),
     # Home
     Rule("person", "lives_in", "{s} lives in {o}.",
-        rf"(?:lives?|{_BE} (?:living|based|settled)|(?:have|has) (?:been living|lived)|{_BE} living) (?:{_NEAR} )?{_NEAR} (?:{_FLAT}{_NEAR} )?(?P<o>.+)", "place"),
+        rf"(?:lives?|{_BE} (?:living|based|settled)|(?:have|has) (?:been living|lived)|{_BE} living) (?:{_ALONE} )?(?:{_NEAR} )?{_NEAR} (?:{_FLAT}{_NEAR} )?(?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} lives in {o}.",
         rf"'s (?:home|place|flat|house|apartment) is (?:(?:{_FLAT})?{_NEAR} )?(?P<o>.+)", "place", whose="speaker"),
     Rule("person", "lives_in", "{s} moved to {o}.",
@@ -246,7 +248,7 @@ ENDINGS = (
         r"(?:(?:have|has|just) )?(?:broke up|broken up|split up|separated|got divorced|gotten divorced|parted ways)\b(?P<o>)", "nothing", over=True, ends=LOVE),
     Rule("person", "relationship_status", "{s} is getting divorced.", r"(?:am|is|are) (?:getting (?:divorced|a divorce)|going through a divorce)\b(?P<o>)", "nothing", ends=LOVE),
     Rule("person", "died", "{s} died{o}.", rf"{_PAST}(?:died|passed away|passed on|been put down|was put down|had to be put down|was put to sleep|been put to sleep)\b(?P<o>.*)", "due", over=True, ends=("",), whose="other"),
-    Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+|(?-i:[A-Z]).+)", "thing", over=True, ends=THINGS),
+    Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+?|(?-i:[A-Z]).+?)(?=$| (?:to|for)\b)", "thing", over=True, ends=THINGS),
     Rule("plan", "called_off", "{s} cancelled {o}.", rf"{_PAST}(?:called off|cancelled|canceled|shelved|abandoned|dropped|given up on|gave up on|pulled out of|backed out of) (?P<o>(?:my|our|the|that|his|her)\b.+)", "thing", over=True, ends=AHEAD),
     Rule("habit", "gave_up", "{s} gave up {o}.", rf"{_PAST}(?:stopped|quit|given up|gave up|packed in|kicked|jacked in|knocked off|cut out|come off|came off|dropped out of) (?P<o>(?!it\b|that\b|by\b|to\b|on\b|at\b|in\b|off\b|my job|the job|hope\b|believing|worrying|thinking|trying|listening|raining|working\b).+)", "thing", over=True, ends=("*",)),
 )  # fmt: skip

@@ -103,7 +103,7 @@ _FEMALE = (
 )
 _SUBJECT = (
     r"(?:i|we|he|she|it|they|you|there|that|this|who|nobody|everyone)(?:'\w+)?\b"
-    rf"|(?:my|our|his|her|their) (?:\w+ ){{1,3}}?(?:is|are|was|has|had|lives?|works?|likes?|loves?|"
+    rf"|(?:my|our|his|her|their) (?:\w+ ){{1,3}}?(?:is|are|was|has|had|died|passed|lives?|works?|likes?|loves?|"
     rf"hates?|plays?|got|'s)\b|(?:my|our) (?:{KIN}|{PET})(?: \w+)?'s\b"
 )
 # Auxiliaries, and verbs of the rules, in the forms that follow a name.
@@ -158,7 +158,7 @@ STATEMENTS = StatementWords(
         rf"that's why|as|or)\s+(?={_SUBJECT})"
         rf"|,?\s+(?:and|but) (?=(?:hate|love|like|work|live|play|moved|bought|sold|got|passed|started|quit|am|have|has|"
         r"is|lives|works|plays|speak|own|can't|don't|doesn't|likes|loves|hates|adopted)\b)"
-        rf"|,\s+(?={_SUBJECT}|the \w+ (?:should|would|could|might)\b)|,\s+so\s+"
+        rf"|,\s+(?={_SUBJECT}|never (?:could|have|did|will)\b|the \w+ (?:should|would|could|might)\b)|,\s+so\s+"
         r"|(?<!\bthat)(?<!\bif)(?<!\bwhen)(?<!\bwhere)(?<!\bwhat)(?<!\bbecause)(?<!\bthink)(?<!\bknow)(?<!\bsay)(?<!\bsaid)"
         r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
         r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"

@@ -163,9 +163,9 @@ ENDINGS = (
     Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=LOVE),
     Rule("person", "lives_in", "{s} ist aus {o} ausgezogen.", rf"{_BIN} {_ANY}aus (?P<o>.+?) (?:ausgezogen|weggezogen)", "thing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "lives_with", "{s} ist ausgezogen.", rf"{_BIN} (?:\w+ )?ausgezogen(?P<o>)$", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
-    Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
+    Rule("person", "died", "{s} ist gestorben.", rf"(?:{_BIN} |(?=.*\bist$))(?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
     Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
-    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} {_T}(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=THINGS),
+    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} {_T}(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?)(?: an .+?)? (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=THINGS),
     Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=AHEAD),
     Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=TASTE),
 )  # fmt: skip

@@ -90,7 +90,7 @@ STATEMENTS = StatementWords(
         (rf"\b(ich|wir) ({_STEMS})\b", r"\1 \2e"), (rf"\b({_STEMS}) (ich|wir)\b", r"\1e \2"),
     ),
     fillers=(
-        r"ähm?|hm+|also|ja|nein,|nein(?= (?:mein|unser|ihr|sein)\w*\b)|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
+        r"ähm?|hm+|also|ja|nein,|nein(?= (?:mein|unser|ihr|sein)\w*\b)|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|seit|übrigens|eigentlich|ehrlich gesagt|weißt du|"
         r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
         r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|(?:eine )?(?:gute|schlechte|traurige|schlimme|tolle) (?:nachricht|neuigkeit)(?:en)?|super|toll|ich sag dir|ich glaube,?|"
         r"hurra|juhu|juchhu|yippie|geschafft|stimmt,|jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"

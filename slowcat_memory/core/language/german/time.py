@@ -179,7 +179,7 @@ _PARTICIPLE = (
     r"(?!(?:gericht|geschäft|gesicht|gedicht|gebiet|gehalt|gewicht|gebot|gerät|geschlecht|gespenst|"
     r"gesellschaft|gewerkschaft|gelegenheit|gesundheit|gegend|gelten|geraden|geraten|geschwister\w*|"
     r"ersten|besten|unterricht|bericht|verlust|verdacht|verwandten|bekannten|gedanken|getränken|"
-    r"erwachsenen|vereinen|verstand|unterkunft|gegen|genossen|\w*(?:ungen|heiten|keiten|schaften|stunden))"
+    r"erwachsenen|vereinen|verstand|unterkunft|gegen|genossen|\w*(?:ungen|heiten|keiten|schaften|stunden|arzt|amt|recht|gericht|unterricht|konzert|fahrt|markt|dienst|test|fest))"
     r"\b)(?:\w{0,10}ge\w{2,}(?:t|en)|\w{2,}iert|getan|angetan|weggetan|"
     r"(?:\w{2,4})?(?:be|ver|er|ent|zer|emp|miss|über|unter|wider)\w{2,}(?:t|en))"
 )
