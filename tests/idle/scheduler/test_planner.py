@@ -1,5 +1,7 @@
 """A plan gives way to a voice: its next read ends it, and other work goes on meanwhile."""
 
+import pytest
+
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.records import WriteBatch
@@ -47,7 +49,17 @@ def test_planner_a_plan_that_is_always_interrupted_holds_up_no_other_work(rig):
     assert len(job.reads) > 1, "it was given up"
 
 
-def test_planner_a_step_whose_read_is_interrupted_costs_no_try(rig):
+def read_turns(context):
+    with context.snapshot() as snapshot:
+        list(snapshot.turns())
+
+
+def compute(context):
+    list(context.pausing(TURNS))
+
+
+@pytest.mark.parametrize("work", [read_turns, compute])
+def test_planner_a_step_that_is_interrupted_between_awaits_costs_no_try(rig, work):
     one, began = None, []
 
     def step(task, context):
@@ -55,8 +67,7 @@ def test_planner_a_step_whose_read_is_interrupted_costs_no_try(rig):
         if len(began) == 1:
             one.gate.busy("user")
             one.gate.free("user")
-        with context.snapshot() as snapshot:
-            list(snapshot.turns())
+        work(context)
         return WriteBatch(memories=(memory("x"),))
 
     one = rig(Fake(behave=step), options=PATIENT)
