@@ -24,7 +24,6 @@ import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aiohttp import web
 from loguru import logger
@@ -32,9 +31,6 @@ from loguru import logger
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError, describe_error
 from slowcat_memory.providers import loopback
 from slowcat_memory.web.replies import Refusal, reply
-
-if TYPE_CHECKING:
-    from aiohttp.typedefs import Middleware
 
 KEY_HEADER = "X-Slowcat"
 MOST_BYTES = 64 * 1024  # of a request's body
@@ -130,19 +126,14 @@ class Guard:
             if not self.keys.knows(request.headers.get(KEY_HEADER, "")):
                 raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
 
-    @property
-    def middleware(self) -> "Middleware":
-        """What runs around every handler."""
-
-        @web.middleware
-        async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-            try:
-                self.check(request)
-                return await handler(request)
-            except Exception as error:
-                return refused(error)
-
-        return guarded
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Run around every handler."""
+        try:
+            self.check(request)
+            return await handler(request)
+        except Exception as error:
+            return refused(error)
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
