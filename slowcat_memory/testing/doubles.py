@@ -237,11 +237,7 @@ def _check_tokens(embedder: TokenEmbedder) -> None:
         assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
         assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
     assert not len(made.tokens[texts.index("...")]), "punctuation has a token vector"
-    if hasattr(embedder, "encode_query_tokens"):
-        _check_query_tokens(embedder, texts[-1])
-
-
-def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
+    text = texts[-1]
     query = embedder.encode_query_tokens(text)
     assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
     assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"

@@ -14,7 +14,7 @@ Progress = Callable[[str], None]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors.
+    """Turns texts into vectors, a query fast enough for a turn. Safe to use from any thread.
 
     One that sends texts to another machine has an attribute ``remote`` that is True; texts of
     local-only memories are not passed to it.
@@ -39,10 +39,6 @@ class Embedder(Protocol):
             ProviderError: The model or the endpoint failed.
         """
         ...
-
-
-class QueryEmbedder(Embedder, Protocol):
-    """An embedder fast enough for a turn; safe to use from any thread."""
 
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; some models prompt queries differently from documents.

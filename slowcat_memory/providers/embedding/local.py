@@ -17,12 +17,11 @@ from msgspec import Struct
 from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import chunking, model_files
-from slowcat_memory.providers.embedding.base import Embedded, Encoded
+from slowcat_memory.providers.embedding.base import Embedded, EmbedderOptions, Encoded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
 _ERRORS_ONLY = 3  # onnxruntime's severity
 NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
@@ -103,19 +102,11 @@ class TokenSpace(Struct, frozen=True):
 class LocalEmbedder:
     """Embeds queries and documents. Safe to use from any thread."""
 
-    def __init__(
-        self,
-        folder: Path,
-        threads: int = 1,
-        query_max_tokens: int = QUERY_MAX_TOKENS,
-        doc_max_tokens: int = 0,
-    ) -> None:
+    def __init__(self, folder: Path, options: EmbedderOptions = EmbedderOptions()) -> None:
         """Load an export (see ``model_files``) and run it once.
 
         Args:
-            threads: Threads of a run; a second one gains nothing on short texts.
-            query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
-            doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
+            options: The limits of tokens and the threads are used.
 
         Raises:
             ProviderError: The export is incomplete or damaged.
@@ -128,23 +119,24 @@ class LocalEmbedder:
             )
         try:
             self._tokenizer = open_tokenizer(folder / model_files.TOKENIZER)
-            self._queries = OnnxModel(folder / model_files.MODEL, threads)
+            self._queries = OnnxModel(folder / model_files.MODEL, options.threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
                 hint="Export it again",
             ) from error
         self.name, self.key, self.dim = meta.name, meta.key, meta.dim
-        self.token_key, self.token_dim = meta.token_key, meta.token_dim
+        self.token_key = meta.token_key
+        self.token_dim = space.projection.shape[1] if space else 0
         self._meta = meta
         self._counts = space.counts if space else None
-        self._documents = cache(partial(OnnxModel, folder / model_files.EXACT, threads))
-        self._query_max = min(query_max_tokens, meta.max_tokens)
-        self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
+        self._documents = cache(partial(OnnxModel, folder / model_files.EXACT, options.threads))
+        self._query_max = min(options.query_max_tokens, meta.max_tokens)
+        self._doc_max = min(options.doc_max_tokens, meta.max_tokens)
         self.encode_query("warm")
 
     def encode_query(self, text: str) -> np.ndarray:
-        """See ``QueryEmbedder``.
+        """See ``Embedder``.
 
         Raises:
             ProviderError: The model failed.

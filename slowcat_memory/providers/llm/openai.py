@@ -303,7 +303,7 @@ class OpenAILLM:
 
     def _fingerprint(self, done: _Completion, server: Server, wanted: str) -> str:
         """Return the fingerprint of the model that answered; probe again if it changed."""
-        model = done.model or label(wanted) or server.name
+        model = done.model or label(wanted or server.model)
         parts = [f"{model}@{server.kind}", done.fingerprint]
         name = ":".join(part for part in parts if part)
         before = self._answered_by.get(wanted, name)

@@ -171,9 +171,9 @@ def _fill(
         space = TokenSpace.read(target, key) or _fit_space(model, tokenizer, key)
     say("quantising to int8")
     cosine = _quantise(exact, small, rows, vectors)
-    int8 = cosine >= GOOD_ENOUGH
-    if not int8:
+    if cosine < GOOD_ENOUGH:
         shutil.copyfile(exact, small)
+        cosine = 1.0
     if space:
         graph.project(exact, space.projection)
         graph.project(small, space.projection)
@@ -187,13 +187,11 @@ def _fill(
         max_tokens=max_tokens,
         query_prompt=query_prompt,
         doc_prompt=doc_prompt,
-        int8=int8,
-        cosine=round(cosine, 4) if int8 else 1.0,
+        cosine=round(cosine, 4),
         model_bytes=small.stat().st_size,
         exact_bytes=exact.stat().st_size,
         stamp=model_files.weights_stamp(source),
         token_key=space.key if space else "",
-        token_dim=space.projection.shape[1] if space else 0,
     )
     (work / model_files.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
 

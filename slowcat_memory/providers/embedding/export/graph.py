@@ -103,7 +103,7 @@ def _weights(folder: Path) -> dict[str, np.ndarray]:
     if not found:
         raise ValueError("it has no weights in safetensors")
     return {
-        name.removeprefix("bert.").removeprefix("roberta."): np.asarray(array, np.float32)
+        name.removeprefix("bert."): np.asarray(array, np.float32)
         for name, array in found.items()
         if array.dtype.kind == "f"
     }
