@@ -218,26 +218,19 @@ def _first_with_content(replies: Iterator[ParsedPart], into: type[T]) -> Answer[
 
 
 def _replies(values: Iterator[ParsedPart], into: type[Struct]) -> Iterator[ParsedPart]:
-    """Yield the values that may be a reply; items one after the other are the list of one."""
+    """Yield the values that may be a reply, alone or in a list; items without a list become one."""
     items = list[ParsedPart]()
     for found in values:
-        for one in _candidates(found, into):
-            if isinstance(one.value, dict) and _is_item(one.value, into):
+        inner = found.value if isinstance(found.value, list) else []
+        several = inner and all(isinstance(one, dict) and _known(one, into) for one in inner)
+        for value in inner if several else [found.value]:
+            one = ParsedPart(value, found.whole)
+            if isinstance(value, dict) and _is_item(value, into):
                 items.append(one)
             else:
                 yield one
     if items:
         yield ParsedPart([one.value for one in items], all(one.whole for one in items))
-
-
-def _candidates(found: ParsedPart, into: type[Struct]) -> Iterator[ParsedPart]:
-    """Yield a list's own replies, if it is a list of such; else the value."""
-    items = found.value if isinstance(found.value, list) else []
-    if items and all(isinstance(one, dict) and _known(one, into) for one in items):
-        for one in items:
-            yield ParsedPart(one, found.whole)
-    else:
-        yield found
 
 
 def _reading(found: ParsedPart, into: type[T]) -> Answer[T]:
