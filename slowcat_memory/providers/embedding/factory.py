@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -149,9 +148,9 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         if last.fault:
             kind = ModelNotFoundError if last.missing else ProviderError
             raise kind(last.fault, hint=last.hint)
-        raise ProviderError(
-            f"the export died with code {code}: {_last_line(stderr) or 'no output'}"
-        )
+        stderr.seek(0)
+        last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        raise ProviderError(f"the export died with code {code}: {last_line or 'no output'}")
 
 
 def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
@@ -164,12 +163,6 @@ def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
         if last.say and on_progress:
             on_progress(last.say)
     return last
-
-
-def _last_line(stderr: IO[bytes]) -> str:
-    stderr.seek(0)
-    lines = stderr.read().decode(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 class Event(Struct, omit_defaults=True):

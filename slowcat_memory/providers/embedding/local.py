@@ -177,27 +177,21 @@ class LocalEmbedder:
 
     def _run(self, prompt: str, text: str, most: int, model: Callable[[], OnnxModel]) -> Encoded:
         """Embed a text behind its prompt; of too many tokens both ends are kept."""
-        ids = self._tokenizer.encode(prompt + text).ids or self._tokenizer.encode(".").ids
-        if len(ids) > most:
-            ids = ids[: most - most // 2] + ids[-(most // 2) :]
+        encoding = self._tokenizer.encode(prompt + text)
+        if not encoding.ids:
+            encoding = self._tokenizer.encode(".")
+        rows = [*zip(encoding.ids, encoding.offsets, strict=True)]
+        if len(rows) > most:
+            rows = rows[: most - most // 2] + rows[-(most // 2) :]
+        ids = [id_ for id_, _ in rows]
         try:
             vector, tokens = model().run(ids, self._counts is not None)
         except Exception as error:  # onnxruntime's errors share no base class of its own
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
         if self._counts is None or tokens is None:
             return Encoded(vector)
-        kept = self._counts[ids]
-        kept[: self._lead(prompt)] = False
-        return Encoded(vector, tokens[kept])
-
-    def _lead(self, prompt: str) -> int:
-        """Return the number of tokens a prompt adds in front of a text, special ones included."""
-        if not prompt:
-            return 0
-        ids, end = (self._tokenizer.encode(text).ids for text in (prompt, ""))
-        while end and ids and end[-1] == ids[-1]:
-            end, ids = end[:-1], ids[:-1]
-        return len(ids)
+        behind_prompt = [end > len(prompt) for _, (_, end) in rows]
+        return Encoded(vector, tokens[self._counts[ids] & behind_prompt])
 
 
 def open_tokenizer(path: Path) -> "Tokenizer":
