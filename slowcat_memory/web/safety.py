@@ -19,7 +19,6 @@ import os
 import secrets
 import shutil
 import tempfile
-import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -55,32 +54,27 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Keys:
-    """One-use tokens, and the keys given for them. Safe to use from any thread."""
+    """One-use tokens, and the keys given for them. Belongs to the page's event loop."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._tokens: list[str] = []
         self._keys: list[str] = []
 
     def token(self) -> str:
         """Return a new token: it opens the page once."""
-        made = secrets.token_urlsafe(32)
-        with self._lock:
-            self._tokens.append(made)
+        self._tokens.append(made := secrets.token_urlsafe(32))
         return made
 
     def redeem(self, token: str) -> str | None:
         """Return a new key for a token, which is then used; None for any other."""
-        with self._lock:
-            if not _among(token, self._tokens):
-                return None
-            self._tokens = [one for one in self._tokens if not _same(one, token)]
-            self._keys.append(key := secrets.token_urlsafe(32))
-            return key
+        if not _among(token, self._tokens):
+            return None
+        self._tokens = [one for one in self._tokens if not _same(one, token)]
+        self._keys.append(key := secrets.token_urlsafe(32))
+        return key
 
     def knows(self, key: str) -> bool:
-        with self._lock:
-            return _among(key, self._keys)
+        return _among(key, self._keys)
 
 
 def _among(given: str, known: list[str]) -> bool:
