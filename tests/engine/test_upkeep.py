@@ -121,7 +121,7 @@ def test_upkeep_embed_a_model_exported_while_people_talk(home, monkeypatch):
     def opened(_: object) -> tuple[Embedder | None, EmbedderReport]:
         if not exported:
             return None, EmbedderReport(state="needs export", source="a model")
-        ready = EmbedderReport(state="ready", source="a model", key=embedder.key, dim=embedder.dim)
+        ready = EmbedderReport(state="ready", source="a model", key=embedder.key)
         return embedder, ready
 
     monkeypatch.setattr(providers, "open_query_embedder", opened)

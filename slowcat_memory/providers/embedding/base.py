@@ -175,4 +175,3 @@ class EmbedderReport(Struct, frozen=True, kw_only=True):
     source: str  # a sentence: which model, from where, or why it is not usable
     hint: str = ""  # what to do next, "" for nothing
     key: str = ""  # key of the vector space, "" when unknown
-    dim: int = 0  # length of a vector, 0 when unknown

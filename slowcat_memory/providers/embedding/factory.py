@@ -87,9 +87,7 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
             described = f"{meta.name} from {folder}"
         try:
             embedder = _loaded(folder, meta, options)
-            return embedder, EmbedderReport(
-                state="ready", source=described, key=meta.key, dim=meta.dim
-            )
+            return embedder, EmbedderReport(state="ready", source=described, key=meta.key)
         except ProviderError as error:
             described += f"; {error.message}"
     hint = "It is exported once, in the background; until then search is by words"
@@ -278,8 +276,7 @@ def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, Em
         hint = error.hint or "Start the server; until then search is by words"
         return None, EmbedderReport(state="missing", source=error.message, hint=hint)
     source = f"{options.endpoint_model} at {host_and_port(options.endpoint_url)}"
-    report = EmbedderReport(state="endpoint", source=source, key=embedder.key, dim=embedder.dim)
-    return embedder, report
+    return embedder, EmbedderReport(state="endpoint", source=source, key=embedder.key)
 
 
 def _non_empty(text: str) -> str:

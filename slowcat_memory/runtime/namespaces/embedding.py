@@ -127,13 +127,11 @@ class Embedding:
     def open(self) -> None:
         embedder = self._given
         if embedder is not None:
-            self.report = EmbedderReport(
-                state="ready", source=embedder.name, key=embedder.key, dim=embedder.dim
-            )
+            self.report = EmbedderReport(state="ready", source=embedder.name, key=embedder.key)
         else:
             embedder, self.report = self._open_configured()
         if embedder is not None:
-            self.embedder, self.space = embedder, Space(self.report.key, self.report.dim)
+            self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
             self.token_key = token_key_of(embedder) if self._options.token_vectors else ""
             self.forget()
             self.query = GuardedEmbed(self._cached, self._clock, self._failed)
