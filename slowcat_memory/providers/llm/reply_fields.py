@@ -150,13 +150,9 @@ def why_unfit(value: Any, hint: Any) -> str:
     try:
         msgspec.convert(value, hint, strict=True)
     except msgspec.ValidationError as error:
-        return without_quotes(str(error))
-    return ""
-
-
-def without_quotes(message: str) -> str:
-    """Return msgspec's reason without the quoted text."""
-    what, _, where = message.partition(" - at `$")
+        what, _, where = str(error).partition(" - at `$")
+    else:
+        return ""
     if "enum value" in what:
         what = "a value that is not in the list"
     elif "got `NoNumber`" in what:

@@ -23,7 +23,7 @@ from slowcat_memory.providers.llm.reply_fields import (
     FieldShape,
     by_name,
     shape_of,
-    without_quotes,
+    why_unfit,
 )
 
 T = TypeVar("T", bound=Struct)
@@ -236,12 +236,9 @@ def _replies(values: Iterator[ParsedPart], into: type[Struct]) -> Iterator[Parse
 def _reading(found: ParsedPart, into: type[T]) -> Answer[T]:
     coercion = Coercion()
     fields = coercion.fields(_unwrapped(found.value, into), into)
-    try:
-        value = msgspec.convert(fields, into, strict=True)
-    except msgspec.ValidationError as error:
-        reason = without_quotes(str(error))
-        reason = reason if found.whole else f"it was cut off: be shorter ({reason})"
-        raise BadAnswerError(reason) from None
+    if reason := why_unfit(fields, into):
+        raise BadAnswerError(reason if found.whole else f"it was cut off: be shorter ({reason})")
+    value = msgspec.convert(fields, into, strict=True)
     if not _has_content(value) and (coercion.lost or not found.whole):
         raise BadAnswerError(next(iter(coercion.lost), _BROKEN))
     return Answer(value=value, lost=dict(coercion.lost), whole=found.whole)
