@@ -23,7 +23,7 @@ from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.model_files import read_json
 
 STATES = "states"  # the second output until the projection is appended: (batch, tokens, hidden)
-OPSET, IR_VERSION = 17, 9  # of a graph from weights; onnxruntime 1.20 reads them
+OPSET, IR_VERSION = 20, 9  # of a graph from weights; onnxruntime 1.20 reads them
 _HIDDEN = ("last_hidden_state", "token_embeddings")  # outputs of ONNX files of transformers
 _BERT = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
 _MODULES = ("Transformer", "Pooling", "Normalize")  # of sentence-transformers, in order
@@ -213,7 +213,7 @@ class _Bert:
         states = self._norm(
             self._made.node("Add", mixed, states), f"{place}.attention.output.LayerNorm"
         )
-        inner = self._gelu(self._linear(states, f"{place}.intermediate.dense"))
+        inner = self._made.node("Gelu", self._linear(states, f"{place}.intermediate.dense"))
         inner = self._linear(inner, f"{place}.output.dense")
         return self._norm(self._made.node("Add", inner, states), f"{place}.output.LayerNorm")
 
@@ -244,12 +244,6 @@ class _Bert:
     def _norm(self, states: str, place: str) -> str:
         parts = (self._made.constant(self._array[f"{place}.{part}"]) for part in ("weight", "bias"))
         return self._made.node("LayerNormalization", states, *parts, axis=-1, epsilon=self._epsilon)
-
-    def _gelu(self, states: str) -> str:
-        made = self._made
-        error = made.node("Erf", made.node("Div", states, made.constant(np.float32(2**0.5))))
-        half = made.node("Mul", states, made.constant(np.float32(0.5)))
-        return made.node("Mul", half, made.node("Add", error, made.constant(np.float32(1))))
 
 
 def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
