@@ -123,9 +123,9 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 def label(name: str) -> str:
-    """Return another program's name of something, for logs and records.
+    """Return a server's name of something, for logs and records.
 
-    One line of printable characters, 80 at most, whatever it sent.
+    One line of printable characters, 80 at most, whatever the server sent.
     """
     printable = "".join(sign if sign.isprintable() else " " for sign in name[: 20 * LABEL_CHARS])
     return " ".join(printable.split())[:LABEL_CHARS].rstrip()
