@@ -17,12 +17,11 @@ import hmac
 import html
 import os
 import secrets
-import shutil
-import tempfile
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from aiohttp import web
 from loguru import logger
@@ -164,14 +163,11 @@ def private_link(url: str) -> Iterator[Path]:
     """Write a file that leads to an address, readable by this user alone, while the context lasts."""
     place = os.environ.get("XDG_RUNTIME_DIR", "")
     within = place if place and os.access(place, os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="slowcat-page-", dir=within))  # 0700
-    try:
-        file = folder / FILE
+    with TemporaryDirectory(prefix="slowcat-page-", dir=within) as folder:  # this user's alone
+        file = Path(folder, FILE)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(_leading_to(url))
         yield file
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _leading_to(url: str) -> str:

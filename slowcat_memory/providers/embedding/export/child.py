@@ -8,10 +8,11 @@ import os
 import random
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import numpy as np
@@ -69,6 +70,7 @@ _HOW = (
 
 NICENESS = 10  # a child gets about a tenth of a contended core
 _TEMPORARY = ".export-"
+_temporary = partial(TemporaryDirectory, prefix=_TEMPORARY, ignore_cleanup_errors=True)
 _ABANDONED_S = 3600  # an export takes well under a minute
 _QUERY_PROMPTS = ("query",)
 _DOC_PROMPTS = ("document", "passage", "corpus")  # prompt names of models, in order of preference
@@ -92,12 +94,9 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     _sweep(cache)
     target = cache / f"{name.replace('/', '--')}-{model_files.weights_hash(source)}"
-    work = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=cache))
-    try:
-        _fill(work, name, source, target, say, threads)
-        return _publish(work, target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with _temporary(dir=cache) as work:
+        _fill(Path(work), name, source, target, say, threads)
+        return _publish(Path(work), target)
 
 
 def main() -> int:
@@ -335,9 +334,8 @@ def _publish(work: Path, target: Path) -> Path:
         if path.name not in model_files.FILES:
             path.unlink()
     if target.exists():
-        aside = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=target.parent))
-        target.rename(aside / target.name)
-        shutil.rmtree(aside, ignore_errors=True)
+        with _temporary(dir=target.parent) as aside:
+            target.rename(Path(aside, target.name))
     try:
         work.rename(target)
     except OSError:  # another process was faster
