@@ -37,13 +37,12 @@ class Stream:
     def __init__(self, page: PageContext) -> None:
         self._page = page
         self._listeners: set[asyncio.Queue[bytes | None]] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._end: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Subscribe to the memory's events, on the running loop. Blocks for a moment."""
-        self._loop = asyncio.get_running_loop()
-        self._end = self._page.memory.subscribe(on_event=self._from_memory)
+        to_loop = partial(self._from_memory, asyncio.get_running_loop())
+        self._end = self._page.memory.subscribe(on_event=to_loop)
 
     def stop(self) -> None:
         """End the subscription and every open answer."""
@@ -51,14 +50,13 @@ class Stream:
         for queue in self._listeners:
             _put(queue, None)
 
-    def _from_memory(self, event: MemoryEvent) -> None:
+    def _from_memory(self, loop: asyncio.AbstractEventLoop, event: MemoryEvent) -> None:
         """Pass an event on to the loop: called on any thread, and must return at once."""
-        shown = self._page.everyone or event.scope == self._page.person
-        if self._loop is None or not shown:
+        if not (self._page.everyone or event.scope == self._page.person):
             return
         data = msgspec.json.encode({name: getattr(event, name) for name in _SENT})
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._publish, data + b"\n")
+            loop.call_soon_threadsafe(self._publish, data + b"\n")
 
     def _publish(self, line: bytes) -> None:
         for queue in self._listeners:
