@@ -192,8 +192,7 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
                 return when(one.at, engine.zone), one.client, dots(one.tool, one.scope, result)
             return _memory(one, engine.zone) if what in MEMORIES else turn_entry(one, engine.zone)
 
-        nouns = {"summaries": "summary"}
-        noun = nouns.get(what, what[:-1] if what in KINDS else "turn")
+        noun = {"summaries": "summary"}.get(what, what[:-1] if what in KINDS else "turn")
         nothing = {
             "calls": "No program has asked yet: `slowcat-memory mcp` offers the memory to them.",
             "notes": f"No notes in the scope {where}, and nothing pinned, muted or local-only.",
