@@ -52,29 +52,26 @@ def check_job(
     *,
     llm: LLM | None = None,
     upkeep: Upkeep | None = None,
-    options: Any = None,
 ) -> None:
     """Check that a job keeps the contract of ``Job``.
 
     Args:
         events: Events that make work for the job.
         llm: Its LLM, if it needs one. The same prompt must give the same answer.
-        options: None for the defaults.
 
     Raises:
         AssertionError: It breaks the contract.
     """
     assert not (problem := problem_of(job)), problem
     assert msgspec.structs.asdict(job.Options()) is not None, "its options have no defaults"
-    given = {job.name: options} if options is not None else None
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(Path(folder, "one"), options=SMALL) as store:
             _append(store, events)
-            with closing(_contexts(store, llm, upkeep, None, given)) as contexts:
+            with closing(_contexts(store, llm, upkeep, None, None)) as contexts:
                 asyncio.run(_check_by_hand(job, contexts, store))
         with Store.open(Path(folder, "two"), options=SMALL) as store:
             _append(store, events)
-            run = partial(think, store, job, llm=llm, upkeep=upkeep, options=given)
+            run = partial(think, store, job, llm=llm, upkeep=upkeep)
             asyncio.run(_check_in_loop(store, run))
 
 

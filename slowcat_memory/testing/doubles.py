@@ -139,16 +139,14 @@ class ScriptedLLM:
         *,
         prompt_tokens: int = 2500,
         model: str = "scripted@test",
-        delay_s: float = 0.0,
     ) -> None:
         """Set the script.
 
         Args:
             reply: Returns the answer to a prompt: a value to encode as JSON, a raw text, or an error
                 to raise.
-            delay_s: Seconds before each answer, cancellable.
         """
-        self._reply, self._delay_s = reply, delay_s
+        self._reply = reply
         self.prompt_tokens, self.model = prompt_tokens, model
         self.prompts: list[Prompt] = []
 
@@ -160,7 +158,7 @@ class ScriptedLLM:
             Exception: The error that the script returned.
         """
         self.prompts.append(prompt)
-        await asyncio.sleep(self._delay_s)
+        await asyncio.sleep(0)  # a place to be cancelled
         reply = self._reply(prompt)
         if isinstance(reply, Exception):
             raise reply.with_traceback(None)  # one object may be raised a thousand times
