@@ -32,14 +32,8 @@ nothing inside the int8 products."""
 class OnnxModel:
     """An ONNX file in ONNX Runtime, on the CPU. Safe to use from any thread."""
 
-    def __init__(
-        self, path: Path, threads: int = 1, tokens: str = model_files.TOKEN_OUTPUT
-    ) -> None:
-        """Load the file; onnxruntime raises errors of its own.
-
-        Args:
-            tokens: The output with a row for each token.
-        """
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        """Load the file; onnxruntime raises errors of its own."""
         import onnxruntime as ort  # costs 0.2 s and 40 MB
 
         options = ort.SessionOptions()
@@ -50,7 +44,7 @@ class OnnxModel:
         self._session = ort.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=NOT_FUSED
         )
-        self._tokens = tokens
+        # Of a text, and of its tokens if there is a second.
         self.outputs = [output.name for output in self._session.get_outputs()]
 
     def run(
@@ -64,8 +58,7 @@ class OnnxModel:
         """
         row = np.array([ids], np.int64)
         feed = dict(zip(model_files.INPUTS, (row, np.ones_like(row)), strict=True))
-        names = [model_files.OUTPUT, *([self._tokens] if with_tokens else ())]
-        vectors, *tokens = self._session.run(names, feed)
+        vectors, *tokens = self._session.run(self.outputs[: 1 + with_tokens], feed)
         return vectors[0], tokens[0][0] if tokens else None
 
 

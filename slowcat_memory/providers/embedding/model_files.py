@@ -3,8 +3,9 @@
 Imports nothing heavy and downloads nothing, so the agent's process may call it. An export is::
 
     <cache>/all-MiniLM-L6-v2-1a2b3c4d5e6f/     name of the model, 12 hex digits of its weights
-        model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
-                          and tokens [batch, tokens, token_dim], of unit length
+        model.onnx        input_ids, attention_mask (int64, [batch, tokens], ones: nothing is padded)
+                          -> vectors [batch, dim] and tokens [batch, tokens, token_dim], of unit
+                          length
         exact.onnx        the same in fp32, for documents
         weights           the model's own file, linked, if exact.onnx refers to it
         tokenizer.json    as the ``tokenizers`` library reads it

@@ -160,7 +160,7 @@ def _fill(
     say("making the graph")
     tokenizer, max_tokens = _graph(source, exact, threads)
     query_prompt, doc_prompt = _prompts(source)
-    model = OnnxModel(exact, threads, tokens=graph.STATES)
+    model = OnnxModel(exact, threads)
     rows, vectors = _sample(model, tokenizer, doc_prompt)
     dim = vectors.shape[1]
     key = f"{name}@{target.name.rpartition('-')[2]}/{dim}"
