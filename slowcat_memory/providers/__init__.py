@@ -22,7 +22,6 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.factory import export_model, open_query_embedder
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
-from slowcat_memory.providers.loopback import check_loopback
 
 __all__ = [
     "LLM",
@@ -38,7 +37,6 @@ __all__ = [
     "Prompt",
     "ThinkingOptions",
     "TokenEmbedder",
-    "check_loopback",
     "export_model",
     "is_remote",
     "open_llm",

@@ -163,15 +163,12 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     endpoint_timeout_s: Annotated[float, Meta(gt=0, le=600)] = 10.0
 
 
-State = Literal["ready", "needs export", "missing", "none", "endpoint"]
-
-
 class EmbedderReport(Struct, frozen=True, kw_only=True):
     """The state of an embedder, for the start-up log and for ``doctor``."""
 
     # "ready": usable. "endpoint": usable, through a server. "needs export": usable after
     # ``export_model``. "missing": no such model or server. "none": not configured
-    state: State
+    state: Literal["ready", "needs export", "missing", "none", "endpoint"]
     source: str  # a sentence: which model, from where, or why it is not usable
     hint: str = ""  # what to do next, "" for nothing
     key: str = ""  # key of the vector space, "" when unknown

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 from msgspec.inspect import ListType, StructType, VarTupleType
+from msgspec.structs import astuple
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.base import Answer
@@ -209,7 +210,7 @@ def _first_with_content(replies: Iterator[ParsedPart], into: type[T]) -> Answer[
         except BadAnswerError as error:
             refused = refused or error
         else:
-            if _has_content(answer.value):
+            if any(astuple(answer.value)):
                 return answer
             first = first or answer
     if first is None:
@@ -239,7 +240,7 @@ def _reading(found: ParsedPart, into: type[T]) -> Answer[T]:
     if reason := why_unfit(fields, into):
         raise BadAnswerError(reason if found.whole else f"it was cut off: be shorter ({reason})")
     value = msgspec.convert(fields, into, strict=True)
-    if not _has_content(value) and (coercion.lost or not found.whole):
+    if not any(astuple(value)) and (coercion.lost or not found.whole):
         raise BadAnswerError(next(iter(coercion.lost), _BROKEN))
     return Answer(value=value, lost=dict(coercion.lost), whole=found.whole)
 
@@ -291,7 +292,3 @@ def _is_item(value: dict[str, Any], into: type[Struct]) -> bool:
         return False
     needed = [field for field in shape_of(item.cls) if not field.optional]
     return bool(needed) and all(not sent.keys().isdisjoint(field.names) for field in needed)
-
-
-def _has_content(value: Struct) -> bool:
-    return any(getattr(value, name) for name in value.__struct_fields__)
