@@ -39,15 +39,11 @@ def give_back(file: Path) -> None:
         lines = Path("/proc/self/maps").read_text().splitlines()
     except OSError:
         return
-    name = str(file.resolve())
+    name, madvise = str(file.resolve()), ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     for line in lines:
         where, perms, *_, path = line.split(maxsplit=5) if line.count(" ") > 5 else ("", "", "")
         if path == name and perms in CLEAN:
             start, end = (int(part, 16) for part in where.split("-"))
-            _advise(start, end - start)
-
-
-def _advise(start: int, length: int) -> None:
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    madvise(start, length, mmap.MADV_DONTNEED)  # if the system refuses, the pages stay mapped
+            # If the system refuses, the pages stay mapped.
+            madvise(start, end - start, mmap.MADV_DONTNEED)

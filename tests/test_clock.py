@@ -47,7 +47,6 @@ READERS = {
     "transfer/import_.py": "the date of an import without dates",
     "index/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
-    "providers/llm/server.py": "a server's Retry-After date; capped",
     "providers/embedding/export/child.py": "drafts of killed exports, that are made again",
     "testing/contracts.py": "the date of a checked job",
 }

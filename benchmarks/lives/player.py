@@ -28,7 +28,7 @@ from benchmarks.lives.record import (
 from benchmarks.lives.scene import CONSIDERS_S, MORNING, Scene, Stage, configuration, opened
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.providers import LLM, QueryEmbedder
+from slowcat_memory.providers import LLM, Embedder
 from slowcat_memory.records import Memory
 
 PAUSE_S = 20.0  # between two exchanges
@@ -48,7 +48,7 @@ class Played(Struct, frozen=True):
 
 
 def play(
-    life: Life, folder: Path, *, llm: LLM | None = None, embedder: QueryEmbedder | None = None,
+    life: Life, folder: Path, *, llm: LLM | None = None, embedder: Embedder | None = None,
     vectors: bool = True,
 ) -> Played:  # fmt: skip
     """Play a life in an empty folder.

@@ -24,9 +24,9 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import (
     LLM,
     Embedded,
+    Embedder,
     EmbedderOptions,
     LocalEmbedder,
-    QueryEmbedder,
     open_query_embedder,
 )
 from slowcat_memory.records import Turn
@@ -150,7 +150,7 @@ def configuration(
 @contextmanager
 def opened(
     config: Config, first: datetime, *, llm: LLM | None = None,
-    embedder: QueryEmbedder | None = None,
+    embedder: Embedder | None = None,
 ) -> Iterator[Scene]:  # fmt: skip
     """Open a memory some hours before its first session.
 

@@ -36,7 +36,7 @@ from benchmarks.peers import race
 from benchmarks.peers.stores import PEERS, Peer, open_peer, versions
 from benchmarks.tables import percent, table
 from slowcat_memory.config import load
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import Embedder
 
 SEARCHES = {
     "search": "search",
@@ -74,7 +74,7 @@ def installed() -> Iterator[str]:
 
 
 def measure(
-    names: Sequence[str], options: argparse.Namespace, embedder: QueryEmbedder
+    names: Sequence[str], options: argparse.Namespace, embedder: Embedder
 ) -> list[dict[str, Any]]:
     """Race the peers, then ask them the questions whose answers are known."""
     data = datasets.load(options.data) if options.data else None
@@ -101,7 +101,7 @@ def measure(
 
 
 def _race(
-    names: Sequence[str], folder: Path, options: argparse.Namespace, embedder: QueryEmbedder
+    names: Sequence[str], folder: Path, options: argparse.Namespace, embedder: Embedder
 ) -> dict[str, dict[str, Any]]:
     with common.console.status(f"embedding {SIZE} memories"):
         items = race.embedded(race.made_up(SIZE), embedder)

@@ -22,7 +22,7 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question, steps
 from benchmarks.peers.stores import Item, K, Peer, open_peer
 from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk, indexed_text
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import Embedder
 from slowcat_memory.records import Turn
 from slowcat_memory.transfer import Transcript
 from slowcat_memory.transfer.import_ import moments
@@ -101,7 +101,7 @@ Step = tuple[list[Item], list[Question]]
 
 
 def recall(
-    name: str, folder: Path, conversations: Sequence[Sequence[Step]], embedder: QueryEmbedder
+    name: str, folder: Path, conversations: Sequence[Sequence[Step]], embedder: Embedder
 ) -> tuple[float, int]:
     """Measure a peer's R@10: the mean share of a question's evidence among the first ten.
 
@@ -121,7 +121,7 @@ def recall(
     return round(sum(shares) / len(shares), 4), len(shares)
 
 
-def _step(peer: Peer, step: Step, embedder: QueryEmbedder) -> Iterator[float]:
+def _step(peer: Peer, step: Step, embedder: Embedder) -> Iterator[float]:
     items, questions = step
     peer.add_all(items)
     for question in questions:
@@ -129,7 +129,7 @@ def _step(peer: Peer, step: Step, embedder: QueryEmbedder) -> Iterator[float]:
         yield len(question.evidence & set(found[:K])) / len(question.evidence)
 
 
-def of_data(data: Dataset, embedder: QueryEmbedder) -> list[list[Step]]:
+def of_data(data: Dataset, embedder: Embedder) -> list[list[Step]]:
     """Return the steps of a data folder by conversation, without questions that nobody can score."""
     scored = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL]
     data = replace(data, questions=scored)
@@ -140,7 +140,7 @@ def of_data(data: Dataset, embedder: QueryEmbedder) -> list[list[Step]]:
     ]
 
 
-def _steps(data: Dataset, transcript: Transcript, embedder: QueryEmbedder) -> Iterator[Step]:
+def _steps(data: Dataset, transcript: Transcript, embedder: Embedder) -> Iterator[Step]:
     """Tell as much at once as is told between two questions."""
     told: list[Turn] = []
     scope = datasets.scope_of(transcript.conversation)
@@ -178,7 +178,7 @@ def made_up(count: int, after: int = 0) -> list[Turn]:
     return [replace(turn, origin=f"t{after + n}") for n, turn in enumerate(turns)]
 
 
-def embedded(turns: Sequence[Turn], embedder: QueryEmbedder) -> list[Item]:
+def embedded(turns: Sequence[Turn], embedder: Embedder) -> list[Item]:
     """Give turns their vectors.
 
     Args:

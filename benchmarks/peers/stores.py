@@ -21,7 +21,7 @@ from msgspec import Struct
 from benchmarks import common
 from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import Embedder
 from slowcat_memory.records import Event, SessionEdge, Turn
 
 K = 10  # memories a search is asked for
@@ -65,7 +65,7 @@ class Peer:
     note = ""
     embeds = False
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         raise NotImplementedError
 
     def add_all(self, items: Sequence[Item]) -> None:
@@ -99,7 +99,7 @@ class Slowcat(Peer):
     note = "BM25 over two views, vectors, fused; durable log"
     embeds = True
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         config = common.configuration(
             folder,
             recall={"deadline_ms": 60_000.0, "floor": 0.0, "keep_share": 0.0},
@@ -159,7 +159,7 @@ class Mem0(Peer):
     packages = ("mem0ai", "faiss-cpu")
     note = "vectors only; added as they are, without an LLM"
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         os.environ["MEM0_TELEMETRY"] = "False"  # read when mem0 is imported
         os.environ["MEM0_DIR"] = str(folder / "home")
         from mem0 import Memory
@@ -237,7 +237,7 @@ class Chroma(Peer):
     packages = ("chromadb",)
     note = "vectors only, HNSW with its defaults (ef_search 100)"
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         os.environ["ANONYMIZED_TELEMETRY"] = "False"
         import chromadb
         from chromadb.config import Settings
@@ -277,7 +277,7 @@ class Lance(Peer):
     packages = ("lancedb",)
     note = "full text and vectors (HNSW-SQ from 5,000 rows), fused by RRF"
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         """Open a database; the table comes with the first rows."""
         os.environ["LANCEDB_LOG"] = "error"  # a warning a search about columns to come
         import lancedb
@@ -335,7 +335,7 @@ class TantivyFaiss(Peer):
     packages = ("tantivy", "faiss-cpu")
     note = "BM25, hits not counted, and HNSW in memory, fused by RRF"
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         import faiss
         import tantivy
 
@@ -387,7 +387,7 @@ class Sqlite(Peer):
     packages = ("apsw", "sqlite-vec")
     note = "FTS5 and sqlite-vec (flat), mapped, fused by RRF"
 
-    def __init__(self, folder: Path, embedder: QueryEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
         import apsw
         import sqlite_vec
 
@@ -455,7 +455,7 @@ def versions(name: str) -> dict[str, str]:
     return {package: metadata.version(package) for package in PEERS[name].packages}
 
 
-def open_peer(name: str, folder: Path, embedder: QueryEmbedder) -> Peer:
+def open_peer(name: str, folder: Path, embedder: Embedder) -> Peer:
     """Open a peer in a folder that is empty, or not there yet.
 
     Raises:

@@ -9,7 +9,7 @@ from benchmarks import common
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import EmbedderOptions, QueryEmbedder, open_query_embedder
+from slowcat_memory.providers import Embedder, EmbedderOptions, open_query_embedder
 from slowcat_memory.records import Memory, SessionEdge, Turn
 from slowcat_memory.store import Snapshot
 from slowcat_memory.testing import FixedClock, memory_config
@@ -68,7 +68,7 @@ class Home:
 
 @contextmanager
 def home(
-    language: str, zone: str, now: datetime, embedder: QueryEmbedder | None = None
+    language: str, zone: str, now: datetime, embedder: Embedder | None = None
 ) -> Iterator[Home]:
     """Open an engine without an LLM over an empty store.
 
@@ -85,7 +85,7 @@ def home(
 
 
 @cache
-def real_embedder() -> QueryEmbedder | None:
+def real_embedder() -> Embedder | None:
     """Return the configured embedding model; None if it is not on this machine."""
     return open_query_embedder(EmbedderOptions())[0]
 

@@ -31,7 +31,7 @@ from benchmarks.written.sloppy import (
 )
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.providers import LLM, QueryEmbedder, ThinkingOptions
+from slowcat_memory.providers import LLM, Embedder, ThinkingOptions
 from slowcat_memory.records import Context, Key, Memory
 from tests.support.scripted_server import serving
 
@@ -197,7 +197,7 @@ class Played(Struct, frozen=True, kw_only=True):
 
 
 def play(
-    diary: Diary, folder: Path, mode: Mode = "none", *, embedder: QueryEmbedder | None = None,
+    diary: Diary, folder: Path, mode: Mode = "none", *, embedder: Embedder | None = None,
     vectors: bool = True,
 ) -> Played:  # fmt: skip
     """Play a diary in an empty folder.

@@ -30,6 +30,7 @@ from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.job import JobOptions
 from slowcat_memory.providers.llm.base import AUTO
+from slowcat_memory.providers.loopback import check_loopback
 
 WIDTH = 98
 HEAD = """\
@@ -193,7 +194,7 @@ def _check_urls(config: "Config") -> None:
     ):
         try:
             if url not in ("", AUTO):
-                providers.check_loopback(url, allowed)
+                check_loopback(url, allowed)
         except SlowcatError as error:
             raise ConfigError(f"{path}: {error.message}", hint=error.hint) from error
 

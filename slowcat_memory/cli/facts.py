@@ -69,7 +69,7 @@ def facts(
         about (NAME): Only about this person or thing.
         history: Also facts that no longer hold.
     """
-    with known.reading() as (engine, where):
+    with known.opened() as (engine, where):
         every = _facts(engine, where, history)
         found = [fact for fact in every if _fits(fact, type_, about)]
 
@@ -173,7 +173,7 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
         name: Show this person in full.
         all_: Also places, things and topics.
     """
-    with known.reading() as (engine, where):
+    with known.opened() as (engine, where):
         found = _graph(engine, where).portraits(name or "")
         if not (name or all_):
             found = [one for one in found if one.type in ("person", "pet")]
@@ -233,7 +233,7 @@ def timeline(known: Settings, about: list[str]) -> None:
     Args:
         about (ABOUT): A name, or a topic.
     """
-    with known.reading() as (engine, where):
+    with known.opened() as (engine, where):
         graph, name = _graph(engine, where), " ".join(about)
         found, nobody = _relations_of(graph, name), partial(_nobody, engine, where, name)
         entry = partial(_relation, graph, engine.zone)
@@ -278,7 +278,7 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
     """
     from slowcat_memory.core.extraction.evidence import shared
 
-    with known.reading(words_only=False) as (engine, where):
+    with known.opened(words_only=False) as (engine, where):
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
         graph = _graph(engine, where, true=at, known=at if believed else None)
         true = graph.relations
@@ -344,8 +344,6 @@ def mark(known: Settings, how: Literal["pin", "mute", "local", "off"], what: str
         how (MARK): The mark.
         what (ID): A turn's number or a memory's id.
     """
-    known.existing()
-    where = known.scope()
     off: dict[str, Any] = {"pinned": False, "muted": False, "local_only": False}
     marks, words = {
         "pin": ({"pinned": True}, "Pinned"),
@@ -353,7 +351,7 @@ def mark(known: Settings, how: Literal["pin", "mute", "local", "off"], what: str
         "local": ({"local_only": True}, "Stays on this machine"),
         "off": (off, "No longer marked"),
     }[how]
-    with known.engine(words_only=True) as memory:
+    with known.opened(readonly=False) as (memory, where):
         with memory.snapshot() as snapshot:
             found = find_memory(snapshot, where, memory_id(what))
         changed = memory.edit(found.scope, found.id, **marks) if found else None
@@ -538,9 +536,7 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
     """
     from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
-    known.existing()
-    where = known.scope()
-    with known.engine(words_only=True) as engine:
+    with known.opened(readonly=False) as (engine, where):
         with engine.snapshot() as snapshot:
             every = snapshot.commands(where)
         if only_list:

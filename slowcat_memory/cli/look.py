@@ -99,7 +99,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
     from slowcat_memory.runtime.conversation.audience import guest_scope
 
     known.limit = min(known.limit or 10, MOST)
-    with known.reading(words_only=False) as (engine, where):
+    with known.opened(words_only=False) as (engine, where):
         if where != guest_scope(engine.config.people):
             engine.prepare(where)  # a short-lived process has no later answer to be complete
         kinds = (kind,) if kind else ()
@@ -166,7 +166,7 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
     if what == "stats":
         with known.existing().engine(readonly=True) as engine:
             return _stats(engine, known.as_json)
-    with known.reading() as (engine, where), engine.snapshot() as snapshot:
+    with known.opened() as (engine, where), engine.snapshot() as snapshot:
         named = what not in KINDS and not what.isdecimal()
         session = find_session(snapshot, what, where) if named else None
         if what not in KINDS and session is None:
@@ -192,8 +192,7 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
                 return when(one.at, engine.zone), one.client, dots(one.tool, one.scope, result)
             return _memory(one, engine.zone) if what in MEMORIES else turn_entry(one, engine.zone)
 
-        nouns = {"summaries": "summary"}
-        noun = nouns.get(what, what[:-1] if what in KINDS else "turn")
+        noun = {"summaries": "summary"}.get(what, what[:-1] if what in KINDS else "turn")
         nothing = {
             "calls": "No program has asked yet: `slowcat-memory mcp` offers the memory to them.",
             "notes": f"No notes in the scope {where}, and nothing pinned, muted or local-only.",

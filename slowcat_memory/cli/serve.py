@@ -311,7 +311,7 @@ def mcp(
         local=local_llm,
         every=tools == "all",
     )
-    try:
+    with closing(offered):
         if not http:
             return anyio.run(serve_stdio, offered)
         token = token_of(token_file)
@@ -319,8 +319,6 @@ def mcp(
         ready = partial(err().print, f"MCP for programs {by}:", markup=False, soft_wrap=True)
         serve = partial(serve_http, offered, listen(port, host, token=token))
         return anyio.run(partial(serve, token=token, ready=ready))
-    finally:
-        offered.close()
 
 
 def token_of(file: Path | None) -> str:

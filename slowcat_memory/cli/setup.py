@@ -173,10 +173,8 @@ def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Findi
     if not folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding("store", "note", f"no memory at {folder} yet", hint)]
-    findings = [_permissions(folder)]
-    for process in others_of(folder):
-        found = f"in use by {process.program} (process {process.pid})"
-        findings.append(Finding("process", "fine", found))
+    users = [f"in use by {one.program} (process {one.pid})" for one in others_of(folder)]
+    findings = [_permissions(folder), *(Finding("process", "fine", one) for one in users)]
     try:
         check_file(folder)
         with nullcontext(memory) if memory else known.engine(readonly=True) as engine:

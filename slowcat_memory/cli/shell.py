@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 from rich import filesize
@@ -207,13 +207,11 @@ def period_of(text: str, now: datetime, zone: tzinfo, option: str) -> tuple[date
         plain = _PREPOSITION.sub("", text.strip().casefold())
     else:
         try:
-            at = time_of(text)
+            at = cast(datetime, time_of(text))
         except ValueError as error:
             raise usage(str(error), option) from None
-        if at is not None:
-            whole_day = len(text.strip()) <= len("2025-11-15")
-            return utc(at, zone), utc(at + timedelta(days=1) if whole_day else at, zone)
-        plain = ""
+        whole_day = len(text.strip()) <= len("2025-11-15")
+        return utc(at, zone), utc(at + timedelta(days=1) if whole_day else at, zone)
     for language in ("english", "german"):
         for asked in (plain, f"in {plain}"):  # "march" alone may be a verb
             found = times(f"{asked}?", now, zone, language)
@@ -380,10 +378,12 @@ class Settings:
             yield engine
 
     @contextmanager
-    def reading(self, *, words_only: bool = True) -> "Iterator[tuple[MemoryEngine, str]]":
-        """Open an existing memory to read it; yields it, and whose memory the command is about."""
+    def opened(
+        self, *, words_only: bool = True, readonly: bool = True
+    ) -> "Iterator[tuple[MemoryEngine, str]]":
+        """Open an existing memory; yields it, and whose memory the command is about."""
         where = self.existing().scope()
-        with self.engine(words_only=words_only, readonly=True) as engine:
+        with self.engine(words_only=words_only, readonly=readonly) as engine:
             yield engine, where
 
 

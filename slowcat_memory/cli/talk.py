@@ -149,11 +149,9 @@ class ChatThread:
             return reply
         finally:
             if reply is None or not reply.text:
-                self._wait(self._fill_in())
-
-    async def _fill_in(self) -> None:
-        """Add a placeholder answer: many models refuse two user messages in a row."""
-        self._conversation.context.add_message({"role": "assistant", "content": NO_ANSWER})
+                # Many models refuse two user messages in a row.
+                told: Any = {"role": "assistant", "content": NO_ANSWER}
+                self._loop.call_soon_threadsafe(self._conversation.context.add_message, told)
 
     def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)

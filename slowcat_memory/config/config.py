@@ -8,7 +8,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.session_head import HeadOptions
@@ -143,39 +143,39 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     preset: Preset = "default"
-    memory: MemoryOptions = field(default_factory=MemoryOptions)
-    people: PeopleOptions = field(default_factory=PeopleOptions)
-    sessions: SessionOptions = field(default_factory=SessionOptions)
-    recall: RecallOptions = field(default_factory=RecallOptions)
-    prefetch: PrefetchOptions = field(default_factory=PrefetchOptions)
-    gate: GateOptions = field(default_factory=GateOptions)
-    ask: AskOptions = field(default_factory=AskOptions)
-    pack: PackOptions = field(default_factory=PackOptions)
-    context: ContextOptions = field(default_factory=ContextOptions)
-    extract: ExtractOptions = field(default_factory=ExtractOptions)
-    head: HeadOptions = field(default_factory=HeadOptions)
-    icebreakers: IcebreakerOptions = field(default_factory=IcebreakerOptions)
-    fuse: FuseOptions = field(default_factory=FuseOptions)
-    rank: RankOptions = field(default_factory=RankOptions)
-    index: IndexOptions = field(default_factory=IndexOptions)
-    embedding: EmbedderOptions = field(default_factory=EmbedderOptions)
-    store: StoreOptions = field(default_factory=StoreOptions)
-    tiers: TierOptions = field(default_factory=TierOptions)
-    retention: RetentionOptions = field(default_factory=RetentionOptions)
-    commands: CommandOptions = field(default_factory=CommandOptions)
-    llm: LLMOptions = field(default_factory=LLMOptions)
-    thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
-    contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
-    facts: FactsOptions = field(default_factory=FactsOptions)
-    merge: MergeOptions = field(default_factory=MergeOptions)
-    rerank: JudgementOptions = field(default_factory=JudgementOptions)
-    summaries: SummariesOptions = field(default_factory=SummariesOptions)
-    topics: TopicsOptions = field(default_factory=TopicsOptions)
-    episodes: EpisodesOptions = field(default_factory=EpisodesOptions)
-    bring_up: BringUpOptions = field(default_factory=BringUpOptions)
-    blocks: BlocksOptions = field(default_factory=BlocksOptions)
-    idle: IdleOptions = field(default_factory=IdleOptions)
-    fleet: FleetOptions = field(default_factory=FleetOptions)
+    memory: MemoryOptions = MemoryOptions()
+    people: PeopleOptions = PeopleOptions()
+    sessions: SessionOptions = SessionOptions()
+    recall: RecallOptions = RecallOptions()
+    prefetch: PrefetchOptions = PrefetchOptions()
+    gate: GateOptions = GateOptions()
+    ask: AskOptions = AskOptions()
+    pack: PackOptions = PackOptions()
+    context: ContextOptions = ContextOptions()
+    extract: ExtractOptions = ExtractOptions()
+    head: HeadOptions = HeadOptions()
+    icebreakers: IcebreakerOptions = IcebreakerOptions()
+    fuse: FuseOptions = FuseOptions()
+    rank: RankOptions = RankOptions()
+    index: IndexOptions = IndexOptions()
+    embedding: EmbedderOptions = EmbedderOptions()
+    store: StoreOptions = StoreOptions()
+    tiers: TierOptions = TierOptions()
+    retention: RetentionOptions = RetentionOptions()
+    commands: CommandOptions = CommandOptions()
+    llm: LLMOptions = LLMOptions()
+    thinking: ThinkingOptions = ThinkingOptions()
+    contextualize: ContextualizeOptions = ContextualizeOptions()
+    facts: FactsOptions = FactsOptions()
+    merge: MergeOptions = MergeOptions()
+    rerank: JudgementOptions = JudgementOptions()
+    summaries: SummariesOptions = SummariesOptions()
+    topics: TopicsOptions = TopicsOptions()
+    episodes: EpisodesOptions = EpisodesOptions()
+    bring_up: BringUpOptions = BringUpOptions()
+    blocks: BlocksOptions = BlocksOptions()
+    idle: IdleOptions = IdleOptions()
+    fleet: FleetOptions = FleetOptions()
 
     @property
     def folder(self) -> Path:
@@ -206,17 +206,9 @@ def tokenizer(config: Config) -> Tokenizer:
 
 def retrieval_options(config: Config) -> RetrievalOptions:
     """Return the part of a configuration that recall reads."""
-    return RetrievalOptions(
-        recall=config.recall,
-        prefetch=config.prefetch,
-        ask=config.ask,
-        fuse=config.fuse,
-        rank=config.rank,
-        gate=config.gate,
-        pack=config.pack,
-        extract=config.extract,
-        language=config.memory.language,
-    )
+    sections = {*RetrievalOptions.__struct_fields__} & {*Config.__struct_fields__}
+    same: dict[str, Any] = {name: getattr(config, name) for name in sections}
+    return RetrievalOptions(**same, language=config.memory.language)
 
 
 def check_names(config: Config) -> None:

@@ -159,7 +159,11 @@ def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if section == JOB_TABLE:
             yield from _job_targets(value)
         elif section == EXPERT:
-            yield from _expert_targets(value)
+            for path, inner in _flat(value if isinstance(value, Mapping) else {"": value}).items():
+                if path not in _known():
+                    hint = _nearest(path, _known())
+                    raise ConfigError(f"{EXPERT}.{path}: no such option", hint=hint)
+                yield path, inner
         elif isinstance(value, Mapping) and any(
             path.startswith(f"{section}.") for path in (*BY_PATH, *_known())
         ):
@@ -206,14 +210,6 @@ def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
         except msgspec.ValidationError as error:
             what, field = _in_words(error)
             raise ConfigError(f"{JOB_TABLE}.{name}.{field}: {what}") from error
-
-
-def _expert_targets(table: Any) -> Iterator[tuple[str, Any]]:
-    known = _known()
-    for path, value in _flat(table if isinstance(table, Mapping) else {"": table}).items():
-        if path not in known:
-            raise ConfigError(f"{EXPERT}.{path}: no such option", hint=_nearest(path, known))
-        yield path, value
 
 
 def _nearest(path: str, known: Any) -> str:

@@ -30,7 +30,7 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import LLM, EmbedderReport, QueryEmbedder
+from slowcat_memory.providers import LLM, Embedder, EmbedderReport
 from slowcat_memory.records import (
     CommandEntry,
     Cursor,
@@ -101,7 +101,7 @@ class MemoryEngine:
         *,
         readonly: bool = False,
         clock: Clock = SystemClock(),
-        embedder: QueryEmbedder | None = None,
+        embedder: Embedder | None = None,
         llm: LLM | None = None,
         metrics: Metrics | None = None,
         open_store: Callable[..., Store] | None = None,

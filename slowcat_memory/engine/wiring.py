@@ -25,7 +25,7 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope, reader_of
@@ -94,7 +94,7 @@ class EngineWiring:
         availability: Availability,
         readonly: bool,
         clock: Clock,
-        embedder: QueryEmbedder | None,
+        embedder: Embedder | None,
         metrics: Metrics | None,
         open_store: Callable[..., Store] | None,
     ) -> None:
@@ -115,7 +115,7 @@ class EngineWiring:
         with or_undo(self.store.close):  # or this process would keep it from every later try
             self._connect(embedder)
 
-    def _connect(self, embedder: QueryEmbedder | None) -> None:
+    def _connect(self, embedder: Embedder | None) -> None:
         config, clock = self.config, self.clock
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder

@@ -34,7 +34,7 @@ from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Worker
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import Embedder
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.store import Ack, new_future
@@ -86,7 +86,7 @@ class Fleet:
         self._lock = threading.Lock()
         self._members = Shared["SharedMember"]()
         self._started = False
-        self.model: QueryEmbedder | None = None
+        self.model: Embedder | None = None
 
     def start(self) -> None:
         """Begin to renew leases, and to delete copies of what others have forgotten; idempotent."""

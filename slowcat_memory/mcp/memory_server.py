@@ -8,7 +8,6 @@ the same user are answered. ``Host`` and ``Origin`` are checked in any case, so 
 reaches the memory.
 """
 
-import asyncio
 import secrets
 import socket
 import time
@@ -34,7 +33,6 @@ from slowcat_memory.providers import loopback
 from slowcat_memory.records import CallEntry, WriteBatch
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 NAME = "slowcat-memory"
@@ -179,9 +177,6 @@ CLOSE_S = 3  # seconds for open requests at the end
 
 NOT_OURS = "Only programs of the same user are answered. Start the server with --token-file."
 
-PeerCheck = Callable[[tuple[str, int], tuple[str, int]], bool]
-"""Returns whether a connection, by the addresses of its other and this end, is answered."""
-
 
 async def serve_stdio(tools: MemoryTools) -> None:
     """Serve one host over standard input and output until it closes them.
@@ -231,19 +226,15 @@ async def serve_http(
     tools: MemoryTools,
     listening: socket.socket,
     *,
-    token: str = "",
-    is_answered: PeerCheck = loopback.is_own_user,
-    ready: Callable[[str], object] = lambda url: None,
-    ended: asyncio.Event | None = None,
+    token: str,
+    ready: Callable[[str], object],
 ) -> None:
-    """Serve hosts over streamable HTTP until a signal or an event ends it.
+    """Serve hosts over streamable HTTP until a signal ends it.
 
     Args:
         listening: From ``listen``; it is closed at the end.
         token: What a request's ``Authorization: Bearer`` must say; "" for the check of users.
-        is_answered: Whether a connection is answered, where there is no token.
         ready: Called with the URL once connections are accepted.
-        ended: Ends it when it is set.
     """
     import uvicorn
 
@@ -260,7 +251,7 @@ async def serve_http(
         streamable_http_path=PATH, json_response=True, transport_security=security
     )
     config = uvicorn.Config(
-        AccessCheck(app, token, is_answered),
+        AccessCheck(app, token),
         http="h11",
         proxy_headers=False,  # no header says whose a connection is
         ws="none",
@@ -272,16 +263,9 @@ async def serve_http(
     server = uvicorn.Server(config)
     async with anyio.create_task_group() as group:
         group.start_soon(_open_early, tools)
-        if ended is not None:
-            group.start_soon(_end_at, ended, server)
         ready(f"http://{host}:{port}{PATH}")
         await server.serve(sockets=[listening])
         group.cancel_scope.cancel()
-
-
-async def _end_at(ended: asyncio.Event, server: "uvicorn.Server") -> None:
-    await ended.wait()
-    server.should_exit = True
 
 
 class AccessCheck:
@@ -291,8 +275,8 @@ class AccessCheck:
     part of the path: ``/mcp/TOKEN``.
     """
 
-    def __init__(self, app: "ASGIApp", token: str, is_answered: PeerCheck) -> None:
-        self._app, self._token, self._is_answered = app, token, is_answered
+    def __init__(self, app: "ASGIApp", token: str) -> None:
+        self._app, self._token = app, token
         self._bearer, self._path = f"Bearer {token}".encode(), f"{PATH}/{token}".encode()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
@@ -307,7 +291,7 @@ class AccessCheck:
     def _refusal(self, scope: "Scope") -> Response | None:
         ends = scope["client"], scope["server"]
         if not self._token:
-            answered = all(ends) and self._is_answered(*(tuple(end) for end in ends))
+            answered = all(ends) and loopback.is_own_user(*(tuple(end) for end in ends))
             return None if answered else Response(NOT_OURS, 403, {"Connection": "close"})
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         in_path = secrets.compare_digest(scope["path"].encode(), self._path)

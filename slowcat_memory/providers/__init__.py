@@ -15,7 +15,6 @@ from slowcat_memory.providers.embedding.base import (
     EmbedderOptions,
     EmbedderReport,
     Encoded,
-    QueryEmbedder,
     TokenEmbedder,
     sends_texts_away,
     token_key_of,
@@ -23,7 +22,6 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.factory import export_model, open_query_embedder
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
-from slowcat_memory.providers.loopback import check_loopback
 
 __all__ = [
     "LLM",
@@ -37,10 +35,8 @@ __all__ = [
     "Encoded",
     "LocalEmbedder",
     "Prompt",
-    "QueryEmbedder",
     "ThinkingOptions",
     "TokenEmbedder",
-    "check_loopback",
     "export_model",
     "is_remote",
     "open_llm",

@@ -100,11 +100,11 @@ def is_own_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
     return user_of(peer, own) == os.getuid()
 
 
-def user_of(peer: tuple[str, int], own: tuple[str, int], table: Path = TABLE) -> int | None:
+def user_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
     """Return the user id of the program at the other end; None if that is unknown."""
     try:
         wanted = _in_table(*peer), _in_table(*own)
-        rows = _rows(table)
+        rows = _rows(TABLE)
     except (OSError, ValueError):
         return None
     for row in rows:

@@ -3,8 +3,10 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,14 +41,11 @@ async def think(
         now: None for the present.
         options: Options by job name; defaults for the others.
     """
-    contexts = _contexts(store, llm, upkeep, now, options)
     gate = IdleGate(IdleOptions(grace_s=0.0))
-    try:
+    with closing(_contexts(store, llm, upkeep, now, options)) as contexts:
         # The clock of the jobs may stand.
         loop = IdleLoop(jobs, gate, contexts, options=OPTIONS, clock=SystemClock())
         return await loop.run_until_done(patience_s=5.0)
-    finally:
-        contexts.close()
 
 
 def check_job(
@@ -55,32 +54,27 @@ def check_job(
     *,
     llm: LLM | None = None,
     upkeep: Upkeep | None = None,
-    options: Any = None,
 ) -> None:
     """Check that a job keeps the contract of ``Job``.
 
     Args:
         events: Events that make work for the job.
         llm: Its LLM, if it needs one. The same prompt must give the same answer.
-        options: None for the defaults.
 
     Raises:
         AssertionError: It breaks the contract.
     """
     assert not (problem := problem_of(job)), problem
     assert msgspec.structs.asdict(job.Options()) is not None, "its options have no defaults"
-    given = {job.name: options} if options is not None else None
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(Path(folder, "one"), options=SMALL) as store:
             _append(store, events)
-            contexts = _contexts(store, llm, upkeep, None, given)
-            try:
+            with closing(_contexts(store, llm, upkeep, None, None)) as contexts:
                 asyncio.run(_check_by_hand(job, contexts, store))
-            finally:
-                contexts.close()
         with Store.open(Path(folder, "two"), options=SMALL) as store:
             _append(store, events)
-            asyncio.run(_check_in_loop(job, store, llm, upkeep, given))
+            run = partial(think, store, job, llm=llm, upkeep=upkeep)
+            asyncio.run(_check_in_loop(store, run))
 
 
 def _append(store: Store, events: Sequence[Event]) -> None:
@@ -154,16 +148,14 @@ async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
     assert first == second, "a task that is done twice writes other records"
 
 
-async def _check_in_loop(
-    job: Job, store: Store, llm: LLM | None, upkeep: Upkeep | None, options: dict[str, Any] | None
-) -> None:
-    left = await think(store, job, llm=llm, upkeep=upkeep, options=options)
+async def _check_in_loop(store: Store, run: Callable[[], Awaitable[int]]) -> None:
+    left = await run()
     with store.snapshot() as snapshot:
         dead, runs = snapshot.tasks(state="dead"), len(snapshot.runs())
     assert not left, f"{left} tasks are never done"
     assert not dead, f"{len(dead)} tasks failed: {dead[0].error}"
     made = _contents(store)
-    await think(store, job, llm=llm, upkeep=upkeep, options=options)
+    await run()
     with store.snapshot() as snapshot:
         assert len(snapshot.runs()) == runs, "finished work is due again"
     assert _contents(store) == made, "finished work is done again"

@@ -139,16 +139,14 @@ class ScriptedLLM:
         *,
         prompt_tokens: int = 2500,
         model: str = "scripted@test",
-        delay_s: float = 0.0,
     ) -> None:
         """Set the script.
 
         Args:
             reply: Returns the answer to a prompt: a value to encode as JSON, a raw text, or an error
                 to raise.
-            delay_s: Seconds before each answer, cancellable.
         """
-        self._reply, self._delay_s = reply, delay_s
+        self._reply = reply
         self.prompt_tokens, self.model = prompt_tokens, model
         self.prompts: list[Prompt] = []
 
@@ -160,7 +158,7 @@ class ScriptedLLM:
             Exception: The error that the script returned.
         """
         self.prompts.append(prompt)
-        await asyncio.sleep(self._delay_s)
+        await asyncio.sleep(0)  # a place to be cancelled
         reply = self._reply(prompt)
         if isinstance(reply, Exception):
             raise reply.with_traceback(None)  # one object may be raised a thousand times
@@ -237,11 +235,7 @@ def _check_tokens(embedder: TokenEmbedder) -> None:
         assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
         assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
     assert not len(made.tokens[texts.index("...")]), "punctuation has a token vector"
-    if hasattr(embedder, "encode_query_tokens"):
-        _check_query_tokens(embedder, texts[-1])
-
-
-def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
+    text = texts[-1]
     query = embedder.encode_query_tokens(text)
     assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
     assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"

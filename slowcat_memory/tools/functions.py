@@ -61,7 +61,7 @@ class ToolHost(Protocol):
         """Return the state for a call; None where memory does not work."""
 
 
-def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSchema]:
+def memory_tools(memory: ToolHost, only: Iterable[str]) -> list[FunctionSchema]:
     """Return the tools of a conversation: schemas with their handlers.
 
     Args:

@@ -43,7 +43,7 @@ def export(
             after = turns[-1].id if turns else None
 
 
-def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
+def turn_row(turn: Turn, chunk: Memory | None) -> Row:
     """Return the row of a turn, without default values; ``chunk`` adds the user's marks."""
     row: Row = {
         "id": str(turn.id),

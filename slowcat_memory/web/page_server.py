@@ -6,6 +6,7 @@ And the addresses that it answers: the files of the page, its reads and its chan
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from slowcat_memory.records import MemoryEvent
 from slowcat_memory.web import verbs
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, body, reply, text
-from slowcat_memory.web.safety import ENTER, MOST_BYTES, Guard, Handler, add_headers
+from slowcat_memory.web.safety import ENTER, MOST_BYTES, Guard, add_headers
 from slowcat_memory.web.views import health, know, said
 
 ADDRESS = "127.0.0.1"
@@ -36,13 +37,12 @@ class Stream:
     def __init__(self, page: PageContext) -> None:
         self._page = page
         self._listeners: set[asyncio.Queue[bytes | None]] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._end: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Subscribe to the memory's events, on the running loop. Blocks for a moment."""
-        self._loop = asyncio.get_running_loop()
-        self._end = self._page.memory.subscribe(on_event=self._from_memory)
+        to_loop = partial(self._from_memory, asyncio.get_running_loop())
+        self._end = self._page.memory.subscribe(on_event=to_loop)
 
     def stop(self) -> None:
         """End the subscription and every open answer."""
@@ -50,14 +50,13 @@ class Stream:
         for queue in self._listeners:
             _put(queue, None)
 
-    def _from_memory(self, event: MemoryEvent) -> None:
+    def _from_memory(self, loop: asyncio.AbstractEventLoop, event: MemoryEvent) -> None:
         """Pass an event on to the loop: called on any thread, and must return at once."""
-        shown = self._page.everyone or event.scope == self._page.person
-        if self._loop is None or not shown:
+        if not (self._page.everyone or event.scope == self._page.person):
             return
         data = msgspec.json.encode({name: getattr(event, name) for name in _SENT})
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._publish, data + b"\n")
+            loop.call_soon_threadsafe(self._publish, data + b"\n")
 
     def _publish(self, line: bytes) -> None:
         for queue in self._listeners:
@@ -164,35 +163,26 @@ def add_routes(app: web.Application, page: PageContext) -> None:
 
     The page itself holds no memory; it takes the token out of its address.
     """
-    app.router.add_get("/", _file((STATIC / "index.html").read_bytes(), "text/html"))
+    app.router.add_get("/", partial(_file, (STATIC / "index.html").read_bytes(), "text/html"))
     for name, read in READS.items():
-        app.router.add_get(f"/api/{name}", _reading(page, read))
+        app.router.add_get(f"/api/{name}", partial(_read, page, read))
     for name, change in CHANGES.items():
-        app.router.add_post(f"/api/{name}", _changing(page, change))
+        app.router.add_post(f"/api/{name}", partial(_change, page, change))
     for path, content in static_files().items():
-        app.router.add_get(f"/static/{path}", _file(content, TYPES[Path(path).suffix]))
+        answer = partial(_file, content, TYPES[Path(path).suffix])
+        app.router.add_get(f"/static/{path}", answer)
 
 
-def _reading(page: PageContext, read: Read) -> Handler:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        return reply(await page.run(read, page, request.query))
-
-    return handler
+async def _read(page: PageContext, read: Read, request: web.Request) -> web.StreamResponse:
+    return reply(await page.run(read, page, request.query))
 
 
-def _changing(page: PageContext, change: Change) -> Handler:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        given = await body(request, MOST_BYTES)
-        return reply(await page.run(change, page, given))
-
-    return handler
+async def _change(page: PageContext, change: Change, request: web.Request) -> web.StreamResponse:
+    return reply(await page.run(change, page, await body(request, MOST_BYTES)))
 
 
-def _file(content: bytes, kind: str) -> Handler:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        return web.Response(body=content, content_type=kind, charset="utf-8")
-
-    return handler
+async def _file(content: bytes, kind: str, request: web.Request) -> web.StreamResponse:
+    return web.Response(body=content, content_type=kind, charset="utf-8")
 
 
 def static_files() -> dict[str, bytes]:

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-PAGE = 50  # rows of a page
-_encode = msgspec.json.Encoder().encode
+PAGE, MOST_CHARS = 50, 4000  # rows of a page, and characters of a text that a request has
 
 
 class Refusal(Exception):
@@ -21,7 +20,9 @@ class Refusal(Exception):
 
 def reply(value: Any, status: int = 200) -> web.Response:
     """Return a value as JSON."""
-    return web.Response(body=_encode(value), status=status, content_type="application/json")
+    return web.Response(
+        body=msgspec.json.encode(value), status=status, content_type="application/json"
+    )
 
 
 def number(given: Mapping[str, str], name: str, default: int = 0) -> int:
@@ -56,17 +57,17 @@ def moment(given: Mapping[str, str], name: str) -> datetime | None:
     return at.astimezone(UTC)
 
 
-def text(given: Mapping[str, Any], name: str, most: int = 4000) -> str:
+def text(given: Mapping[str, Any], name: str) -> str:
     """Return a field of a request's body that is text, without space around it.
 
     Raises:
-        Refusal: It is missing, not text, or longer than ``most`` characters.
+        Refusal: It is missing, not text, or longer than ``MOST_CHARS``.
     """
     value = given.get(name)
     if not isinstance(value, str) or not value.strip():
         raise Refusal(400, f"{name} is missing.")
-    if len(value) > most:
-        raise Refusal(400, f"{name} is longer than {most} characters.")
+    if len(value) > MOST_CHARS:
+        raise Refusal(400, f"{name} is longer than {MOST_CHARS} characters.")
     return value.strip()
 
 

@@ -17,14 +17,11 @@ import hmac
 import html
 import os
 import secrets
-import shutil
-import tempfile
-import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
 
 from aiohttp import web
 from loguru import logger
@@ -32,9 +29,6 @@ from loguru import logger
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError, describe_error
 from slowcat_memory.providers import loopback
 from slowcat_memory.web.replies import Refusal, reply
-
-if TYPE_CHECKING:
-    from aiohttp.typedefs import Middleware
 
 KEY_HEADER = "X-Slowcat"
 MOST_BYTES = 64 * 1024  # of a request's body
@@ -59,32 +53,27 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Keys:
-    """One-use tokens, and the keys given for them. Safe to use from any thread."""
+    """One-use tokens, and the keys given for them. Belongs to the page's event loop."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._tokens: list[str] = []
         self._keys: list[str] = []
 
     def token(self) -> str:
         """Return a new token: it opens the page once."""
-        made = secrets.token_urlsafe(32)
-        with self._lock:
-            self._tokens.append(made)
+        self._tokens.append(made := secrets.token_urlsafe(32))
         return made
 
     def redeem(self, token: str) -> str | None:
         """Return a new key for a token, which is then used; None for any other."""
-        with self._lock:
-            if not _among(token, self._tokens):
-                return None
-            self._tokens = [one for one in self._tokens if not _same(one, token)]
-            self._keys.append(key := secrets.token_urlsafe(32))
-            return key
+        if not _among(token, self._tokens):
+            return None
+        self._tokens = [one for one in self._tokens if not _same(one, token)]
+        self._keys.append(key := secrets.token_urlsafe(32))
+        return key
 
     def knows(self, key: str) -> bool:
-        with self._lock:
-            return _among(key, self._keys)
+        return _among(key, self._keys)
 
 
 def _among(given: str, known: list[str]) -> bool:
@@ -130,19 +119,14 @@ class Guard:
             if not self.keys.knows(request.headers.get(KEY_HEADER, "")):
                 raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
 
-    @property
-    def middleware(self) -> "Middleware":
-        """What runs around every handler."""
-
-        @web.middleware
-        async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-            try:
-                self.check(request)
-                return await handler(request)
-            except Exception as error:
-                return refused(error)
-
-        return guarded
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Run around every handler."""
+        try:
+            self.check(request)
+            return await handler(request)
+        except Exception as error:
+            return refused(error)
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -179,14 +163,11 @@ def private_link(url: str) -> Iterator[Path]:
     """Write a file that leads to an address, readable by this user alone, while the context lasts."""
     place = os.environ.get("XDG_RUNTIME_DIR", "")
     within = place if place and os.access(place, os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="slowcat-page-", dir=within))  # 0700
-    try:
-        file = folder / FILE
+    with TemporaryDirectory(prefix="slowcat-page-", dir=within) as folder:  # this user's alone
+        file = Path(folder, FILE)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(_leading_to(url))
         yield file
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _leading_to(url: str) -> str:

@@ -47,7 +47,7 @@ def test_change_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch):
 
 def test_change_what_is_remembered_has_its_vector_at_once(sm, monkeypatch):
     model = HashEmbedder(32)
-    report = EmbedderReport(state="ready", source=model.name, key=model.key, dim=model.dim)
+    report = EmbedderReport(state="ready", source=model.name, key=model.key)
     monkeypatch.setattr(
         providers,
         "open_query_embedder",

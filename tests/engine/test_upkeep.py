@@ -6,7 +6,7 @@ from slowcat_memory import providers
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import EmbedderReport, QueryEmbedder
+from slowcat_memory.providers import Embedder, EmbedderReport
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, busy, texts
 
@@ -118,10 +118,10 @@ def test_upkeep_embed_a_model_exported_while_people_talk(home, monkeypatch):
     """Words alone first; then words and vectors, with nothing lost on the way."""
     embedder, gate, exported = HashEmbedder(), Gate(), []
 
-    def opened(_: object) -> tuple[QueryEmbedder | None, EmbedderReport]:
+    def opened(_: object) -> tuple[Embedder | None, EmbedderReport]:
         if not exported:
             return None, EmbedderReport(state="needs export", source="a model")
-        ready = EmbedderReport(state="ready", source="a model", key=embedder.key, dim=embedder.dim)
+        ready = EmbedderReport(state="ready", source="a model", key=embedder.key)
         return embedder, ready
 
     monkeypatch.setattr(providers, "open_query_embedder", opened)

@@ -108,20 +108,20 @@ def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_
 # ------------------------------------------------------------------- HTTP
 
 
-def served(engine: MemoryEngine, scenario: Callable[[str], Awaitable[Any]], **how: Any) -> Any:
+def served(engine: MemoryEngine, scenario: Callable[[str], Awaitable[Any]], token="") -> Any:
     """Run a scenario with the URL of a server on a free port."""
 
     async def run() -> Any:
-        ready, ended = asyncio.get_running_loop().create_future(), asyncio.Event()
+        ready = asyncio.get_running_loop().create_future()
         tools = MemoryTools(lambda: engine, "user")
-        listening = listen(token=how.get("token", ""))
-        serving = serve_http(tools, listening, ready=ready.set_result, ended=ended, **how)
+        listening = listen(token=token)
+        serving = serve_http(tools, listening, token=token, ready=ready.set_result)
         server = asyncio.create_task(serving)
         try:
             return await asyncio.wait_for(scenario(await ready), 2 * PATIENCE_S)
         finally:
-            ended.set()
-            await asyncio.wait_for(server, PATIENCE_S)
+            server.cancel()
+            await asyncio.wait([server], timeout=PATIENCE_S)
 
     return asyncio.run(run())
 
@@ -162,14 +162,16 @@ def test_http_a_program_of_the_same_user_is_answered(engine, mode: str) -> None:
         assert [call.client for call in snapshot.calls()] == ["over HTTP"]
 
 
-def test_http_a_program_of_another_user_is_refused(engine) -> None:
-    refuse = {"is_answered": lambda *ends: False}
-    assert served(engine, status, **refuse) in (403, 0)  # or it sees the connection close first
+def test_http_a_program_of_another_user_is_refused(engine, monkeypatch) -> None:
+    monkeypatch.setattr(loopback, "is_own_user", lambda *ends: False)
+    assert served(engine, status) in (403, 0)  # or it sees the connection close first
     with engine.snapshot() as snapshot:
         assert not snapshot.calls()
 
 
-def test_http_a_token_is_needed_where_there_is_one(engine) -> None:
+def test_http_a_token_is_needed_where_there_is_one(engine, monkeypatch) -> None:
+    monkeypatch.setattr(loopback, "is_own_user", lambda *ends: False)
+
     async def scenario(url: str) -> tuple:
         wrong = ("", "Bearer", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN, "Bearer \xe9")
         refused = [await status(url, Authorization=one) for one in wrong]
@@ -177,7 +179,7 @@ def test_http_a_token_is_needed_where_there_is_one(engine) -> None:
         answers = [await search(url, Authorization=f"Bearer {TOKEN}")]
         return refused, [*answers, await search(f"{url}/{TOKEN}")]
 
-    refused, answers = served(engine, scenario, token=TOKEN, is_answered=lambda *ends: False)
+    refused, answers = served(engine, scenario, token=TOKEN)
     assert set(refused) == {401} and all("Max" in answer for answer in answers)
 
 
@@ -206,7 +208,7 @@ def test_http_is_not_open_to_others_without_a_token(monkeypatch) -> None:
 # ------------------------------------------------------------------- whose a connection is
 
 
-def test_peers_the_user_of_a_connection_is_found_and_nobody_elses(tmp_path: Path) -> None:
+def test_peers_the_user_of_a_connection_is_found_and_nobody_elses(tmp_path, monkeypatch) -> None:
     with listen() as listening, socket.create_connection(listening.getsockname()) as client:
         ends = client.getsockname(), client.getpeername()
         assert loopback.user_of(*ends) == os.getuid() and loopback.is_own_user(*ends)
@@ -217,8 +219,10 @@ def test_peers_the_user_of_a_connection_is_found_and_nobody_elses(tmp_path: Path
         rows = [line.split() for line in own if f" {peer} " in line]
         of_other = [[*row[:7], "4242", *row[8:]] for row in rows if row[1] == peer]
         table.write_text("\n".join(["heading", *map(" ".join, of_other)]))
-        assert loopback.user_of(*ends, table=table) == 4242
+        monkeypatch.setattr(loopback, "TABLE", table)
+        assert loopback.user_of(*ends) == 4242
         gone = [[*row[:3], "06", *row[4:]] for row in of_other]  # TIME_WAIT, which has user 0
         table.write_text("\n".join(["heading", *map(" ".join, gone)]))
-        assert loopback.user_of(*ends, table=table) is None
-        assert loopback.user_of(*ends, table=tmp_path / "none") is None
+        assert loopback.user_of(*ends) is None
+        table.unlink()
+        assert loopback.user_of(*ends) is None

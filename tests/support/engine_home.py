@@ -10,7 +10,7 @@ import numpy as np
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
-from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.providers import Embedder
 from slowcat_memory.records import LedgerEntry, Memory, Session, SessionEdge, Turn
 from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.recall.query import Recollection
@@ -84,7 +84,7 @@ class Home:
     def __init__(self, path: Path) -> None:
         self.path, self.clock, self.engines = path / "memory", FixedClock(), []
 
-    def open(self, embedder: QueryEmbedder | None = None, **how: Any) -> MemoryEngine:
+    def open(self, embedder: Embedder | None = None, **how: Any) -> MemoryEngine:
         readonly = how.pop("readonly", False)
         engine = MemoryEngine(
             memory_config(self.path, **how),

@@ -14,7 +14,7 @@ Progress = Callable[[str], None]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors.
+    """Turns texts into vectors, a query fast enough for a turn. Safe to use from any thread.
 
     One that sends texts to another machine has an attribute ``remote`` that is True; texts of
     local-only memories are not passed to it.
@@ -39,10 +39,6 @@ class Embedder(Protocol):
             ProviderError: The model or the endpoint failed.
         """
         ...
-
-
-class QueryEmbedder(Embedder, Protocol):
-    """An embedder fast enough for a turn; safe to use from any thread."""
 
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; some models prompt queries differently from documents.
@@ -167,16 +163,12 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     endpoint_timeout_s: Annotated[float, Meta(gt=0, le=600)] = 10.0
 
 
-State = Literal["ready", "needs export", "missing", "none", "endpoint"]
-
-
 class EmbedderReport(Struct, frozen=True, kw_only=True):
     """The state of an embedder, for the start-up log and for ``doctor``."""
 
     # "ready": usable. "endpoint": usable, through a server. "needs export": usable after
     # ``export_model``. "missing": no such model or server. "none": not configured
-    state: State
+    state: Literal["ready", "needs export", "missing", "none", "endpoint"]
     source: str  # a sentence: which model, from where, or why it is not usable
     hint: str = ""  # what to do next, "" for nothing
     key: str = ""  # key of the vector space, "" when unknown
-    dim: int = 0  # length of a vector, 0 when unknown

@@ -6,6 +6,7 @@ All embedders use it, so that their vectors cover the same words.
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -88,11 +89,8 @@ def join(plan: ChunkPlan, tokens: Sequence[np.ndarray], most: int) -> list[np.nd
     Args:
         most: Maximum tokens of a text; later ones are dropped, though its vector covers them.
     """
-    if len(plan.pieces) == len(plan.counts):
-        return [rows[:most] for rows in tokens]
-    ends = np.cumsum(plan.counts).tolist()
-    pairs = zip([0, *ends[:-1]], ends, strict=True)
-    return [np.concatenate(tokens[start:end])[:most] for start, end in pairs]
+    rows = iter(tokens)
+    return [np.concatenate([*islice(rows, n)])[:most] for n in plan.counts]
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -22,10 +21,10 @@ from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ConfigError, EndpointError, ModelNotFoundError, ProviderError
 from slowcat_memory.providers.embedding import chunking, model_files
 from slowcat_memory.providers.embedding.base import (
+    Embedder,
     EmbedderOptions,
     EmbedderReport,
     Progress,
-    QueryEmbedder,
 )
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSource
@@ -38,7 +37,7 @@ _CHARS_PER_TOKEN = 3  # a safe estimate for most languages; the tokenizer is unk
 _NONE = EmbedderReport(state="none", source="no embedding model is configured; search is by words")
 
 
-def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None, EmbedderReport]:
+def open_query_embedder(options: EmbedderOptions) -> tuple[Embedder | None, EmbedderReport]:
     """Open the configured embedder; takes about 0.1 s after the first import.
 
     Never downloads, and never falls back from one kind to another. The embedder is None unless the report's state is "ready" or "endpoint".
@@ -88,9 +87,7 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
             described = f"{meta.name} from {folder}"
         try:
             embedder = _loaded(folder, meta, options)
-            return embedder, EmbedderReport(
-                state="ready", source=described, key=meta.key, dim=meta.dim
-            )
+            return embedder, EmbedderReport(state="ready", source=described, key=meta.key)
         except ProviderError as error:
             described += f"; {error.message}"
     hint = "It is exported once, in the background; until then search is by words"
@@ -103,12 +100,11 @@ def _loaded(folder: Path, meta: ExportMeta, options: EmbedderOptions) -> LocalEm
     Raises:
         ProviderError: The export is incomplete or damaged.
     """
-    limits = options.threads, options.query_max_tokens, options.doc_max_tokens
-    key = folder, repr(meta), *limits
+    key = folder, repr(meta), options
     with _loading:
         embedder = _in_use.get(key)
         if embedder is None:
-            embedder = _in_use[key] = LocalEmbedder(folder, *limits)
+            embedder = _in_use[key] = LocalEmbedder(folder, options)
         return embedder
 
 
@@ -150,9 +146,9 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         if last.fault:
             kind = ModelNotFoundError if last.missing else ProviderError
             raise kind(last.fault, hint=last.hint)
-        raise ProviderError(
-            f"the export died with code {code}: {_last_line(stderr) or 'no output'}"
-        )
+        stderr.seek(0)
+        last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        raise ProviderError(f"the export died with code {code}: {last_line or 'no output'}")
 
 
 def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
@@ -165,12 +161,6 @@ def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
         if last.say and on_progress:
             on_progress(last.say)
     return last
-
-
-def _last_line(stderr: IO[bytes]) -> str:
-    stderr.seek(0)
-    lines = stderr.read().decode(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 class Event(Struct, omit_defaults=True):
@@ -199,7 +189,6 @@ class EndpointEmbedder:
         """
         if not options.endpoint_model:
             raise ConfigError("endpoint_model is empty", hint="Name the model on the server")
-        check_loopback(options.endpoint_url, options.allow_remote)
         self._options = options
         self._server = host_and_port(options.endpoint_url)
         from slowcat_memory.providers.llm.http import connect_for_threads  # costs half a second
@@ -217,7 +206,7 @@ class EndpointEmbedder:
         return is_elsewhere(self._options.endpoint_url)
 
     def encode_query(self, text: str) -> np.ndarray:
-        """Embed a query; see ``QueryEmbedder``.
+        """Embed a query; see ``Embedder``.
 
         Raises:
             EndpointRefusedError: The server's name no longer resolves to this machine.
@@ -233,19 +222,14 @@ class EndpointEmbedder:
             EndpointRefusedError: The server's name no longer resolves to this machine.
             EndpointError: It failed, timed out, or returned an invalid reply.
         """
-        vectors = np.zeros((len(texts), self.dim), np.float32)
+        batch = [self._pieces(text) for text in texts]
+        plan = chunking.ChunkPlan(
+            [piece for pieces in batch for piece in pieces], [*map(len, batch)]
+        )
+        sent = [self._options.endpoint_doc_prompt + piece for piece in plan.pieces]
         size = self._options.batch_size
-        for start in range(0, len(texts), size):
-            batch = [self._pieces(text) for text in texts[start : start + size]]
-            plan = chunking.ChunkPlan([p for pieces in batch for p in pieces], [*map(len, batch)])
-            parts = [
-                self._request(
-                    [self._options.endpoint_doc_prompt + p for p in plan.pieces[i : i + size]]
-                )
-                for i in range(0, len(plan.pieces), size)
-            ]
-            vectors[start : start + len(batch)] = chunking.gather(plan, np.concatenate(parts))
-        return vectors
+        parts = [self._request(sent[at : at + size]) for at in range(0, len(sent), size)]
+        return chunking.gather(plan, np.concatenate([np.zeros((0, self.dim), np.float32), *parts]))
 
     def _pieces(self, text: str) -> list[str]:
         text = _non_empty(text[: chunking.MAX_CHARS])
@@ -292,8 +276,7 @@ def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, Em
         hint = error.hint or "Start the server; until then search is by words"
         return None, EmbedderReport(state="missing", source=error.message, hint=hint)
     source = f"{options.endpoint_model} at {host_and_port(options.endpoint_url)}"
-    report = EmbedderReport(state="endpoint", source=source, key=embedder.key, dim=embedder.dim)
-    return embedder, report
+    return embedder, EmbedderReport(state="endpoint", source=source, key=embedder.key)
 
 
 def _non_empty(text: str) -> str:

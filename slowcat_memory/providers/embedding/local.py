@@ -17,12 +17,11 @@ from msgspec import Struct
 from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import chunking, model_files
-from slowcat_memory.providers.embedding.base import Embedded, Encoded
+from slowcat_memory.providers.embedding.base import Embedded, EmbedderOptions, Encoded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
 _ERRORS_ONLY = 3  # onnxruntime's severity
 NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
@@ -33,14 +32,8 @@ nothing inside the int8 products."""
 class OnnxModel:
     """An ONNX file in ONNX Runtime, on the CPU. Safe to use from any thread."""
 
-    def __init__(
-        self, path: Path, threads: int = 1, tokens: str = model_files.TOKEN_OUTPUT
-    ) -> None:
-        """Load the file; onnxruntime raises errors of its own.
-
-        Args:
-            tokens: The output with a row for each token.
-        """
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        """Load the file; onnxruntime raises errors of its own."""
         import onnxruntime as ort  # costs 0.2 s and 40 MB
 
         options = ort.SessionOptions()
@@ -51,7 +44,7 @@ class OnnxModel:
         self._session = ort.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=NOT_FUSED
         )
-        self._tokens = tokens
+        # Of a text, and of its tokens if there is a second.
         self.outputs = [output.name for output in self._session.get_outputs()]
 
     def run(
@@ -65,8 +58,7 @@ class OnnxModel:
         """
         row = np.array([ids], np.int64)
         feed = dict(zip(model_files.INPUTS, (row, np.ones_like(row)), strict=True))
-        names = [model_files.OUTPUT, *([self._tokens] if with_tokens else ())]
-        vectors, *tokens = self._session.run(names, feed)
+        vectors, *tokens = self._session.run(self.outputs[: 1 + with_tokens], feed)
         return vectors[0], tokens[0][0] if tokens else None
 
 
@@ -103,19 +95,11 @@ class TokenSpace(Struct, frozen=True):
 class LocalEmbedder:
     """Embeds queries and documents. Safe to use from any thread."""
 
-    def __init__(
-        self,
-        folder: Path,
-        threads: int = 1,
-        query_max_tokens: int = QUERY_MAX_TOKENS,
-        doc_max_tokens: int = 0,
-    ) -> None:
+    def __init__(self, folder: Path, options: EmbedderOptions = EmbedderOptions()) -> None:
         """Load an export (see ``model_files``) and run it once.
 
         Args:
-            threads: Threads of a run; a second one gains nothing on short texts.
-            query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
-            doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
+            options: The limits of tokens and the threads are used.
 
         Raises:
             ProviderError: The export is incomplete or damaged.
@@ -128,23 +112,24 @@ class LocalEmbedder:
             )
         try:
             self._tokenizer = open_tokenizer(folder / model_files.TOKENIZER)
-            self._queries = OnnxModel(folder / model_files.MODEL, threads)
+            self._queries = OnnxModel(folder / model_files.MODEL, options.threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
                 hint="Export it again",
             ) from error
         self.name, self.key, self.dim = meta.name, meta.key, meta.dim
-        self.token_key, self.token_dim = meta.token_key, meta.token_dim
+        self.token_key = meta.token_key
+        self.token_dim = space.projection.shape[1] if space else 0
         self._meta = meta
         self._counts = space.counts if space else None
-        self._documents = cache(partial(OnnxModel, folder / model_files.EXACT, threads))
-        self._query_max = min(query_max_tokens, meta.max_tokens)
-        self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
+        self._documents = cache(partial(OnnxModel, folder / model_files.EXACT, options.threads))
+        self._query_max = min(options.query_max_tokens, meta.max_tokens)
+        self._doc_max = min(options.doc_max_tokens, meta.max_tokens)
         self.encode_query("warm")
 
     def encode_query(self, text: str) -> np.ndarray:
-        """See ``QueryEmbedder``.
+        """See ``Embedder``.
 
         Raises:
             ProviderError: The model failed.
@@ -185,27 +170,21 @@ class LocalEmbedder:
 
     def _run(self, prompt: str, text: str, most: int, model: Callable[[], OnnxModel]) -> Encoded:
         """Embed a text behind its prompt; of too many tokens both ends are kept."""
-        ids = self._tokenizer.encode(prompt + text).ids or self._tokenizer.encode(".").ids
-        if len(ids) > most:
-            ids = ids[: most - most // 2] + ids[-(most // 2) :]
+        encoding = self._tokenizer.encode(prompt + text)
+        if not encoding.ids:
+            encoding = self._tokenizer.encode(".")
+        rows = [*zip(encoding.ids, encoding.offsets, strict=True)]
+        if len(rows) > most:
+            rows = rows[: most - most // 2] + rows[-(most // 2) :]
+        ids = [id_ for id_, _ in rows]
         try:
             vector, tokens = model().run(ids, self._counts is not None)
         except Exception as error:  # onnxruntime's errors share no base class of its own
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
         if self._counts is None or tokens is None:
             return Encoded(vector)
-        kept = self._counts[ids]
-        kept[: self._lead(prompt)] = False
-        return Encoded(vector, tokens[kept])
-
-    def _lead(self, prompt: str) -> int:
-        """Return the number of tokens a prompt adds in front of a text, special ones included."""
-        if not prompt:
-            return 0
-        ids, end = (self._tokenizer.encode(text).ids for text in (prompt, ""))
-        while end and ids and end[-1] == ids[-1]:
-            end, ids = end[:-1], ids[:-1]
-        return len(ids)
+        behind_prompt = [end > len(prompt) for _, (_, end) in rows]
+        return Encoded(vector, tokens[self._counts[ids] & behind_prompt])
 
 
 def open_tokenizer(path: Path) -> "Tokenizer":

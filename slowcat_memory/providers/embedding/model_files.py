@@ -3,8 +3,9 @@
 Imports nothing heavy and downloads nothing, so the agent's process may call it. An export is::
 
     <cache>/all-MiniLM-L6-v2-1a2b3c4d5e6f/     name of the model, 12 hex digits of its weights
-        model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
-                          and tokens [batch, tokens, token_dim], of unit length
+        model.onnx        input_ids, attention_mask (int64, [batch, tokens], ones: nothing is padded)
+                          -> vectors [batch, dim] and tokens [batch, tokens, token_dim], of unit
+                          length
         exact.onnx        the same in fp32, for documents
         weights           the model's own file, linked, if exact.onnx refers to it
         tokenizer.json    as the ``tokenizers`` library reads it
@@ -155,13 +156,11 @@ class ExportMeta(Struct, frozen=True, kw_only=True):
     max_tokens: int  # maximum input tokens, special ones included
     query_prompt: str  # the model's prompt for queries, mostly ""
     doc_prompt: str  # the model's prompt for documents, mostly ""
-    int8: bool  # whether the weights are quantised
-    cosine: float  # mean cosine of the vectors to those in fp32, on a few sentences
+    cosine: float  # mean cosine of the vectors to those in fp32; 1 if the weights stay so
     model_bytes: int  # size of the ONNX file; a different size means a damaged export
     exact_bytes: int  # the same of that in fp32
     stamp: str  # ``weights_stamp`` of the source folder
     token_key: str = ""  # key of the space of token vectors, "" when there are none
-    token_dim: int = 0  # length of a token vector, 0 when there are none
     format: int = FORMAT  # ``FORMAT`` at the time of writing
 
 

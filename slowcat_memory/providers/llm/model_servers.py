@@ -8,7 +8,7 @@ import http.client
 import json
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -197,19 +197,17 @@ def _fetch(url: str, timeout_s: float = _LOCAL_ANSWER_S) -> Any:
     parts = urlsplit(url)
     secure = parts.scheme == "https"
     kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=timeout_s)
     try:
-        connection.request("GET", parts.path)
-        response = connection.getresponse()
-        body = response.read(_MOST_BYTES)
+        with closing(kind(parts.hostname or "", parts.port, timeout=timeout_s)) as connection:
+            connection.request("GET", parts.path)
+            response = connection.getresponse()
+            body = response.read(_MOST_BYTES)
         if response.status != 200:
             hint = "Does the URL end in /v1?"
             raise EndpointError(f"{url} answers with status {response.status}", hint=hint)
         return json.loads(body)
     except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         raise _no_server(url) from error
-    finally:
-        connection.close()
 
 
 def _no_server(url: str) -> EndpointError:

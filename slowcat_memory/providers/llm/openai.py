@@ -121,7 +121,10 @@ class OpenAILLM:
             return await self._answer(prompt, into, spent)
         except BadAnswerError as error:
             logger.debug(f"{prompt.job}: the LLM's answer cannot be used: {error.message}")
-            again = _with_fault_named(prompt, error.message)
+            # At the end, so that the cached beginning of the prompt stays the same.
+            fault = f"An earlier answer could not be used: {error.message}."
+            wish = "Answer again, with the JSON object only."
+            again = replace(prompt, user=f"{prompt.user}\n\n{fault} {wish}")
             return await self._answer(again, into, spent, prose=True)
 
     async def close(self) -> None:
@@ -303,9 +306,8 @@ class OpenAILLM:
 
     def _fingerprint(self, done: _Completion, server: Server, wanted: str) -> str:
         """Return the fingerprint of the model that answered; probe again if it changed."""
-        model = done.model or label(wanted) or server.name
-        parts = [f"{model}@{server.kind}", done.fingerprint]
-        name = ":".join(part for part in parts if part)
+        model = done.model or label(wanted or server.model)
+        name = ":".join(filter(None, (f"{model}@{server.kind}", done.fingerprint)))
         before = self._answered_by.get(wanted, name)
         if name != before:
             logger.info(f"The LLM changed from {before} to {name}")
@@ -388,14 +390,6 @@ async def _chunks(stream: openai.AsyncStream[Any]) -> AsyncIterator[Any]:
         return
     async for chunk in stream:
         yield chunk
-
-
-def _with_fault_named(prompt: Prompt, why: str) -> Prompt:
-    """Append the fault, so that the cached beginning of the prompt stays the same."""
-    more = (
-        f"\n\nAn earlier answer could not be used: {why}. Answer again, with the JSON object only."
-    )
-    return replace(prompt, user=prompt.user + more)
 
 
 def _size(prompt: Prompt) -> int:

@@ -75,54 +75,59 @@ def folded(name: str) -> str:
     return _SIGNS.sub("", name.lower())
 
 
+def by_name(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object's values by folded name; of two with one name the first."""
+    return {folded(name): one for name, one in reversed(value.items())}
+
+
 class Coercion:
     """Reads one reply; ``lost`` counts the items that were left out, by reason."""
 
     def __init__(self) -> None:
         self.lost = Counter[str]()
 
-    def fields(self, value: Mapping[str, Any], struct: type[Struct]) -> dict[str, Any]:
+    def fields(self, value: dict[str, Any], struct: type[Struct]) -> dict[str, Any]:
         """Return the fields of a struct that an object has, in the types that they need."""
-        sent = dict[str, Any]()
-        for name, one in value.items():
-            sent.setdefault(folded(name), one)
+        sent = by_name(value)
         found = dict[str, Any]()
         for field in shape_of(struct):
-            known = next((name for name in field.names if name in sent), None)
-            one = NODEFAULT if known is None else self.value(sent[known], field.type)
-            if one is not NODEFAULT and field.optional and not _fits(one, field.hint):
-                one = NODEFAULT
-            one = field.when_missing if one is NODEFAULT else one
+            one = next((sent[name] for name in field.names if name in sent), NODEFAULT)
+            if one is not NODEFAULT:
+                one = self.value(one, field.type, field.hint)
+            if field.optional and why_unfit(one, field.hint):
+                one = field.when_missing
             if one is not NODEFAULT:
                 found[field.name] = one
         return found
 
-    def value(self, value: Any, type_: Any) -> Any:
+    def value(self, value: Any, type_: Any, hint: Any = Any) -> Any:
         """Return a value in the type it needs; one without a clear meaning is returned as it is."""
+        if isinstance(value, str):  # msgspec refuses lone surrogates
+            value = value.encode("utf-8", "ignore").decode("utf-8").strip()
+        if isinstance(type_, inspect.ListType | inspect.VarTupleType):
+            return self.items(value, type_, hint)
+        if isinstance(value, list) and len(value) == 1:
+            return self.value(value[0], type_, hint)
         match type_:
             case inspect.UnionType(types=types):
                 known = [one for one in types if not isinstance(one, inspect.NoneType)]
                 return None if value is None else self.value(value, known[0])
             case inspect.IntType():
                 return _integer(value)
-            case inspect.FloatType():
-                return _float(value)
             case inspect.BoolType():
-                return _YES_NO.get(str(value).strip().lower(), value)
-            case inspect.StrType():
-                return _text(value)
+                return _YES_NO.get(str(value).lower(), value)
+            case inspect.StrType() if isinstance(value, int | float):
+                return value if isinstance(value, bool) else str(value)
             case inspect.LiteralType(values=values):
                 return _literal(value, values)
-            case inspect.ListType() | inspect.VarTupleType():
-                return self.items(value, type_)
-            case inspect.DictType() if isinstance(value, dict):
-                read = {name: self.value(one, type_.value_type) for name, one in value.items()}
-                return {name: one for name, one in read.items() if _is_valid(one, type_.value_type)}
+            case inspect.DictType(key_type=key, value_type=kind) if isinstance(value, dict):
+                read = {self.value(k, key): self.value(v, kind) for k, v in value.items()}
+                return {k: v for k, v in read.items() if not why_unfit({k: v}, hint)}
             case inspect.StructType(cls=struct) if isinstance(value, dict):
                 return self.fields(value, struct)
         return value
 
-    def items(self, value: Any, type_: inspect.ListType | inspect.VarTupleType) -> Any:
+    def items(self, value: Any, type_: inspect.ListType | inspect.VarTupleType, hint: Any) -> Any:
         """Return the items of a list that fit, each once, and no more than it may have."""
         every = _listed(value, type_.item_type)
         if not isinstance(every, list):
@@ -130,7 +135,7 @@ class Coercion:
         kept = dict[bytes, Any]()
         for one in every:
             read = self.value(one, type_.item_type)
-            if reason := why_unfit(read, type_.item_type):
+            if reason := why_unfit([read], hint):
                 self.lost[reason] += 1
             elif read != "":
                 kept.setdefault(msgspec.json.encode(read), read)
@@ -140,42 +145,22 @@ class Coercion:
         return list(kept.values())[:most]
 
 
-def why_unfit(value: Any, type_: Any) -> str:
-    """Return why an item does not fit its type, without quotes; "" if it does."""
-    if isinstance(type_, inspect.StructType):
-        try:
-            msgspec.convert(value, type_.cls, strict=True)
-        except msgspec.ValidationError as error:
-            return without_quotes(str(error))
+def why_unfit(value: Any, hint: Any) -> str:
+    """Return why a value, or the one item of a list, does not fit; "" if it does. Quotes nothing."""
+    try:
+        msgspec.convert(value, hint, strict=True)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+    else:
         return ""
-    return "" if _is_valid(value, type_) else "an item that cannot be read"
-
-
-def without_quotes(message: str) -> str:
-    """Return msgspec's reason without the quoted text."""
-    what, _, where = message.partition(" - at `$")
     if "enum value" in what:
         what = "a value that is not in the list"
     elif "got `NoNumber`" in what:
         what = "a number that is none, or without end"
     elif "got `FieldTwice`" in what:
         what = "a field twice"
-    return f"{what}, at {where.strip('.`')}" if where else what
-
-
-def _is_valid(value: Any, type_: Any) -> bool:
-    if isinstance(type_, inspect.StrType):
-        most = type_.max_length
-        return isinstance(value, str) and (most is None or len(value) <= most)
-    return not isinstance(type_, inspect.CustomType)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    try:
-        msgspec.convert(value, hint, strict=True)
-    except msgspec.ValidationError:
-        return False
-    return True
+    where = where.removeprefix("[0]").strip(".`")
+    return f"{what}, at {where}" if where else what
 
 
 def _listed(value: Any, item: Any) -> Any:
@@ -183,30 +168,16 @@ def _listed(value: Any, item: Any) -> Any:
     if value is None:
         return []
     if isinstance(item, inspect.StrType) and isinstance(value, str):
-        return [line.strip() for line in value.splitlines() if line.strip()]
+        return value.splitlines()
     return [value] if isinstance(item, inspect.StructType) and isinstance(value, dict) else value
 
 
 def _integer(value: Any) -> Any:
     """Return 4 for 4.0, "4", "[4]", "#4" or "turn 4"; anything else as it is."""
-    if isinstance(value, list) and len(value) == 1:
-        return _integer(value[0])
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    integer = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
+    integer = _INTEGER.fullmatch(value) if isinstance(value, str) else None
     return int(integer[1]) if integer else value
-
-
-def _float(value: Any) -> Any:
-    found = _DECIMAL.fullmatch(value.strip()) if isinstance(value, str) else None
-    return float(found[1]) if found and not found[2] else value
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if number else value.strip() if isinstance(value, str) else value
 
 
 def _literal(value: Any, values: Iterable[Any]) -> Any:
@@ -216,13 +187,13 @@ def _literal(value: Any, values: Iterable[Any]) -> Any:
         return _integer(value)
     if set(listed) == set(_LEVELS):
         return _level(value)
-    word = value.strip().lower() if isinstance(value, str) else value
+    word = str(value).lower()
     return next((one for one in listed if str(one).lower() == word), value)
 
 
 def _level(value: Any) -> Any:
     """Return a level: of a share (0 to 1), a percentage above 10, or a word."""
-    text = str(value).strip().lower()
+    text = str(value).lower()
     found = _DECIMAL.fullmatch(text)
     if found is None or isinstance(value, bool):
         return _LEVEL_OF.get(text, value)

@@ -9,21 +9,22 @@ values the first with content counts. No message quotes the reply.
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.inspect import ListType, StructType, VarTupleType
+from msgspec.structs import astuple
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.base import Answer
 from slowcat_memory.providers.llm.reply_fields import (
     Coercion,
     FieldShape,
-    folded,
+    by_name,
     shape_of,
-    without_quotes,
+    why_unfit,
 )
 
 T = TypeVar("T", bound=Struct)
@@ -48,6 +49,7 @@ _BEGINNING = re.compile(r"\{\s*+(?:[\"'}]|[A-Za-z_]\w*+\s*+:|/[/*])|\[\s*+[{\"'\
 _SIGN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"|\Z|\\\Z)|[\[\]{},]', re.S)
 _CLOSING = {"{": "}", "[": "]"}
 _STRAY_COMMA = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|,(?=\s*+[\]}])', re.S)
+_BROKEN = "its JSON is broken or not complete"
 _STRAY_BACKSLASH = re.compile(r'(\\["\\/bfnrtu])|\\')
 
 
@@ -81,16 +83,14 @@ def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Answer[T]:
     answer = _without_reasoning(text)
     if not answer:
         raise BadAnswerError("it is empty")
-    if _BEGINNING.search(answer):
-        values, otherwise = _json_values(answer), "its JSON is broken or not complete"
-    else:
-        field = getattr(into, "PROSE", "") if prose else ""
-        values = iter([ParsedPart({field: answer})] if field else [])
-        otherwise = "there is no JSON object in it"
     try:
-        return _first_with_content(_readings(values, into), otherwise)
+        if _BEGINNING.search(answer):
+            return _first_with_content(_replies(_json_values(answer), into), into)
+        if prose and (field := getattr(into, "PROSE", "")):
+            return _reading(ParsedPart({field: answer}), into)
     except RecursionError:
         raise BadAnswerError("it is nested too deeply") from None
+    raise BadAnswerError("there is no JSON object in it")
 
 
 # ------------------------------------------------------------------- from text to JSON
@@ -201,69 +201,57 @@ _DECODER = json.JSONDecoder(
 # ------------------------------------------------------------------- from JSON to values
 
 
-def _readings(values: Iterator[ParsedPart], into: type[T]) -> Iterator[Answer[T] | BadAnswerError]:
-    """Yield what each value is as a reply, or why it is none."""
-    single = list[ParsedPart]()
-    for found in values:
-        cleaned = ParsedPart(_clean(found.value), found.whole)
-        for one in _candidates(cleaned, into):
-            if isinstance(one.value, dict) and _is_item(one.value, into):
-                single.append(one)
-            else:
-                yield _reading(one, into)
-    if single:  # items one after the other, without the list
-        whole = all(one.whole for one in single)
-        yield _reading(ParsedPart([one.value for one in single], whole), into)
-
-
-def _first_with_content(
-    readings: Iterator[Answer[T] | BadAnswerError], otherwise: str
-) -> Answer[T]:
+def _first_with_content(replies: Iterator[ParsedPart], into: type[T]) -> Answer[T]:
     first: Answer[T] | None = None
     refused: BadAnswerError | None = None
-    for one in readings:
-        if isinstance(one, BadAnswerError):
-            refused = refused or one
-        elif _has_content(one.value):
-            return one
+    for found in replies:
+        try:
+            answer = _reading(found, into)
+        except BadAnswerError as error:
+            refused = refused or error
         else:
-            first = first or one
-    if first is not None:
-        return first
-    raise refused or BadAnswerError(otherwise)
+            if any(astuple(answer.value)):
+                return answer
+            first = first or answer
+    if first is None:
+        raise refused or BadAnswerError(_BROKEN)
+    return first
 
 
-def _candidates(found: ParsedPart, into: type[Struct]) -> Iterator[ParsedPart]:
-    """Yield a list's own replies, if it is a list of such; else the value."""
-    items = found.value if isinstance(found.value, list) else []
-    if items and all(isinstance(one, dict) and _known(one, into) for one in items):
-        for one in items:
-            yield ParsedPart(one, found.whole)
-    else:
-        yield found
+def _replies(values: Iterator[ParsedPart], into: type[Struct]) -> Iterator[ParsedPart]:
+    """Yield the values that may be a reply, alone or in a list; items without a list become one."""
+    items = list[ParsedPart]()
+    for found in values:
+        inner = found.value if isinstance(found.value, list) else []
+        several = inner and all(isinstance(one, dict) and _known(one, into) for one in inner)
+        for value in inner if several else [found.value]:
+            one = ParsedPart(value, found.whole)
+            if isinstance(value, dict) and _is_item(value, into):
+                items.append(one)
+            else:
+                yield one
+    if items:
+        yield ParsedPart([one.value for one in items], all(one.whole for one in items))
 
 
-def _reading(found: ParsedPart, into: type[T]) -> Answer[T] | BadAnswerError:
+def _reading(found: ParsedPart, into: type[T]) -> Answer[T]:
     coercion = Coercion()
-    try:
-        fields = coercion.fields(_unwrapped(found.value, into), into)
-        value = msgspec.convert(fields, into, strict=True)
-    except msgspec.ValidationError as error:
-        reason = without_quotes(str(error))
-        return BadAnswerError(reason if found.whole else f"it was cut off: be shorter ({reason})")
-    except BadAnswerError as error:
-        return error
-    if not _has_content(value) and (coercion.lost or not found.whole):
-        reason = next(iter(coercion.lost), "its JSON is broken or not complete")
-        return BadAnswerError(reason)
+    fields = coercion.fields(_unwrapped(found.value, into), into)
+    if reason := why_unfit(fields, into):
+        raise BadAnswerError(reason if found.whole else f"it was cut off: be shorter ({reason})")
+    value = msgspec.convert(fields, into, strict=True)
+    if not any(astuple(value)) and (coercion.lost or not found.whole):
+        raise BadAnswerError(next(iter(coercion.lost), _BROKEN))
     return Answer(value=value, lost=dict(coercion.lost), whole=found.whole)
 
 
 def _unwrapped(value: Any, into: type[Struct]) -> dict[str, Any]:
     """Return the object with the reply's fields: of a bare list, or within one wrong wrapper.
 
+    An object without any if there is none: then a needed one is missing.
+
     Raises:
-        BadAnswerError: There is none.
+        BadAnswerError: It is a list that is no field's.
     """
     for _ in range(MAX_WRAPPERS + 1):
         if isinstance(value, list):
@@ -271,21 +259,19 @@ def _unwrapped(value: Any, into: type[Struct]) -> dict[str, Any]:
             if only is None:
                 raise BadAnswerError("it is a list, where an object was asked for")
             return {only.name: value}
-        if _known(value, into) or not shape_of(into):
-            return dict(value)
+        if _known(value, into):
+            return value
         within = [one for one in value.values() if isinstance(one, dict | list)]
         if len(within) != 1:
             break
         value = within[0]
-    required = next((one.name for one in shape_of(into) if not one.optional), "")
-    why = f"Object missing required field `{required}`" if required else "it has no field"
-    raise BadAnswerError(why)
+    return {}
 
 
-def _known(value: Mapping[str, Any], into: type[Struct]) -> bool:
+def _known(value: dict[str, Any], into: type[Struct]) -> bool:
     """Return whether an object has one of a struct's fields."""
-    sent = {folded(name) for name in value}
-    return any(not sent.isdisjoint(field.names) for field in shape_of(into))
+    sent = by_name(value)
+    return any(not sent.keys().isdisjoint(field.names) for field in shape_of(into))
 
 
 def _only_list(into: type[Struct]) -> FieldShape | None:
@@ -295,28 +281,14 @@ def _only_list(into: type[Struct]) -> FieldShape | None:
     return fields[0] if is_list else None
 
 
-def _is_item(value: Mapping[str, Any], into: type[Struct]) -> bool:
+def _is_item(value: dict[str, Any], into: type[Struct]) -> bool:
     """Return whether an object is an item of the reply's only list, and not the reply itself."""
     only = _only_list(into)
     item = only.type.item_type if only else None
     if only is None or not isinstance(item, StructType):
         return False
-    sent = {folded(name): one for name, one in value.items()}
+    sent = by_name(value)
     if any(isinstance(sent.get(name), list | dict) for name in only.names):
         return False
     needed = [field for field in shape_of(item.cls) if not field.optional]
     return bool(needed) and all(not sent.keys().isdisjoint(field.names) for field in needed)
-
-
-def _has_content(value: Struct) -> bool:
-    return any(getattr(value, name) for name in value.__struct_fields__)
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "ignore").decode("utf-8")
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    return value

@@ -9,8 +9,6 @@ length smaller for all further prompts: to what its error names, or by a step.
 import json
 import re
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import cache
 from typing import Any, Literal
@@ -18,8 +16,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-
-from slowcat_memory.errors import EndpointError
 
 MAX_RETRY_AFTER_S = 3600.0
 LABEL_CHARS = 80
@@ -97,19 +93,11 @@ def classify(status: int, text: str) -> ServerError:
 
 
 def seconds_to_wait(retry_after: str) -> float:
-    """Return the seconds that a ``Retry-After`` header asks for, at most one hour, 0 if unreadable.
-
-    Args:
-        retry_after: Seconds, or a date; "" without a header.
-    """
+    """Return the seconds that a ``Retry-After`` header names, at most one hour; 0 for none."""
     try:
-        wait = float(retry_after)
+        return min(max(0.0, float(retry_after)), MAX_RETRY_AFTER_S)  # 0 for "nan" as well
     except ValueError:
-        try:
-            wait = (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
-            return 0.0
-    return min(max(wait, 0.0), MAX_RETRY_AFTER_S) if wait == wait else 0.0
+        return 0.0
 
 
 Kind = Literal["llama.cpp", "llama-cpp-python", "lm-studio", "ollama", "vllm", "server"]
@@ -127,18 +115,11 @@ _OWNERS: dict[str, Kind] = {
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """A server; ``context`` is its context length in tokens, 0 if unknown.
-
-    ``model`` is the model's name as requests must have it; ``name`` is for people, see ``label``.
-    """
+    """A server; ``model`` is the model's name as requests must have it (see ``label``)."""
 
     kind: Kind
     model: str
-    context: int = 0
-
-    @property
-    def name(self) -> str:
-        return label(self.model)
+    context: int = 0  # its length in tokens, 0 if unknown
 
 
 def label(name: str) -> str:
@@ -151,22 +132,18 @@ def label(name: str) -> str:
 
 
 async def identify(get: Get, wanted: str) -> Server | None:
-    """Return the server's own description; None if it is unreachable.
+    """Return the server's own description; None if it is unreachable, or offers no model.
 
     Args:
         wanted: Name of the model, "" for the first that the server offers.
-
-    Raises:
-        EndpointError: It offers no model.
     """
     listing = await get("models")
-    if listing is None:
-        return None
-    entries = [entry for entry in _list(listing) if isinstance(entry, dict)]
-    entry = next((e for e in entries if e.get("id") == wanted or not wanted), {})
+    data = listing.get("data") if isinstance(listing, dict) else None
+    entries = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+    entry = next((one for one in entries if not wanted or one.get("id") == wanted), {})
     model = wanted or str(entry.get("id") or "")[:200]
-    if not model:
-        raise EndpointError("the LLM server offers no model", hint="Load one, or name it")
+    if listing is None or not model:
+        return None
     owner = str((entry or (entries[0] if entries else {})).get("owned_by", ""))
     kind = _OWNERS.get(owner, "server")
     return Server(kind=kind, model=model, context=await _context(get, kind, model, entry))
@@ -207,11 +184,6 @@ def _tokens(read: Reader, told: Any, model: str) -> int:
         return 0
     real = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST
     return value if real else 0
-
-
-def _list(listing: Any) -> list[Any]:
-    data = listing.get("data") if isinstance(listing, dict) else None
-    return data if isinstance(data, list) else []
 
 
 # ------------------------------------------------------------------- context length

@@ -17,10 +17,10 @@ from slowcat_memory.clock import Clock, seconds_of
 from slowcat_memory.errors import SlowcatError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import (
+    Embedder,
     EmbedderOptions,
     EmbedderReport,
     Encoded,
-    QueryEmbedder,
     TokenEmbedder,
     token_key_of,
 )
@@ -98,7 +98,7 @@ class Embedding:
         cache_size: int,
         clock: Clock,
         metrics: Metrics,
-        given: QueryEmbedder | None = None,
+        given: Embedder | None = None,
     ) -> None:
         """Open the model if it is available, or use ``given`` for everything.
 
@@ -107,7 +107,7 @@ class Embedding:
         self._options, self._clock = options, clock
         self._metrics, self._given = metrics, given
         self._cached = lru_cache(cache_size)(self._encode)
-        self.embedder: QueryEmbedder | None = None
+        self.embedder: Embedder | None = None
         self.query: GuardedEmbed | None = None
         self.passing: GuardedEmbed | None = None
         self.space, self.token_key = Space(), ""
@@ -127,19 +127,17 @@ class Embedding:
     def open(self) -> None:
         embedder = self._given
         if embedder is not None:
-            self.report = EmbedderReport(
-                state="ready", source=embedder.name, key=embedder.key, dim=embedder.dim
-            )
+            self.report = EmbedderReport(state="ready", source=embedder.name, key=embedder.key)
         else:
             embedder, self.report = self._open_configured()
         if embedder is not None:
-            self.embedder, self.space = embedder, Space(self.report.key, self.report.dim)
+            self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
             self.token_key = token_key_of(embedder) if self._options.token_vectors else ""
             self.forget()
             self.query = GuardedEmbed(self._cached, self._clock, self._failed)
             self.passing = GuardedEmbed(self._encode, self._clock, self._failed)
 
-    def _open_configured(self) -> tuple[QueryEmbedder | None, EmbedderReport]:
+    def _open_configured(self) -> tuple[Embedder | None, EmbedderReport]:
         try:
             embedder, report = providers.open_query_embedder(self._options)
         except Exception as error:  # of a URL, a model's files, or a library that reads them
@@ -157,7 +155,7 @@ class Embedding:
     def _encode(self, text: str) -> Encoded:
         if self.token_key:
             return cast(TokenEmbedder, self.embedder).encode_query_tokens(text)
-        return Encoded(cast(QueryEmbedder, self.embedder).encode_query(text))
+        return Encoded(cast(Embedder, self.embedder).encode_query(text))
 
     def export(self) -> None:
         """Export the model and open it. Blocks for some seconds, in a child process.

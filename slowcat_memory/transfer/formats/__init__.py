@@ -24,6 +24,3 @@ def recognise(text: Text) -> Format:
     if text.is_json and text.objects is not None:
         raise NotATranscriptError(f"{text.name} is JSON of no known kind", hint=HINT)
     raise NotATranscriptError(f"{text.name} is text without names of speakers", hint=HINT)
-
-
-__all__ = ["FORMATS", "Format", "NotATranscriptError", "Text", "recognise"]

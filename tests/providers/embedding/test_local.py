@@ -62,7 +62,7 @@ def test_local_words_meet_their_words(local: LocalEmbedder) -> None:
 
 def test_local_a_long_document_keeps_so_many_tokens(local, export_folder):
     long = " ".join(TURNS) * 3
-    small = LocalEmbedder(export_folder, doc_max_tokens=40)
+    small = LocalEmbedder(export_folder, EmbedderOptions(doc_max_tokens=40))
     assert len(small.encode_tokens([long]).tokens[0]) == 40
     both = local.encode_tokens(["no", long, "yes"]).tokens
     assert [len(rows) for rows in both] == [1, 256, 1]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import CircuitBreakerLLM, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server import Server, classify, label, schema_of
+from slowcat_memory.providers.llm.server import classify, label, schema_of
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.idle_doubles import job_llm
 from tests.support.llm_prompts import GOOD, PROMPT, Note
@@ -202,8 +202,6 @@ def test_json_modes_a_schema_has_neither_references_nor_limits_that_no_grammar_c
 @cases("providers/openai.jsonl")
 def test_server_info_a_models_name_is_one_printable_line(sent, shown) -> None:
     assert label(sent) == shown
-    server = Server(kind="server", model=sent)
-    assert server.model == sent and server.name == shown
 
 
 class Foreign:

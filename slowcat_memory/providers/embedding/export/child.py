@@ -8,10 +8,11 @@ import os
 import random
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import numpy as np
@@ -69,6 +70,7 @@ _HOW = (
 
 NICENESS = 10  # a child gets about a tenth of a contended core
 _TEMPORARY = ".export-"
+_temporary = partial(TemporaryDirectory, prefix=_TEMPORARY, ignore_cleanup_errors=True)
 _ABANDONED_S = 3600  # an export takes well under a minute
 _QUERY_PROMPTS = ("query",)
 _DOC_PROMPTS = ("document", "passage", "corpus")  # prompt names of models, in order of preference
@@ -92,12 +94,9 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     _sweep(cache)
     target = cache / f"{name.replace('/', '--')}-{model_files.weights_hash(source)}"
-    work = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=cache))
-    try:
-        _fill(work, name, source, target, say, threads)
-        return _publish(work, target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with _temporary(dir=cache) as work:
+        _fill(Path(work), name, source, target, say, threads)
+        return _publish(Path(work), target)
 
 
 def main() -> int:
@@ -161,7 +160,7 @@ def _fill(
     say("making the graph")
     tokenizer, max_tokens = _graph(source, exact, threads)
     query_prompt, doc_prompt = _prompts(source)
-    model = OnnxModel(exact, threads, tokens=graph.STATES)
+    model = OnnxModel(exact, threads)
     rows, vectors = _sample(model, tokenizer, doc_prompt)
     dim = vectors.shape[1]
     key = f"{name}@{target.name.rpartition('-')[2]}/{dim}"
@@ -171,9 +170,9 @@ def _fill(
         space = TokenSpace.read(target, key) or _fit_space(model, tokenizer, key)
     say("quantising to int8")
     cosine = _quantise(exact, small, rows, vectors)
-    int8 = cosine >= GOOD_ENOUGH
-    if not int8:
+    if cosine < GOOD_ENOUGH:
         shutil.copyfile(exact, small)
+        cosine = 1.0
     if space:
         graph.project(exact, space.projection)
         graph.project(small, space.projection)
@@ -187,13 +186,11 @@ def _fill(
         max_tokens=max_tokens,
         query_prompt=query_prompt,
         doc_prompt=doc_prompt,
-        int8=int8,
-        cosine=round(cosine, 4) if int8 else 1.0,
+        cosine=round(cosine, 4),
         model_bytes=small.stat().st_size,
         exact_bytes=exact.stat().st_size,
         stamp=model_files.weights_stamp(source),
         token_key=space.key if space else "",
-        token_dim=space.projection.shape[1] if space else 0,
     )
     (work / model_files.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
 
@@ -337,9 +334,8 @@ def _publish(work: Path, target: Path) -> Path:
         if path.name not in model_files.FILES:
             path.unlink()
     if target.exists():
-        aside = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=target.parent))
-        target.rename(aside / target.name)
-        shutil.rmtree(aside, ignore_errors=True)
+        with _temporary(dir=target.parent) as aside:
+            target.rename(Path(aside, target.name))
     try:
         work.rename(target)
     except OSError:  # another process was faster

@@ -23,11 +23,10 @@ from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.model_files import read_json
 
 STATES = "states"  # the second output until the projection is appended: (batch, tokens, hidden)
-OPSET, IR_VERSION = 17, 9  # of a graph from weights; onnxruntime 1.20 reads them
+OPSET, IR_VERSION = 20, 9  # of a graph from weights; onnxruntime 1.20 reads them
 _HIDDEN = ("last_hidden_state", "token_embeddings")  # outputs of ONNX files of transformers
 _BERT = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
 _MODULES = ("Transformer", "Pooling", "Normalize")  # of sentence-transformers, in order
-_MASKED = -1e9  # added to the scores of masked tokens
 
 
 def build(folder: Path, out: Path) -> None:
@@ -103,7 +102,7 @@ def _weights(folder: Path) -> dict[str, np.ndarray]:
     if not found:
         raise ValueError("it has no weights in safetensors")
     return {
-        name.removeprefix("bert.").removeprefix("roberta."): np.asarray(array, np.float32)
+        name.removeprefix("bert."): np.asarray(array, np.float32)
         for name, array in found.items()
         if array.dtype.kind == "f"
     }
@@ -206,18 +205,19 @@ class _Bert:
         total = made.node("Add", made.node("Add", words, positions), kind)
         return self._norm(total, f"{place}.LayerNorm")
 
-    def layer(self, states: str, bias: str, place: str) -> str:
+    def layer(self, states: str, place: str) -> str:
         """Append one layer: attention, then the two linear layers, each with its residual."""
-        mixed = self._attention(states, bias, f"{place}.attention.self")
+        mixed = self._attention(states, f"{place}.attention.self")
         mixed = self._linear(mixed, f"{place}.attention.output.dense")
         states = self._norm(
             self._made.node("Add", mixed, states), f"{place}.attention.output.LayerNorm"
         )
-        inner = self._gelu(self._linear(states, f"{place}.intermediate.dense"))
+        inner = self._made.node("Gelu", self._linear(states, f"{place}.intermediate.dense"))
         inner = self._linear(inner, f"{place}.output.dense")
         return self._norm(self._made.node("Add", inner, states), f"{place}.output.LayerNorm")
 
-    def _attention(self, states: str, bias: str, place: str) -> str:
+    def _attention(self, states: str, place: str) -> str:
+        """Append attention to every token: a text is never padded, see ``local``."""
         made = self._made
         query, key, value = (
             made.node(
@@ -232,7 +232,7 @@ class _Bert:
             )
         )
         scores = made.node("Div", made.node("MatMul", query, key), self._root)
-        chances = made.node("Softmax", made.node("Add", scores, bias), axis=-1)
+        chances = made.node("Softmax", scores, axis=-1)
         mixed = made.node("Transpose", made.node("MatMul", chances, value), perm=[0, 2, 1, 3])
         return made.node("Reshape", mixed, self._joined)
 
@@ -244,12 +244,6 @@ class _Bert:
     def _norm(self, states: str, place: str) -> str:
         parts = (self._made.constant(self._array[f"{place}.{part}"]) for part in ("weight", "bias"))
         return self._made.node("LayerNormalization", states, *parts, axis=-1, epsilon=self._epsilon)
-
-    def _gelu(self, states: str) -> str:
-        made = self._made
-        error = made.node("Erf", made.node("Div", states, made.constant(np.float32(2**0.5))))
-        half = made.node("Mul", states, made.constant(np.float32(0.5)))
-        return made.node("Mul", half, made.node("Add", error, made.constant(np.float32(1))))
 
 
 def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
@@ -263,21 +257,16 @@ def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
     for name, wanted in _BERT.items():
         if config.get(name, wanted if name != "model_type" else "") != wanted:
             raise ValueError(f"its {name} is {config.get(name)!r}")
-    ids, mask = model_files.INPUTS
     entries = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
-        for name in (ids, mask)
+        for name in model_files.INPUTS
     ]
     graph = helper.make_graph([], "bert", entries, [])
     made = _Builder(graph)
     bert = _Bert(made, _weights(folder), config)
-    present = made.node("Cast", mask, to=TensorProto.FLOAT)
-    absent = made.node("Sub", made.constant(np.float32(1)), present)
-    wide = made.node("Unsqueeze", absent, made.constant([1, 2]))
-    bias = made.node("Mul", wide, made.constant(np.float32(_MASKED)))
-    states = bert.embeddings(ids)
+    states = bert.embeddings(model_files.INPUTS[0])
     for layer in range(config["num_hidden_layers"]):
-        states = bert.layer(states, bias, f"encoder.layer.{layer}")
+        states = bert.layer(states, f"encoder.layer.{layer}")
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
     return model, states

