@@ -120,13 +120,14 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
             shown = [{"score": h.score, "views": h.views, "memory": h.memory} for h in hits]
             timed = {"stage": found.stage, "timings_ms": found.timings}
             return print_json({**timed, "hits": shown})
-        if hits and all(hit.probability < UNLIKELY for hit in hits):
+        likely = [hit for hit in hits if hit.probability >= UNLIKELY]
+        if hits and not likely:
             warn("Nothing there answers that; this is nearest to it:")
         how = "by words and meaning" if found.stage == "full" else "by words only"
         ms = found.timings.get("total", sum(found.timings.values()))
         note = f", found {how} in {ms:.0f} ms"
         none = partial(nothing_in, engine, where, "Nothing found.")
-        print_list(known, hits, entry, "memory", none, note=note)
+        print_list(known, likely or hits, entry, "memory", none, note=note)
         report = engine.embedding
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."

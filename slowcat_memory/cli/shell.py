@@ -240,6 +240,7 @@ _CONTEXT = inspect.Parameter(
     "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
 )
 _GIVEN = inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, default=None)
+_WRAPPED = re.compile(r"(?<![:\n])\n(?![\n\[])")  # inside a paragraph, before no example
 _ENTRY = re.compile(r"^ {4}(\w+)(?: \((.*?)\))?: (.*(?:\n {8}.*)*)", re.MULTILINE)
 SHARED = {
     "user": Annotated[
@@ -418,7 +419,7 @@ def takes(*shared: str, **limits: Any) -> Callable[[Callable[..., Any]], Callabl
         parameters += [_GIVEN.replace(name=name, annotation=SHARED[name]) for name in shared]
         vars(run)["__signature__"] = inspect.Signature(parameters)
         run.__annotations__ = {one.name: one.annotation for one in parameters}
-        run.__doc__ = text
+        run.__doc__ = _WRAPPED.sub(" ", text)  # the terminal has lines of its own
         return run
 
     return with_options

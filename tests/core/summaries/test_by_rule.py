@@ -118,6 +118,13 @@ def test_choose_clauses_in_the_order_in_which_it_was_said_and_nothing_twice() ->
     assert len({line.text for line in kept}) == len(kept)
 
 
+def test_choose_clauses_neither_turns_round_nor_takes_for_certain_what_was_said() -> None:
+    told = "We sold the Skoda to Martin, so no MOT on the 20th. I hope Claire gets the library job."
+    kept = choose_clauses(split_turn("Anna", told, 1), TOKENIZE, ExtractiveOptions(share=1.0))
+    wanted = ["no MOT on the 20th.", "I hope Claire gets the library job."]
+    assert [line.text for line in kept][1:] == wanted
+
+
 # ------------------------------------------------------------------- topics by rule are names of people, places and things, or there are none
 
 
