@@ -159,7 +159,7 @@ STATEMENTS = StatementWords(
         rf"|,?\s+(?:and|but) (?=(?:hate|love|like|work|live|play|moved|bought|sold|got|passed|started|quit|am|have|has|"
         r"is|lives|works|plays|speak|own|can't|don't|doesn't|likes|loves|hates|adopted)\b)"
         rf"|,\s+(?={_SUBJECT}|never (?:could|have|did|will)\b|the \w+ (?:should|would|could|might)\b)|,\s+so\s+"
-        r"|(?<!\bthat)(?<!\bif)(?<!\bwhen)(?<!\bwhere)(?<!\bwhat)(?<!\bbecause)(?<!\bthink)(?<!\bknow)(?<!\bsay)(?<!\bsaid)"
+        r"|(?<!\bthat)(?<!\bif)(?<!\bwhen)(?<!\bwhere)(?<!\bwhat)(?<!\bbecause)(?<!\bthink)(?<!\bthinks)(?<!\bbelieves)(?<!\bknow)(?<!\bsay)(?<!\bsaid)"
         r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
         r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"
         rf"\s+(?=(?:i'm|i've|we're|we've|he's|she's|they're|it's|there's)\s|(?:i|we) (?:have|must|live|work|like|love|hate|play|moved|"

@@ -163,6 +163,7 @@ _ARRANGED = (
     "agreed|promised|entered|ordered|shifted|changed|confirmed|offered|due|set|pencilled in|"
     "penciled in|earmarked|called in|summoned|picked"
 )
+_NO_INFINITIVE = "".join(rf"(?<!\b{one} )" for one in ("to", "will", "ll", "can", "must", "should"))
 _SUBJECT_DAY = r"(?:is|are)\s+(?!the\b|my\b|our\b|when\b|good\b|fine\b|ok\b)"
 _BE = r"(?:am|is|are|isn['’]t|isnt|aren['’]t|arent|i['’]m|im|(?:you|we|they)['’]re|youre|theyre|(?:it|he|she|that|there|what|who|here)['’]s|hes|shes|its|thats|theres)"
 _HAVE = r"(?:have|has|haven['’]t|hasn['’]t|havent|hasnt|(?:i|you|we|they)['’]ve|ive|weve|youve|theyve|(?:it|he|she|that)['’]s)"
@@ -197,7 +198,7 @@ TENSE = tense_words(
             r"invited\s+(?:\w+\s+){1,3}to|signed\s+up|registered|enrolled|asked\s+\w+\s+to|"
             r"(?:made|bought|fixed)\s+(?:[\w'’-]+\s+){0,4}(?:appointment|tickets?|reservation)|"
             r"(?:agreed|promised|decided|arranged|offered|planned|volunteered|hoped|asked me)\s+to|"
-            rf"{_BE}{_ADVERBS}\s+(?:being\s+)?(?!(?:gone|back|born|used)\b){_PARTICIPLE}|"
+            rf"{_BE}{_ADVERBS}\s+(?:(?:having|getting)\s+(?:[\w'’-]+\s+){{1,4}}|(?:being\s+)?(?!(?:gone|back|born|used)\b)){_PARTICIPLE}|"
             r"(?:gets?|be)\s+[a-z]+(?:ed|en)|"
             r"will|won['’]t|wont|(?:i|you|he|she|it|we|they|that|there)['’]ll|shall|gonna|gotta|must|should|"
             r"ought|can|can['’]t|cannot|let['’]s|lets|off\s+to|due|wanna|"
@@ -207,7 +208,7 @@ TENSE = tense_words(
         ),
         "back": rf"(?:did|would|could)n['’]?t(?:\s+[a-z]+ly)?\s+\w+|did\s+not\s+\w+|"
         rf"(?:made|helped|saw|let|heard|watched)\s+(?:(?:my|the|our|his|her)\s+)?\w+\s+(?:{_ON_A_DAY})|"
-        rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
+        rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|{_NO_INFINITIVE}(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
         "weak": (
             rf"(?<!\bto )(?:{_ON_A_DAY})|"
             r"\w+['’]s|(?:coming|going|having|getting|leaving|starting|visiting|moving|flying|seeing|"

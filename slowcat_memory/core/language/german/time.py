@@ -224,6 +224,8 @@ _PRESENT = alternatives(
     "reist reise reisen liefern liefert wechsle wechselt wechseln tritt trete bringt "
     "bringe bringen spielt spiele spielen singt singe singen fällt fallen plane plant planen "
     "sehe sehen sieht würde würden hoffe freue sollte sollten könnte könnten ansteht stattfindet "
+    "ruft rufe rufen schläft schlafe hilft helfe helfen lässt lasse liest lese schreibt schreibe "
+    "zahlt zahle zahlen kauft kaufe kocht koche kochen isst esse lernt lerne putzt putze übernachtet "
     "anfängt losgeht umziehe umziehen umzieht denk ablaufen abläuft"
 )
 
