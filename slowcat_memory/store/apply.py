@@ -205,7 +205,7 @@ def _drop_key(scope: str, id: str, tx: Transaction) -> None:
 def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
     """Return whether the memory exists, and no source of the record was forgotten or is muted."""
     return (
-        bookkeeping.exists(record.scope, record.memory, tx.get)
+        bookkeeping.exists(record.scope, record.memory, tx)
         and not bookkeeping.names_forgotten(record.scope, record.memory, tx)
         and not bookkeeping.any_forgotten(record.sources, tx)
         and not _has_muted_source(record, tx)
@@ -232,7 +232,7 @@ def _put_vectors(
     for vector in vectors:
         scope, id = vector.scope, vector.memory
         if (
-            not bookkeeping.exists(scope, id, tx.get)
+            not bookkeeping.exists(scope, id, tx)
             and tx.get("keys", keys.scoped_key(scope, id)) is None
         ):
             continue  # of what does not exist: text can be guessed from a vector

@@ -20,7 +20,6 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import inf
 
-import lmdb
 import lz4.block
 import msgspec
 import zstandard
@@ -31,7 +30,7 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Held, Turn
 from slowcat_memory.store.disk import codec, envelope, keys
 from slowcat_memory.store.disk.envelope import HEADER
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Rows, Transaction
 
 WARM, COLD = "warm", "cold"
 TABLES = (COLD, WARM)  # most events are in the first
@@ -239,12 +238,6 @@ def read_block(key: bytes, value: bytes) -> Block:
 PLACES = "places"
 EVENTS = ("log", PLACES)  # an event has a row in one of them
 
-Get = Callable[[str, bytes], bytes | None]
-"""Table and key to the row's envelope, None when there is none."""
-
-GetCursor = Callable[[str], "lmdb.Cursor[bytes]"]
-"""Table to a cursor over it."""
-
 KEPT_BLOCKS = 256  # unpacked, the latest used: some 4 MB
 _NUMBER = struct.Struct(">Q")
 
@@ -269,18 +262,13 @@ def decode_location(key: bytes, value: bytes) -> int:
     return int(_NUMBER.unpack(body)[0])
 
 
-def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
+def event_keys(rows: Rows, first: bytes = b"") -> Iterator[bytes]:
     """Yield the keys of all events in log order from ``first`` on, in rows and in blocks."""
-    return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
+    return heapq.merge(*(rows.keys(table, start=first) for table in EVENTS))
 
 
-def _keys(cursor: "lmdb.Cursor[bytes]", first: bytes) -> Iterator[bytes]:
-    if cursor.set_range(first):
-        yield from cursor.iternext(values=False)
-
-
-def last_id(cursor: GetCursor) -> int:
-    cursors = map(cursor, EVENTS)
+def last_id(rows: Rows) -> int:
+    cursors = map(rows.cursor, EVENTS)
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
 
 
@@ -291,14 +279,13 @@ ReadBlock = Callable[[bytes, bytes], Block]
 class BlockReader:
     """Reads events through one transaction. Every method but ``events`` raises ``DamagedRow``."""
 
-    def __init__(self, get: Get, read: ReadBlock | None = None) -> None:
-        self._get, self._read = get, read or lru_cache(KEPT_BLOCKS)(read_block)
+    def __init__(self, rows: Rows, read: ReadBlock | None = None) -> None:
+        self._rows, self._get = rows, rows.get
+        self._read = read or lru_cache(KEPT_BLOCKS)(read_block)
 
-    def events(
-        self, cursor: GetCursor, first: bytes = b""
-    ) -> Iterator[tuple[bytes, Event | DamagedRow]]:
-        """Yield keys and events in log order, from a key on; the error in place of a damaged one."""
-        for key in event_keys(cursor, first):
+    def events(self) -> Iterator[tuple[bytes, Event | DamagedRow]]:
+        """Yield keys and events in log order; the error in place of a damaged one."""
+        for key in event_keys(self._rows):
             try:
                 event = self.event(key)
             except DamagedRow as error:
@@ -359,10 +346,10 @@ class BlockReader:
 # mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd.
 
 
-def block_of(key: bytes, get: Get) -> int:
+def block_of(key: bytes, rows: Rows) -> int:
     """Return the number of an event's block; 0 for none, or an unreadable one."""
     try:
-        return BlockReader(get).number(key)
+        return BlockReader(rows).number(key)
     except StoreDamagedError:
         return 0
 
@@ -373,7 +360,7 @@ def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transa
     ``gone`` are their log ids; the caller deletes their rows of ``places``. ``numbers`` are their
     blocks, in this table or in the other.
     """
-    reader = BlockReader(tx.get)
+    reader = BlockReader(tx)
     for number in sorted(numbers):
         if tx.get(table, keys.id_key(number)) is None:
             continue
@@ -416,14 +403,9 @@ def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction)
 KEY_BYTES = 8
 LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
 
-Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
-
 
 def tier_sizes(rows: Rows) -> dict[str, Held]:
-    """Return the contents of each tier, by its name, hot first; nothing is unpacked.
-
-    ``rows`` yields the keys and envelopes of a table.
-    """
+    """Return the contents of each tier, by its name, hot first; nothing is unpacked."""
     return {
         "hot": _event_rows(rows),
         WARM: _blocks(rows, WARM),
@@ -433,7 +415,7 @@ def tier_sizes(rows: Rows) -> dict[str, Held]:
 
 def _blocks(rows: Rows, table: str) -> Held:
     number = turns = raw = stored = 0
-    for key, value in rows(table):
+    for key, value in rows.rows(table):
         try:
             head = read_head(value)
         except StoreDamagedError:
@@ -447,7 +429,7 @@ def _blocks(rows: Rows, table: str) -> Held:
 
 def _event_rows(rows: Rows) -> Held:
     turns = raw = stored = 0
-    for key, value in rows("log"):
+    for key, value in rows.rows("log"):
         try:
             body = codec.unseal(key, value)
             turns += isinstance(decode_event(body), Turn)

@@ -76,7 +76,7 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {blocks.block_of(keys.id_key(id), tx.get) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:
@@ -242,7 +242,7 @@ class Deletion:
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
-        for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+        for key, event in blocks.BlockReader(tx).events():
             if isinstance(event, blocks.DamagedRow):
                 damaged = (*((table, key) for table in blocks.EVENTS), (event.table, event.key))
                 self.damaged |= dict.fromkeys(damaged)

@@ -143,7 +143,7 @@ class Replica:
         """Return change sets after a number, in order; at least one if there is any."""
         found, size = list[outbox.Unsent](), 0
         with reading(self._env) as tx:
-            for key, value in keys.rows_with(tx.cursor(outbox.OUTBOX), b"", keys.id_key(after + 1)):
+            for key, value in tx.rows(outbox.OUTBOX, start=keys.id_key(after + 1)):
                 size += len(value)
                 if found and size > most_bytes:
                     break

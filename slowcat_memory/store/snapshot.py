@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -37,13 +37,10 @@ from slowcat_memory.store.bookkeeping import exists
 from slowcat_memory.store.disk import codec, keys, tables
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn
-
-if TYPE_CHECKING:
-    import lmdb
+from slowcat_memory.store.disk.transaction import BeforeRead, Rows
 
 T = TypeVar("T")
 OnDamaged = Callable[[str, bytes], None]
-BeforeRead = Callable[[], object]
 
 
 class Snapshot:
@@ -67,25 +64,11 @@ class Snapshot:
         from one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
         a reader of ten thousand rows holds the interpreter's lock most of the time.
         """
-
-        def row(table: str, key: bytes) -> bytes | None:
-            before_read()
-            return txn.get(key, db=handles[table])
-
-        def cursor_of(table: str) -> "lmdb.Cursor[bytes]":
-            before_read()
-            return txn.cursor(handles[table])
-
-        self._txn, self._handles, self._on_damaged = txn, handles, on_damaged
+        self._rows, self._on_damaged = Rows(txn, handles, before_read), on_damaged
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._before_read, self._row, self._cursor_of = before_read, row, cursor_of
-        self._blocks = BlockReader(self._row, read_block)
-
-    @property
-    def number(self) -> int:
-        """The number of the last transaction that it sees, in its generation of the file."""
-        return int(self._txn.id())
+        self._blocks = BlockReader(self._rows, read_block)
+        self.number = self._rows.number  # of the last transaction that it sees, in its generation
 
     # ------------------------------------------------------------------- the log
 
@@ -108,7 +91,7 @@ class Snapshot:
 
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
         """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
-        cursor = self._cursor_of("log_by_scope")
+        cursor = self._rows.cursor("log_by_scope")
         for key, _ in keys.rows_before(cursor, keys.scope_prefix(scope), before):
             if (turn := self.turn(keys.id_of(key))) is not None:
                 yield turn
@@ -129,7 +112,7 @@ class Snapshot:
         return sum(1 for _ in found)
 
     def last_id(self) -> int:
-        return reader.last_id(self._cursor_of)
+        return reader.last_id(self._rows)
 
     def _event(self, key: bytes) -> Event | None:
         try:
@@ -140,10 +123,10 @@ class Snapshot:
 
     def _ids(self, scope: str, after: int) -> Iterator[bytes]:
         if not scope:
-            yield from reader.event_keys(self._cursor_of, keys.id_key(after + 1))
+            yield from reader.event_keys(self._rows, keys.id_key(after + 1))
             return
         prefix = keys.scope_prefix(scope)
-        for key in self._keys("log_by_scope", prefix, keys.id_key(after + 1)):
+        for key in self._rows.keys("log_by_scope", prefix, keys.id_key(after + 1)):
             yield key[len(prefix) :]
 
     # ------------------------------------------------------------------- sessions
@@ -185,11 +168,11 @@ class Snapshot:
 
     def is_forgotten(self, scope: str, id: str) -> bool:
         """Return whether a memory was forgotten for ever: nothing is stored under its id again."""
-        return self._row("tombstones", keys.memory_tombstone(scope, id)) is not None
+        return self._rows.get("tombstones", keys.memory_tombstone(scope, id)) is not None
 
     def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
         """Return those ids that are no memory's, and no turn's; 2 us each."""
-        return {id for id in ids if not exists(scope, id, self._row)}
+        return {id for id in ids if not exists(scope, id, self._rows)}
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         """Yield a namespace's memories by id, only those whose ids start with ``beginning``.
@@ -215,11 +198,11 @@ class Snapshot:
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
         """Return the vector of a memory or index key in the space of an embedder key."""
         key = keys.vector_key(embedder, scope, id)
-        value = self._row("vectors", key)
+        value = self._rows.get("vectors", key)
         return self._undamaged(codec.decode_vector, "vectors", key, value) if value else None
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        for key, value in self._rows("vectors", keys.vector_prefix(embedder, scope)):
+        for key, value in self._rows.rows("vectors", keys.vector_prefix(embedder, scope)):
             if vector := self._undamaged(codec.decode_vector, "vectors", key, value):
                 yield vector
 
@@ -231,14 +214,14 @@ class Snapshot:
         """
         prefix = keys.vector_prefix(token_key, scope)
         rows = (
-            (key, self._row("vectors", key))
+            (key, self._rows.get("vectors", key))
             for key in (prefix + keys.vector_part(id) for id in ids)
         )
         return [None if value is None else self._tokens(key, value) for key, value in rows]
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
         """Return the ids of the memories that have token vectors."""
-        found = self._rows("vectors", keys.vector_prefix(token_key, scope))
+        found = self._rows.rows("vectors", keys.vector_prefix(token_key, scope))
         return {
             keys.split_vector_key(key)[2]
             for key, value in found
@@ -282,7 +265,7 @@ class Snapshot:
 
     def tasks_by_job(self) -> dict[str, int]:
         """Return how many idle tasks each job has, dead ones included; reads no task."""
-        ids = self._keys("tasks", b"", b"")
+        ids = self._rows.keys("tasks")
         return dict(Counter(key.partition(b"/")[0].decode() for key in ids))
 
     def runs(self, n: int | None = None, before: int = 0) -> list[Run]:
@@ -310,7 +293,7 @@ class Snapshot:
     def changed(self, scope: str, after: int) -> list[str]:
         """Return the ids of memories that changed after a change number; some may be deleted."""
         prefix, found = keys.scope_prefix(scope), dict[str, None]()
-        for key in self._keys("changes", prefix, keys.id_key(after + 1)):
+        for key in self._rows.keys("changes", prefix, keys.id_key(after + 1)):
             found |= dict.fromkeys(self._get(list[str], "changes", key) or ())
         return list(found)
 
@@ -318,15 +301,15 @@ class Snapshot:
 
     def scopes(self) -> list[str]:
         """Return every namespace that has an event or a memory, sorted."""
-        cursors = map(self._cursor_of, ("log_by_scope", "memories"))
+        cursors = map(self._rows.cursor, ("log_by_scope", "memories"))
         return sorted(set().union(*map(keys.scopes, cursors)))
 
     def counts(self) -> dict[str, int]:
-        return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
+        return {table: self._rows.count(table) for table in self._rows.tables()}
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
-        return reader.tier_sizes(lambda table: self._rows(table, b""))
+        return reader.tier_sizes(self._rows)
 
     def trusted_time(self) -> TrustedTime | None:
         """Return what is known of the clock; None if it was never doubted."""
@@ -340,14 +323,12 @@ class Snapshot:
 
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
-        key = keys.name_key(name)
-        value = self._row("meta", key)
-        return default if value is None else codec.decode_meta(key, value)
+        return self._rows.meta(name, default)
 
     # ------------------------------------------------------------------- rows
 
     def _get(self, kind: Any, table: str, key: bytes) -> Any:
-        value = self._row(table, key)
+        value = self._rows.get(table, key)
         return None if value is None else self._decode(kind, table, key, value)
 
     def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
@@ -363,22 +344,14 @@ class Snapshot:
             return None
 
     def _latest(self, kind: Any, table: str, before: int = 0) -> Iterator[Any]:
-        for key, value in keys.rows_before(self._cursor_of(table), b"", before):
+        for key, value in keys.rows_before(self._rows.cursor(table), b"", before):
             if record := self._decode(kind, table, key, value):
                 yield record
-
-    def _rows(self, table: str, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        for row in keys.rows_with(self._cursor_of(table), prefix, start):
-            self._before_read()
-            yield row
-
-    def _keys(self, table: str, prefix: bytes, start: bytes) -> Iterator[bytes]:
-        return (key for key, _ in self._rows(table, prefix, start))
 
     def _scan(
         self, kind: Any, table: str, prefix: bytes = b"", start: bytes = b"", holding: bytes = b""
     ) -> Iterator[Any]:
-        for key, value in self._rows(table, prefix, start):
+        for key, value in self._rows.rows(table, prefix, start):
             if holding in value or LZ4 in value[1:2]:  # only these are unpacked
                 if record := self._decode(kind, table, key, value):
                     yield record

@@ -90,7 +90,6 @@ class Store:
         self.readonly = opened.env.readonly
         self.opened: OpenReport = opened.report
         self.quarantined: set[tuple[str, bytes]] = set()
-        self._pid = os.getpid()
         self._env, self._resources = opened.env, opened
         self._options = options
         self._now = now
@@ -501,7 +500,7 @@ class Store:
         if ended:  # else the writer still hangs in a flush: it keeps file and lock
             if self.replica is not None:
                 self.replica.on_closing()
-            self._resources.leave()
+            self._resources.close()
 
     def close_after_fork(self) -> None:
         """Close the store in a forked child, which may then open it anew; the parent's stays open."""
@@ -517,7 +516,7 @@ class Store:
         self.close()
 
     def _check_open(self) -> None:
-        if self.closed or self._pid != os.getpid():
+        if self.closed:
             message = (
                 f"the store at {self._env.folder.last_path} is closed, or was opened before a fork"
             )

@@ -31,8 +31,7 @@ from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.snapshot import Snapshot
 
 SLICE = 2048  # events examined in one snapshot
-EVENTS = 256  # moved in one transaction: about a millisecond of the writer's time
-BLOCKS = 8  # repacked in one transaction: some 4 ms of this thread's time, between two stops
+BLOCKS = 8  # packed in one transaction: some 4 ms of this thread's time, between two stops
 
 CURSOR = "tiers/"  # followed by the namespace
 
@@ -86,10 +85,10 @@ class TierMover:
                 rows = waiting | rows
                 unfinished = view.unfinished({row.session for row in rows.values()}, upto)
             shares, left = policy.share(list(rows.values()), unfinished, options)
-            for batch in _batched(shares):
-                if stop():
-                    return Aged(warmed=warmed, done=False)
-                warmed += self._commit(partial(pack_warm, scope, batch))
+            moved, done = self._pack(partial(pack_warm, scope), shares, stop)
+            warmed += moved
+            if not done:
+                return Aged(warmed=warmed, done=False)
             waiting = {id: rows[id] for id in left}
             reached = min(left, default=upto + 1) - 1
             if shares or reached > at.position:
@@ -105,24 +104,19 @@ class TierMover:
             if at.note == key:
                 return aged
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
-        for first in range(0, len(due), BLOCKS):
+        cooled, done = self._pack(partial(pack_cold, options.level), due, stop)
+        if done:
+            self._commit(partial(move_cursor, replace(at, note=key)))
+        return replace(aged, cooled=cooled, done=done)
+
+    def _pack(self, pack: Callable[..., int], some: Sequence[Any], stop: Stop) -> tuple[int, bool]:
+        """Pack blocks, some in each transaction; return how many events, and whether all were."""
+        moved = 0
+        for first in range(0, len(some), BLOCKS):
             if stop():
-                return replace(aged, done=False)
-            cooled = self._commit(partial(pack_cold, due[first : first + BLOCKS], options.level))
-            aged = replace(aged, cooled=aged.cooled + cooled)
-        self._commit(partial(move_cursor, replace(at, note=key)))
-        return aged
-
-
-def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
-    batch: list[list[int]] = []
-    for ids in shares:
-        if batch and sum(map(len, batch)) + len(ids) > EVENTS:
-            yield batch
-            batch = []
-        batch.append(ids)
-    if batch:
-        yield batch
+                return moved, False
+            moved += self._commit(partial(pack, some[first : first + BLOCKS]))
+        return moved, True
 
 
 def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> int:
@@ -144,7 +138,7 @@ def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> i
     return sum(map(len, shares))
 
 
-def pack_cold(numbers: Sequence[int], level: int, tx: Transaction) -> int:
+def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> int:
     """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
     events = 0
     for number in numbers:
@@ -200,7 +194,7 @@ class TierView(Snapshot):
                 return rows, id - 1, False
             seen += 1
             # One in a block is not moved, nor is a damaged one.
-            if (value := self._row("log", key)) and (event := self._event(key)):
+            if (value := self._rows.get("log", key)) and (event := self._event(key)):
                 rows[id] = Row(id, event.session, len(codec.unseal(key, value)))
         return rows, upto, True
 
@@ -231,10 +225,10 @@ class TierView(Snapshot):
         ]
 
     def _block(self, turn: int) -> int:
-        return blocks.block_of(keys.id_key(turn), self._row) if turn else 0
+        return blocks.block_of(keys.id_key(turn), self._rows) if turn else 0
 
     def _heads(self, scope: str) -> Iterator[tuple[int, blocks.Head]]:
-        for key, value in self._rows(blocks.WARM, b""):
+        for key, value in self._rows.rows(blocks.WARM):
             with suppress(StoreDamagedError):
                 if (head := blocks.read_head(value)).scope == scope:
                     yield keys.id_of(key), head

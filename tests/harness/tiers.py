@@ -14,6 +14,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store, blocks, forget, tier_mover
 from slowcat_memory.store.blocks import EVENTS, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.transaction import Rows
 from tests.harness.command import around
 
 TINY = TierOptions(warm=8, block_exchanges=3)
@@ -44,7 +45,7 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
         Their unpacked bytes, and how many events are not in exactly one place.
     """
     with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]))
+        reader = BlockReader(Rows(txn, handles))
         tables = {
             table: {key: value for key, value in txn.cursor(handles[table])}
             for table in (*EVENTS, *blocks.TABLES)

@@ -6,7 +6,7 @@ from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.store import StoreOptions, blocks
 from slowcat_memory.store.blocks import BlockReader, decode_location
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.disk.transaction import Rows, transact
 from tests.harness import samples
 from tests.harness.samples import token, turn
 
@@ -39,7 +39,7 @@ def rows(store, table):
 def every_block(store):
     """Each block's ids, and its texts, by number."""
     with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]))
+        reader = BlockReader(Rows(txn, handles))
         return {
             number: reader.block(number)
             for table in blocks.TABLES

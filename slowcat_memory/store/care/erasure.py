@@ -42,11 +42,11 @@ def is_due(env: Environment) -> bool:
     return bool(read_meta(env, ERASE_DUE, False))
 
 
-def erase(env: Environment, sparing: str = "") -> Forgotten:
+def erase(env: Environment, sparing: Path | None = None) -> Forgotten:
     """Erase every copy of the bytes that are due; return what became of the copies.
 
-    ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot be
-    erased now stays due.
+    ``sparing`` is a copy that is being made and needs no erasure. What cannot be erased now stays
+    due.
     """
     remains = tuple(map(str, sorted(folder.damaged_folders(env.path))))
     if not is_due(env):
@@ -69,7 +69,7 @@ def erase(env: Environment, sparing: str = "") -> Forgotten:
     return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 
 
-def _erase_copies(env: Environment, sparing: str) -> Forgotten:
+def _erase_copies(env: Environment, sparing: Path | None) -> Forgotten:
     """Delete every older copy in the folder, but those of damaged stores.
 
     They are older than the forget. Backups elsewhere are out of reach.
@@ -77,22 +77,13 @@ def _erase_copies(env: Environment, sparing: str) -> Forgotten:
     path = env.path
     with reading(env) as tx:
         found = read_pending(tx)
-    unfinished = (
-        path / name
-        for name in (folder.REPLAYING, folder.RESTORING, folder.SALVAGING)
-        if name != sparing
-    )
     indexes = (
         [folder.index_folder(path, scope) for scope in found.scopes]
         if found
         else [path / folder.INDEX]
     )
-    former = (
-        entry
-        for name in (folder.REPLACED, folder.DOOMED, folder.FRESH)
-        for entry in path.glob(f"{name}*")
-    )
-    left = [entry for entry in (*indexes, *unfinished, *former) if not remove(entry)]
+    former = folder.entries(path, *folder.UNFINISHED, f"{folder.REPLACED}*")
+    left = [entry for entry in (*indexes, *former) if entry != sparing and not remove(entry)]
     left += remove_drafts(path, running=True)
     done = erase_backups(env, found)
     sync_dir(path)
@@ -107,8 +98,6 @@ def sweep(env: Environment) -> None:
     after a forget may have the old text.
     """
     remove_drafts(env.path, running=False)
-    for doomed in env.path.glob(f"{folder.DOOMED}*"):
-        remove(doomed)
     with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = list(tx.records(Manifest, "manifest"))

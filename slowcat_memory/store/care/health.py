@@ -265,9 +265,7 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
             backup_at=backup[0] if backup else None,
             backup=backup[1] if backup else None,
             backups=len(list((path / folder.BACKUPS).glob("*.mdb"))),
-            aside=tuple(
-                sorted([*path.glob(f"{folder.CORRUPT}*"), *path.glob(f"{folder.REPLACED}*")])
-            ),
+            aside=tuple(sorted(folder.entries(path, f"{folder.CORRUPT}*", f"{folder.REPLACED}*"))),
             indexes=tuple(_bad_indexes(tx, path)),
         )
 
@@ -314,10 +312,10 @@ def _subject_of(table: str, key: bytes) -> tuple[bytes, Subject]:
 def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     owner = keys.owner_of(id)
     if table == "contexts" or not owner:
-        return exists(scope, id, tx.get)
+        return exists(scope, id, tx)
     if table == "vectors" and tx.get("keys", keys.scoped_key(scope, id)) is None:
-        return exists(scope, id, tx.get)  # of a memory whose id looks like a key's
-    return exists(scope, owner, tx.get)
+        return exists(scope, id, tx)  # of a memory whose id looks like a key's
+    return exists(scope, owner, tx)
 
 
 def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:

@@ -56,7 +56,7 @@ class Opened:
     presence: Presence | None = None
     ids: LogIds | None = None
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close everything; the last process marks the store as closed cleanly."""
         path = self.env.path if self.env.is_in_place() else None
         self.env.close()
@@ -147,7 +147,7 @@ def _open(
 
 def next_id(tx: Transaction) -> int:
     """Return a store's next log id, also when its counter is out of range."""
-    counter, last = tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx.cursor)
+    counter, last = tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx)
     if type(counter) is int and counter <= MOST_ID:
         return max(counter, last + 1)
     ids = [last, *forgotten_ids(tx)]
@@ -209,9 +209,8 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
     """
     folder.remove_former(path)
-    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
     drafts = (f"{name}*.tmp" for name in (f"{folder.BACKUPS}/", folder.LAST_BACKUP, folder.CURRENT))
-    for leftover in (entry for name in (*workshops, *drafts) for entry in path.glob(name)):
+    for leftover in folder.entries(path, *folder.UNFINISHED, *drafts):
         folder.remove(leftover)
     data = folder.data_file(path)
     report = OpenReport(created=not data.exists(), unclean_stop=state.is_unclean(path))
@@ -235,35 +234,33 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     an empty store. ``now`` names the folder that the damaged file moves to.
     """
     logger.error("the store at {} is damaged; salvaging", path)
-    workshop = path / folder.SALVAGING
-    workshop.mkdir(mode=0o700)
-    health.copy_whole_rows(folder.data_file(path), workshop, map_size)
-    with closing(Environment(workshop)) as env:
-        transact(env, repair_blocks)
-        salvaged = transact(env, lambda tx: _rebuild(tx, now))
-    backups = (made.file for made in reversed(backups_of(path)))
-    backup = next(filter(health.is_usable, backups), None)
-    if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
-        (workshop / folder.DATA).unlink()
-        copy_file(backup, workshop / folder.DATA)
-        salvaged = 0
-    else:
-        backup = None
-    if forgotten := state.read_unerased(path):
+    with folder.fresh_folder(path) as workshop:
+        health.copy_whole_rows(folder.data_file(path), workshop, map_size)
         with closing(Environment(workshop)) as env:
-            forget_again(env, forgotten)
-        (workshop / folder.LOCK).unlink(missing_ok=True)
-    aside = put_aside(path, folder.CORRUPT, now)
-    folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
+            transact(env, repair_blocks)
+            salvaged = transact(env, lambda tx: _rebuild(tx, now))
+        backups = (made.file for made in reversed(backups_of(path)))
+        backup = next(filter(health.is_usable, backups), None)
+        if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
+            (workshop / folder.DATA).unlink()
+            copy_file(backup, workshop / folder.DATA)
+            salvaged = 0
+        else:
+            backup = None
+        if forgotten := state.read_unerased(path):
+            with closing(Environment(workshop)) as env:
+                forget_again(env, forgotten)
+            (workshop / folder.LOCK).unlink(missing_ok=True)
+        aside = put_aside(path, folder.CORRUPT, now)
+        folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
     folder.remove_former(path)
-    folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
 
 
 def repair_blocks(tx: Transaction) -> None:
     """Make log and blocks of a newly salvaged store consistent."""
-    reader = blocks.BlockReader(tx.get)
+    reader = blocks.BlockReader(tx)
     for table in blocks.TABLES:
         for key in tx.keys(table):
             try:
@@ -307,7 +304,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     last = events = 0
     lost = []
     sessions: dict[bytes, Session] = {}
-    for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+    for key, event in blocks.BlockReader(tx).events():
         if isinstance(event, blocks.DamagedRow):
             for table in blocks.EVENTS:
                 tx.drop(table, key)

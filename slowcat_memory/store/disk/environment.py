@@ -386,12 +386,8 @@ class Environment:
 
     def follow(self) -> None:
         """Open the generation that holds, if another process made it. Waits for its writer."""
-        if self._shut or self.is_current():
-            return
-        if self._holding is None or folder.data_file(self.path) == self.path / self._holding.place:
+        if not (self._shut or self.is_current()):
             self.reopen()
-        else:
-            self._take(self._open())
 
     def _take(self, made: Generation) -> None:
         with self._changed:
@@ -401,10 +397,11 @@ class Environment:
 
     def reopen(self) -> None:
         """Open the generation that holds: it is another, or LMDB reported a fatal error."""
+        held = self._holding
+        if held is not None and folder.data_file(self.path) != self.path / held.place:
+            return self._take(self._open())
         with self._changed:
-            held = self._holding
-            if held is not None and folder.data_file(self.path) == self.path / held.place:
-                self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
+            self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
             self._take(self._open())
 
     def _retire(self, timeout: float) -> None:

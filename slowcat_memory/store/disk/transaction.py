@@ -24,25 +24,17 @@ from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
+BeforeRead = Callable[[], object]
 ROWS = 5000  # in one transaction of a copy
 TRIES = 3  # of a change that is made beside the writers
 
 
-class Transaction:
-    """Rows to put and to drop, on top of an LMDB transaction.
+class Rows:
+    """The rows that an LMDB transaction sees, by table."""
 
-    ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
-    changes too.
-    """
-
-    def __init__(self, txn: Txn, handles: Handles) -> None:
-        self._txn = txn
-        self._handles = handles
-        self._rows: Changes = {}
-
-    def merge(self, other: "Transaction") -> None:
-        for table, rows in other._rows.items():
-            self._rows.setdefault(table, {}).update(rows)
+    def __init__(self, txn: Txn, handles: Handles, before_read: BeforeRead = lambda: None) -> None:
+        """Read through a transaction; ``before_read`` is called before each read, and may raise."""
+        self._txn, self._handles, self._before_read = txn, handles, before_read
 
     @property
     def number(self) -> int:
@@ -53,13 +45,21 @@ class Transaction:
         return list(self._handles)
 
     def cursor(self, table: str) -> "lmdb.Cursor[bytes]":
+        self._before_read()
         return self._txn.cursor(self._handles[table])
 
-    def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        return iter(self.cursor(table))
+    def rows(
+        self, table: str, prefix: bytes = b"", start: bytes = b""
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
+        for row in keys.rows_with(self.cursor(table), prefix, start):
+            self._before_read()
+            yield row
 
-    def keys(self, table: str) -> Iterator[bytes]:
-        return self.cursor(table).iternext(values=False)
+    def keys(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[bytes]:
+        for key in keys.keys_with(self.cursor(table), prefix, start):
+            self._before_read()
+            yield key
 
     def stat(self, table: str) -> "lmdb._StatDict":
         return self._txn.stat(self._handles[table])
@@ -68,10 +68,34 @@ class Transaction:
         return int(self.stat(table)["entries"])
 
     def get(self, table: str, key: bytes) -> bytes | None:
-        rows = self._rows.get(table)
-        if rows is not None and key in rows:
-            return rows[key]
+        self._before_read()
         return self._txn.get(key, db=self._handles[table])
+
+    def meta(self, name: str, default: Any = None) -> Any:
+        """Return a row of ``meta``: plain JSON values."""
+        key = keys.name_key(name)
+        value = self.get("meta", key)
+        return default if value is None else codec.decode_meta(key, value)
+
+
+class Transaction(Rows):
+    """Rows to put and to drop, on top of an LMDB transaction.
+
+    ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
+    changes too.
+    """
+
+    def __init__(self, txn: Txn, handles: Handles) -> None:
+        super().__init__(txn, handles)
+        self._rows: Changes = {}
+
+    def merge(self, other: "Transaction") -> None:
+        for table, rows in other._rows.items():
+            self._rows.setdefault(table, {}).update(rows)
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        rows = self._rows.get(table)
+        return rows[key] if rows is not None and key in rows else super().get(table, key)
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
         """Return a record, None when there is none or it is damaged."""
@@ -86,12 +110,6 @@ class Transaction:
         found = (self.read(kind, table, key) for key in self.keys(table))
         return (record for record in found if record is not None)
 
-    def meta(self, name: str, default: Any) -> Any:
-        """Return a row of ``meta``: plain JSON values."""
-        key = keys.name_key(name)
-        value = self.get("meta", key)
-        return default if value is None else codec.decode_meta(key, value)
-
     def new_keys(self, table: str) -> set[bytes]:
         """Return the keys that this transaction alone puts."""
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
@@ -104,7 +122,7 @@ class Transaction:
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
         changed = dict(self._rows.get(table, {}))
-        for key, value in keys.rows_with(self.cursor(table), prefix):
+        for key, value in self.rows(table, prefix):
             if key not in changed:
                 yield key, value
         for key, new in changed.items():
