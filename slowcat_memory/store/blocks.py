@@ -102,62 +102,43 @@ def decode_event(body: bytes) -> Event:
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
-def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return the bytes to pack: an index, then the events one after the other.
+def lz4_row(key: bytes, events: Sequence[tuple[int, bytes]], words_at_most: float = inf) -> bytes:
+    """Return the envelope of a warm block.
 
-    ``events`` are log ids and bytes, in log order; at least one.
+    ``events`` are log ids and bytes of a session's events, in log order, at least one;
+    ``words_at_most`` is a known bound of the importance of their words.
     """
     ids = [id for id, _ in events]
     steps = [ids[0], *(after - before for before, after in pairwise(ids))]
     index = _pack(_Index(steps, [len(body) for _, body in events]))
-    return b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
-
-
-def make_head(
-    scope: str, session: str, events: Sequence[Event], words_at_most: float = inf
-) -> Head:
-    """Return the header of a block of events in log order, at least one; not packed yet.
-
-    ``words_at_most`` is a known bound of the importance of their words.
-    """
-    turns = [event for event in events if isinstance(event, Turn)]
-    return Head(
-        scope=scope,
-        session=session,
-        codec=0,
-        unpacked=0,
-        events=len(events),
-        turns=len(turns),
-        last=events[-1].at.timestamp(),
-        words=_most_important(turns, words_at_most),
-    )
-
-
-def _most_important(turns: Sequence[Turn], at_most: float) -> float:
-    """Return the importance of the most important words; stops when the bound is reached."""
-    most = 0.0
+    plain = b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
+    said = [decode_event(body) for _, body in events]
+    turns, words = [event for event in said if isinstance(event, Turn)], 0.0
     for turn in turns:
-        if most >= at_most:
+        if words >= words_at_most:
             break
-        most = max(most, importance_of_words(turn.text))
-    return most
+        words = max(words, importance_of_words(turn.text))
+    head = Head(
+        scope=said[0].scope,
+        session=said[0].session,
+        codec=LZ4,
+        unpacked=len(plain),
+        events=len(said),
+        turns=len(turns),
+        last=said[-1].at.timestamp(),
+        words=words,
+    )
+    return _row(key, head, lz4.block.compress(plain, store_size=False))
 
 
-def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
-    packed = lz4.block.compress(plain, store_size=False)
-    return make_row(key, head, LZ4, len(plain), packed)
+def zstd_row(key: bytes, block: Block, level: int) -> bytes:
+    """Return the envelope of a cold block."""
+    packer = zstandard.ZstdCompressor(level=level, write_content_size=False)  # the header has it
+    return _row(key, msgspec.structs.replace(block.head, codec=ZSTD), packer.compress(block.plain))
 
 
-def zstd_row(key: bytes, head: Head, plain: bytes, level: int) -> bytes:
-    # The envelope has a checksum, the header the size.
-    packer = zstandard.ZstdCompressor(level=level, write_checksum=False, write_content_size=False)
-    return make_row(key, head, ZSTD, len(plain), packer.compress(plain))
-
-
-def make_row(key: bytes, head: Head, codec: int, unpacked: int, packed: bytes) -> bytes:
-    """Return a block's envelope, with codec and unpacked size set in its header."""
-    made = msgspec.structs.replace(head, codec=codec, unpacked=unpacked)
-    front = _pack(made)
+def _row(key: bytes, head: Head, packed: bytes) -> bytes:
+    front = _pack(head)
     return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
 
 
@@ -187,29 +168,16 @@ def split_row(key: bytes, value: bytes) -> tuple[Head, bytes]:
     return head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :]
 
 
-def unpack_lz4(packed: bytes, size: int) -> bytes:
-    """Undo the packing of ``join_events``' bytes; ``StoreDamagedError`` if it cannot."""
+def unpack(head: Head, packed: bytes) -> bytes:
+    """Return what was packed; ``StoreDamagedError`` if it does not unpack to at most its size."""
     try:
-        return lz4.block.decompress(packed, uncompressed_size=size)
-    except lz4.block.LZ4BlockError as error:
-        raise StoreDamagedError("a block does not unpack") from error
-
-
-def unpack_zstd(packed: bytes, size: int) -> bytes:
-    """Undo the packing of ``join_events``' bytes.
-
-    Raises:
-        StoreDamagedError: It does not unpack, or not to the size in the header.
-    """
-    try:
-        plain = zstandard.ZstdDecompressor().decompress(
-            packed, max_output_size=size, allow_extra_data=False
+        if head.codec == LZ4:
+            return lz4.block.decompress(packed, uncompressed_size=head.unpacked)
+        return zstandard.ZstdDecompressor().decompress(
+            packed, max_output_size=head.unpacked, allow_extra_data=False
         )
-    except zstandard.ZstdError as error:
+    except (lz4.block.LZ4BlockError, zstandard.ZstdError) as error:
         raise StoreDamagedError("a block does not unpack") from error
-    if len(plain) != size:
-        raise StoreDamagedError("a block unpacks to another size")
-    return plain
 
 
 def read_block(key: bytes, value: bytes) -> Block:
@@ -219,7 +187,7 @@ def read_block(key: bytes, value: bytes) -> Block:
         StoreDamagedError: It is not as written, has no index, or one that does not fit.
     """
     head, packed = split_row(key, value)
-    plain = (unpack_lz4 if head.codec == LZ4 else unpack_zstd)(packed, head.unpacked)
+    plain = unpack(head, packed)
     try:
         begin = _INDEX.size + _INDEX.unpack_from(plain)[0]
         index = _index(plain[_INDEX.size : begin])
@@ -375,11 +343,7 @@ def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None
     _drop(number, tx)
     if kept:
         key = keys.id_key(number)
-        events = [decode_event(body) for _, body in kept]
-        head = make_head(
-            block.head.scope, block.head.session, events, words_at_most=block.head.words
-        )
-        tx.put(WARM, key, lz4_row(key, head, join_events(kept)))
+        tx.put(WARM, key, lz4_row(key, kept, words_at_most=block.head.words))
 
 
 def _drop(number: int, tx: Transaction) -> None:

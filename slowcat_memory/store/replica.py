@@ -207,12 +207,8 @@ def read(path: Path, options: StoreOptions) -> Whole:
         if tx.get("meta", keys.name_key(outbox.COPY)) is not None:
             raise StoreUnsafeError(f"{path} is a worker's copy of a memory in a database")
         epoch, erasing = tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False))
-        parts, rows = of_store(tx, env), count_rows(tx)
+        parts, rows = of_store(tx, env), tx.counts()
         return Whole(parts, rows=rows, forget_epoch=epoch, erasing=erasing)
-
-
-def count_rows(tx: Transaction) -> dict[str, int]:
-    return {table: tx.count(table) for table in tx.tables()}
 
 
 def check_vacant(path: Path) -> None:
@@ -318,17 +314,13 @@ def write(
         for changes in sets:
             if outbox.forgets(changes):
                 for table in ("manifest", "changes"):  # of what was built before
-                    for key in tx.keys_with(table, b""):
-                        tx.drop(table, key)
-            for table, rows in changes.items():
-                for key, value in rows.items():
-                    tx.put(table, key, value) if value is not None else tx.drop(table, key)
+                    tx.clear(table)
+            tx.merge(changes)
         if state is None:
             return tx.drop("meta", keys.name_key(outbox.COPY))
         tx.set_meta(outbox.COPY, state)
         if unsent is not None:
-            for key in tx.keys_with(outbox.OUTBOX, b""):
-                tx.drop(outbox.OUTBOX, key)
+            tx.clear(outbox.OUTBOX)
             for one in unsent:
                 tx.put(outbox.OUTBOX, *outbox.encode(one))
 
@@ -337,6 +329,6 @@ def write(
         with closing(Environment(path, map_size=map_size, is_copy=is_copy)) as env:
             transact(env, change)
             with reading(env) as tx:
-                rows = count_rows(tx)
+                rows = tx.counts()
         mark_stopped(path)
     return rows

@@ -305,7 +305,7 @@ class Snapshot:
         return sorted(set().union(*map(keys.scopes, cursors)))
 
     def counts(self) -> dict[str, int]:
-        return {table: self._rows.count(table) for table in self._rows.tables()}
+        return self._rows.counts()
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""

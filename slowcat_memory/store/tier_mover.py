@@ -85,7 +85,7 @@ class TierMover:
                 rows = waiting | rows
                 unfinished = view.unfinished({row.session for row in rows.values()}, upto)
             shares, left = policy.share(list(rows.values()), unfinished, options)
-            moved, done = self._pack(partial(pack_warm, scope), shares, stop)
+            moved, done = self._pack(pack_warm, shares, stop)
             warmed += moved
             if not done:
                 return Aged(warmed=warmed, done=False)
@@ -119,7 +119,7 @@ class TierMover:
         return moved, True
 
 
-def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> int:
+def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> int:
     """Move events from rows of their own into blocks, one for each share; return how many."""
     for ids in shares:
         key, bodies = keys.id_key(ids[0]), dict[int, bytes]()
@@ -130,11 +130,7 @@ def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> i
             bodies[id] = codec.unseal(row, value)
             tx.drop("log", row)
             tx.put(blocks.PLACES, row, blocks.encode_location(row, ids[0]))
-        events = [blocks.decode_event(body) for body in bodies.values()]
-        head = blocks.make_head(scope, events[0].session, events)
-        tx.put(
-            blocks.WARM, key, blocks.lz4_row(key, head, blocks.join_events(list(bodies.items())))
-        )
+        tx.put(blocks.WARM, key, blocks.lz4_row(key, list(bodies.items())))
     return sum(map(len, shares))
 
 
@@ -150,7 +146,7 @@ def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> int:
         except StoreDamagedError:
             continue
         tx.drop(blocks.WARM, key)
-        tx.put(blocks.COLD, key, blocks.zstd_row(key, block.head, block.plain, level))
+        tx.put(blocks.COLD, key, blocks.zstd_row(key, block, level))
         events += len(block.ids)
     return events
 

@@ -70,7 +70,7 @@ def rows_go_first() -> Iterator[None]:
     By chance a kill seldom falls between the two.
     """
 
-    def first(scope, shares, tx):
+    def first(shares, tx):
         for id in (id for ids in shares for id in ids):
             tx.drop("log", keys.id_key(id))
 

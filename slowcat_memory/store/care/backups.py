@@ -23,7 +23,7 @@ from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
 from slowcat_memory.store.care import copy, health, open
-from slowcat_memory.store.care.erasure import created, delete_forgotten, erase
+from slowcat_memory.store.care.erasure import created, delete_forgotten, erase, tombstones_of
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
@@ -163,7 +163,7 @@ def _restore(
             )
         on_step("forgetting what was forgotten since")
         _finish_commands(env, workshop)
-        forgotten = delete_forgotten(env, made) if related else 0
+        forgotten = delete_forgotten(made, tombstones_of(env)) if related else 0
         with reading(env) as tx:
             next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
         transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
@@ -207,8 +207,7 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
     tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
-        for key in tx.keys(table):
-            tx.drop(table, key)
+        tx.clear(table)
 
 
 # ------------------------------------------------------------------- what a backup must be

@@ -181,7 +181,7 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
     """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
     if created(made) != created(env):
         return False
-    delete_forgotten(env, made, pending.requests)
+    delete_forgotten(made, tombstones_of(env), pending.requests)
     epoch = read_meta(env, EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
@@ -198,32 +198,15 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
 # file beside it knows (``disk.state``).
 
 
-def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:
-    """Delete it, and what ``more`` requests cover, from a copy; return how many there were.
+def delete_forgotten(
+    made: Environment, tombstones: dict[bytes, bytes], more: Sequence[Forget] = ()
+) -> int:
+    """Delete what has a tombstone, there or in a copy, and what ``more`` covers, from the copy.
 
-    Turns and memories count. The copy has the tombstones of both then.
+    Returns how many turns and memories there were. The copy has all tombstones then.
     """
-    tombstones = _tombstones(made) | _tombstones(store)
-    return _delete(made, [*_requests(made, tombstones), *more], tombstones)
-
-
-def forget_again(made: Environment, unerased: Sequence[tuple[bytes, bytes]]) -> None:
-    """Delete from what was recovered of a store what has a tombstone there or beside its file.
-
-    Copies of the recovered store are to be erased then: the erasure is due.
-    """
-    tombstones = _tombstones(made) | dict(unerased)
-    requests = _requests(made, tombstones)
-
-    def mark_due(tx: Transaction) -> None:
-        tx.set_meta(ERASE_DUE, True)
-        tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-
-    transact(made, mark_due)
-    _delete(made, requests, tombstones)
-
-
-def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
+    tombstones = tombstones_of(made) | tombstones
+    requests = [*_requests(made, tombstones), *more]
     gone = forget(made, requests) if requests else Forgotten()
     transact(made, partial(_set_tombstones, tombstones))
     return len(gone.turns) + sum(not turn_of(id) for _, id in gone.memories)
@@ -234,7 +217,7 @@ def created(env: Environment) -> str:
     return str(read_meta(env, CREATED, ""))
 
 
-def _tombstones(env: Environment) -> dict[bytes, bytes]:
+def tombstones_of(env: Environment) -> dict[bytes, bytes]:
     with reading(env) as tx:
         return dict(tx.rows("tombstones"))
 
@@ -262,7 +245,5 @@ def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
 
     Forgetting by name, as done here, would prevent a memory from ever being made again.
     """
-    for key in tx.keys("tombstones"):
-        tx.drop("tombstones", key)
-    for key, value in tombstones.items():
-        tx.put("tombstones", key, value)
+    tx.clear("tombstones")
+    tx.merge({"tombstones": dict(tombstones)})

@@ -28,7 +28,7 @@ from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
 from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
-from slowcat_memory.store.care.erasure import erase, forget_again, sweep
+from slowcat_memory.store.care.erasure import delete_forgotten, erase, sweep
 from slowcat_memory.store.disk import codec, folder, keys, state, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
@@ -249,13 +249,20 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
             backup = None
         if forgotten := state.read_unerased(path):
             with closing(Environment(workshop)) as env:
-                forget_again(env, forgotten)
+                delete_forgotten(env, forgotten)
+                transact(env, _order_erasure)
             (workshop / folder.LOCK).unlink(missing_ok=True)
         aside = put_aside(path, folder.CORRUPT, now)
         folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
     folder.remove_former(path)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
+
+
+def _order_erasure(tx: Transaction) -> None:
+    """Record that copies of a recovered store may have what was forgotten."""
+    tx.set_meta(tables.ERASE_DUE, True)
+    tx.set_meta(tables.EPOCH, tx.meta(tables.EPOCH, 0) + 1)
 
 
 def repair_blocks(tx: Transaction) -> None:

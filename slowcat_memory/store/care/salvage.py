@@ -84,7 +84,7 @@ class _Salvage:
         self,
         reader: page_reader.PageReader,
         out: lmdb.Environment,
-        forgotten: list[page_reader.Row],
+        forgotten: dict[bytes, bytes],
     ) -> None:
         """Start with nothing copied; ``forgotten`` are tombstones whose rows may be in free pages."""
         self._reader = reader
@@ -100,7 +100,7 @@ class _Salvage:
         for meta in self._reader.metas[:1]:
             self._pages.read_free_tree(meta)
             self._copy_trees(meta)
-        self._put("tombstones", self._forgotten)
+        self._put("tombstones", self._forgotten.items())
         if self._forgetting_unsure():
             self._copy_tombstones()
         if self._broken or not self._pages.free_known:

@@ -27,7 +27,7 @@ from slowcat_memory.store.disk.envelope import MAX_TABLES
 WORD = struct.Struct("Q" if sys.maxsize > 1 << 32 else "I")
 PAGE_HEADER = WORD.size + 8
 _HEADER = struct.Struct(f"={WORD.format}HHHH")
-_NODE = struct.Struct("<HHHH" if sys.byteorder == "little" else ">HHHH")
+_NODE = struct.Struct("=IHH")
 _TREE = struct.Struct(f"=IHH{5 * WORD.format}")
 _META = struct.Struct(f"=II{2 * WORD.format}")
 _META_END = struct.Struct(f"={2 * WORD.format}")
@@ -147,8 +147,7 @@ class PageReader:
         found = []
         for at in offsets:
             if PAGE_HEADER <= at <= len(page) - _NODE.size:
-                low, high, flags, key_size = _NODE.unpack_from(page, at)
-                size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+                size, flags, key_size = _NODE.unpack_from(page, at)
                 if (start := at + _NODE.size + key_size) <= len(page):
                     found.append((page[at + _NODE.size : start], size, flags, start))
         return found, len(found) == len(offsets)
@@ -170,8 +169,7 @@ class PageReader:
 
     def run_length(self, page: bytes) -> int:
         """Return the number of overflow pages that the first one of them declares."""
-        _, _, _, low, high = _HEADER.unpack_from(page)
-        count = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+        (count,) = struct.unpack_from("=I", page, PAGE_HEADER - 4)
         return min(max(count, 1), MAX_VALUE // self.page_size)
 
     def run(self, number: int, count: int) -> tuple[bytes, int]:

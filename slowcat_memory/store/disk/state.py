@@ -131,15 +131,15 @@ def clear_unerased(home: KnownFolder) -> None:
         os.unlink(folder.FORGOTTEN, dir_fd=home.fd)
 
 
-def read_unerased(path: Path) -> list[tuple[bytes, bytes]]:
+def read_unerased(path: Path) -> dict[bytes, bytes]:
     """Return the tombstones in a store's folder; a line that a power loss cut is left out."""
-    tombstones = list[tuple[bytes, bytes]]()
+    tombstones = dict[bytes, bytes]()
     with suppress(OSError):
         for line in (path / folder.FORGOTTEN).read_bytes().split(b"\n")[:-1]:
             with suppress(ValueError):
                 key, value = (bytes.fromhex(part) for part in line.decode("ascii").split())
                 if intact(key, value):
-                    tombstones.append((key, value))
+                    tombstones[key] = value
     return tombstones
 
 

@@ -67,6 +67,9 @@ class Rows:
     def count(self, table: str) -> int:
         return int(self.stat(table)["entries"])
 
+    def counts(self) -> dict[str, int]:
+        return {table: self.count(table) for table in self._handles}
+
     def get(self, table: str, key: bytes) -> bytes | None:
         self._before_read()
         return self._txn.get(key, db=self._handles[table])
@@ -89,8 +92,8 @@ class Transaction(Rows):
         super().__init__(txn, handles)
         self._rows: Changes = {}
 
-    def merge(self, other: "Transaction") -> None:
-        for table, rows in other._rows.items():
+    def merge(self, changes: Changes) -> None:
+        for table, rows in changes.items():
             self._rows.setdefault(table, {}).update(rows)
 
     def get(self, table: str, key: bytes) -> bytes | None:
@@ -145,6 +148,10 @@ class Transaction(Rows):
 
     def drop(self, table: str, key: bytes) -> None:
         self._rows.setdefault(table, {})[key] = None
+
+    def clear(self, table: str) -> None:
+        """Drop every row of a table, those that are to be put included."""
+        self._rows[table] = dict.fromkeys(self.keys(table))
 
     @property
     def changes(self) -> Changes:
@@ -236,7 +243,7 @@ def _merge_next(
 ) -> bool:
     is_next = env.env is seen and tx.number == number + 1
     if is_next:
-        tx.merge(made)
+        tx.merge(made.changes)
     return is_next
 
 
