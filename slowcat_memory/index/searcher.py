@@ -86,7 +86,7 @@ class Searcher:
             return VectorView(dim, SealedVectors(sealed, name) if sealed and has else None)
 
         self.table = DocumentTable(sealed, header)
-        self.words = Windows(tokenizer, options, sealed, header)
+        self.words = Windows(tokenizer, options, sealed, header, self.table)
         self.names = NameLexicon(sealed)
         self.dense = opened(VECTORS, header.vectors if header else 0)
         counts = header.keys if header else {}
