@@ -16,9 +16,10 @@ import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from math import inf
+from typing import TypeVar
 
 import lz4.block
 import msgspec
@@ -32,6 +33,7 @@ from slowcat_memory.store.disk import codec, envelope, keys
 from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.transaction import Rows, Transaction
 
+T = TypeVar("T")
 WARM, COLD = "warm", "cold"
 TABLES = (COLD, WARM)  # most events are in the first
 LZ4, ZSTD = 1, 2
@@ -263,50 +265,37 @@ class BlockReader:
                     yield key, event
 
     def event(self, key: bytes) -> Event | None:
-        value = self._get("log", key)
-        if value is None:
-            return self._in_block(key)
-        try:
-            return codec.decode(Event, key, value)  # type: ignore[arg-type]
-        except StoreDamagedError as error:
-            raise DamagedRow("log", key, str(error)) from error
-
-    def _in_block(self, key: bytes) -> Event | None:
-        number = self.number(key)
-        if not number:
+        if (value := self._get("log", key)) is not None:
+            return _read_row(lambda: codec.decode(Event, key, value), "log", key)  # type: ignore[arg-type]
+        if not (number := self.number(key)):
             return None
-        try:
-            return decode_event(self.block(number).body(keys.id_of(key)))
-        except DamagedRow:
-            raise
-        except StoreDamagedError as error:
-            raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
+        table, block = self._find(number)
+        id = keys.id_of(key)
+        return _read_row(lambda: decode_event(block.body(id)), table, keys.id_key(number))
 
     def number(self, key: bytes) -> int:
         value = self._get(PLACES, key)
-        try:
-            return 0 if value is None else decode_location(key, value)
-        except StoreDamagedError as error:
-            raise DamagedRow(PLACES, key, str(error)) from error
-
-    def table(self, number: int) -> str:
-        """Return the table of a block; the first table if it is in none."""
-        key = keys.id_key(number)
-        found = (table for table in TABLES if self._get(table, key) is not None)
-        return next(found, TABLES[0])
+        if value is None:
+            return 0
+        return _read_row(lambda: decode_location(key, value), PLACES, key)
 
     def block(self, number: int) -> Block:
+        return self._find(number)[1]
+
+    def _find(self, number: int) -> tuple[str, Block]:
+        """Return a block and its table."""
         key = keys.id_key(number)
         for table in TABLES:
-            value = self._get(table, key)
-            if value is not None:
-                break
-        else:
-            raise DamagedRow(TABLES[0], key, "a block is missing")
-        try:
-            return self._read(key, value)
-        except StoreDamagedError as error:
-            raise DamagedRow(table, key, str(error)) from error
+            if (value := self._get(table, key)) is not None:
+                return table, _read_row(partial(self._read, key, value), table, key)
+        raise DamagedRow(TABLES[0], key, "a block is missing")
+
+
+def _read_row(read: Callable[[], T], table: str, key: bytes) -> T:
+    try:
+        return read()
+    except StoreDamagedError as error:
+        raise DamagedRow(table, key, str(error)) from error
 
 
 # ------------------------------------------------------------------- events that go

@@ -157,10 +157,10 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
 
     ``tx`` must already have everything else of the LMDB transaction.
     """
-    fresh = tx.new_keys(table)
+    fresh = tx.puts(table).keys()
     if not fresh or tx.count(table) + len(fresh) <= keep:
         return
-    oldest_first = sorted(fresh.union(tx.keys(table)))
+    oldest_first = sorted(fresh | tx.keys(table))
     for key in oldest_first[: max(0, len(oldest_first) - keep)]:
         tx.drop(table, key)
 

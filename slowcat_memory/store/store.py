@@ -10,11 +10,10 @@ power loss.
 import atexit
 import os
 import shutil
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -58,7 +57,7 @@ from slowcat_memory.store.tier_mover import TierMover
 from slowcat_memory.store.writer import Ack, Change, Write, WriteQueue, Writer
 
 CLOSE_TIMEOUT_S = 2.0
-ERASING_S = 60.0  # how long an erasure waits for that of another process
+ERASING_S = 60.0  # how long an erasure waits for another one
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 T = TypeVar("T")
@@ -100,7 +99,6 @@ class Store:
         self._queue = WriteQueue(options.queue_limit, take)
         self._read_block = lru_cache(KEPT_BLOCKS)(read_block)
         self._tier_mover = TierMover(self._env, self._commit_beside, self._read_block)
-        self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
         self._seen = "", -1
         self._writer: Writer | None = None
@@ -297,19 +295,9 @@ class Store:
         with self._erasing():
             return not erasure.erase(self._env).problems
 
-    @contextmanager
-    def _erasing(self) -> Iterator[None]:
-        """One erasure, rewrite or backup at a time, of all processes."""
-        with self._thread_erasing:
-            if self._is_erasing or self.readonly:
-                yield
-                return
-            with alone(self.path / ERASING, ERASING_S):
-                self._is_erasing = True
-                try:
-                    yield
-                finally:
-                    self._is_erasing = False
+    def _erasing(self) -> AbstractContextManager[None]:
+        """One erasure, rewrite or backup at a time, of all processes and threads."""
+        return nullcontext() if self.readonly else alone(self.path / ERASING, ERASING_S)
 
     # ------------------------------------------------------------------- other processes
 
@@ -342,17 +330,13 @@ class Store:
         """Return, and forget, the ids up to one that this process gave to events."""
         return self._queue.pass_own(upto)
 
-    @contextmanager
-    def commanding(self) -> Iterator[None]:
+    def commanding(self) -> AbstractContextManager[None]:
         """One change of the commands' rows at a time, of all processes: their ids rise."""
-        with alone(self.path / COMMANDS, ERASING_S):
-            yield
+        return alone(self.path / COMMANDS, ERASING_S)
 
-    @contextmanager
-    def idle_turn(self) -> Iterator[bool]:
+    def idle_turn(self) -> AbstractContextManager[bool]:
         """Whether this process may do a step of idle work in the block: one at a time may."""
-        with if_free(self.path / IDLE) if not self.readonly else nullcontext(True) as free:
-            yield free
+        return nullcontext(True) if self.readonly else if_free(self.path / IDLE)
 
     def own(self, after: int, upto: int) -> tuple[int, int] | None:
         """Return the next event and last change if all transactions between two are ours."""

@@ -190,7 +190,7 @@ class Outbox:
         state = replace(state, seq=state.seq + 1, epoch=self._epoch)
         if forgets(changes):
             self._forgot = state.seq
-        events = (keys.id_of(key) for key, value in changes.get("log", {}).items() if value)
+        events = map(keys.id_of, tx.puts("log"))
         unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack_changes(changes))
         tx.put(OUTBOX, *encode(unsent))
         tx.set_meta(COPY, state)

@@ -16,8 +16,9 @@ replaced, and one that was written later than its writer can have.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
+from itertools import starmap
 from pathlib import Path
 
 from slowcat_memory.clock import boot_id
@@ -102,7 +103,7 @@ def _running(data: os.stat_result) -> str:
 # line, key and envelope as hex: numbers and hashes, never the text of a turn or a memory.
 
 
-def add_unerased(home: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
+def add_unerased(home: KnownFolder, rows: Mapping[bytes, bytes]) -> int:
     """Add tombstones before they are committed, flushed; return the size of the file before.
 
     Raises:
@@ -111,7 +112,7 @@ def add_unerased(home: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(folder.FORGOTTEN, flags, 0o600, dir_fd=home.fd)
     with os.fdopen(fd, "wb"):
-        before = folder.append_whole(fd, b"".join(_line(*row) for row in rows))
+        before = folder.append_whole(fd, b"".join(starmap(_line, rows.items())))
     if not before:
         os.fsync(home.fd)
     return before

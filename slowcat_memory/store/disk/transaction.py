@@ -113,24 +113,17 @@ class Transaction(Rows):
         found = (self.read(kind, table, key) for key in self.keys(table))
         return (record for record in found if record is not None)
 
-    def new_keys(self, table: str) -> set[bytes]:
-        """Return the keys that this transaction alone puts."""
-        return {key for key, value in self._rows.get(table, {}).items() if value is not None}
-
-    def forgetting(self) -> list[tuple[bytes, bytes]]:
-        """Return the tombstones that are put here."""
-        rows = self._rows.get("tombstones", {}).items()
-        return [(key, value) for key, value in rows if value is not None]
+    def puts(self, table: str) -> dict[bytes, bytes]:
+        """Return the rows that are to be put."""
+        return {key: value for key, value in self._rows.get(table, {}).items() if value is not None}
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed = dict(self._rows.get(table, {}))
+        changed, new = frozenset(self._rows.get(table, ())), self.puts(table)
         for key, value in self.rows(table, prefix):
             if key not in changed:
                 yield key, value
-        for key, new in changed.items():
-            if new is not None and key.startswith(prefix):
-                yield key, new
+        yield from ((key, value) for key, value in new.items() if key.startswith(prefix))
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
         return sorted(key for key, _ in self.rows_with(table, prefix))
@@ -160,7 +153,7 @@ class Transaction(Rows):
     def erased(self) -> bool:
         """Return whether this transaction records that nothing deleted is left to erase."""
         key = keys.name_key(ERASE_DUE)
-        value = self._rows.get("meta", {}).get(key)
+        value = self.puts("meta").get(key)
         return value is not None and not codec.decode_meta(key, value)
 
     def empty(self) -> bool:
@@ -180,12 +173,11 @@ class Transaction(Rows):
 
     def _write(self, table: str) -> None:
         db = self._handles[table]
-        rows = sorted(self._rows.get(table, {}).items())
-        for key, value in rows:
+        for key, value in sorted(self._rows.get(table, {}).items()):
             if value is None:
                 self._txn.delete(key, db=db)
         # One call: each single put releases the interpreter's lock, and under load waits for it.
-        self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
+        self._txn.cursor(db).putmulti(sorted(self.puts(table).items()))
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
@@ -199,7 +191,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             with env.begin_write() as txn, ExitStack() as undo:
                 tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
-                if forgotten := tx.forgetting():
+                if forgotten := tx.puts("tombstones"):
                     with our_errors(env.folder.last_path):
                         size = state.add_unerased(env.folder, forgotten)
                     undo.callback(state.take_back_unerased, env.folder, size)
