@@ -68,15 +68,9 @@ class IdleWorker:
         fleet: Fleet,
         *,
         on_worked: Callable[[Worked], object] = lambda worked: None,
-        most_s: float = MOST_S,
     ) -> None:
-        """Set up; nothing is claimed yet.
-
-        Args:
-            on_worked: Called after each task.
-            most_s: How long the work on one person may take before the next has a turn.
-        """
-        self._fleet, self._on_worked, self._most_s = fleet, on_worked, most_s
+        """Set up; nothing is claimed yet. ``on_worked`` is called after each task."""
+        self._fleet, self._on_worked = fleet, on_worked
         self._owed: list[tuple[Any, ...]] = []  # what the database could not be sent
 
     def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
@@ -188,7 +182,7 @@ class IdleWorker:
             raise trouble[0]
         if stop.is_set():
             raise _Interrupted("this worker ends")
-        if time.monotonic() - began > self._most_s:
+        if time.monotonic() - began > MOST_S:
             raise _OutOfTime
 
     def _not_done(self, claimed: Claimed, error: Exception, began: float) -> Worked:

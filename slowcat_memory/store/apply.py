@@ -11,7 +11,7 @@ written as local-only (see "marks" below).
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 import msgspec
@@ -251,13 +251,7 @@ def _put_vectors(
 def inherit(memory: Memory, tx: Transaction) -> Memory:
     """Return a memory that is to be written with its marks: a person's, or those of its origins."""
     before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
-    found = dict[tuple[str, str], Memory | None]()
-
-    def find(scope: str, id: str) -> Memory | None:
-        if (scope, id) not in found:
-            found[scope, id] = _find(memory, scope, id, tx)
-        return found[scope, id]
-
+    find = cache(partial(_find, tx, memory.kind))
     for mark in (LOCAL_ONLY, MUTED):
         derived = has_marked_origin(memory, find, mark)
         own = mark.by_person(memory)
@@ -334,10 +328,10 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
                         yield memory
 
 
-def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None:
-    """Return an origin of a memory. Only a note may be made from a turn of another namespace."""
+def _find(tx: Transaction, kind: str, scope: str, id: str) -> Memory | None:
+    """Return an origin of a memory of a kind. Only a note may be of a turn of another namespace."""
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
-    if found is None and memory.kind == NOTE and turn_of(id):
+    if found is None and kind == NOTE and turn_of(id):
         turn = bookkeeping.turn_at(turn_of(id), tx)
         return (
             None

@@ -232,9 +232,7 @@ def check_file(path: Path) -> None:
         if not folder.data_file(path).is_file():
             return
         running = living(path)
-        if running and reads_whole(path):
-            return
-        if not running and is_whole(folder.data_file(path)):
+        if reads_whole(path) if running else is_whole(folder.data_file(path)):
             return
         if not running:
             distrust(path)

@@ -54,6 +54,7 @@ CLOSE_TIMEOUT_S = 2.0
 LONGEST_READ_S = 5.0  # of a snapshot: pages that are freed while it is held are not used again
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 # The record is at fault, not the disk: a retry changes nothing.
 POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
 # The environment is unusable until it is reopened.
@@ -211,14 +212,12 @@ class Environment:
         """Make sure that LMDB's lock file can be mapped safely; return whether to use one."""
         if self.readonly and not (path / folder.LOCK).exists():
             return False
-        if not self.readonly:
-            folder.allocate_lock(path)
-        elif not folder.is_allocated(path / folder.LOCK):
-            try:
+        try:
+            if not (self.readonly and folder.is_allocated(path / folder.LOCK)):
                 folder.allocate_lock(path)
-            except OSError as error:  # LMDB reads without it where the disk is read-only
-                if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
-                    raise
+        except OSError as error:  # LMDB reads without it where the disk is read-only
+            if not (self.readonly and error.errno in READ_ONLY):
+                raise
         return True
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
@@ -430,21 +429,18 @@ class Environment:
             self._close_former()
             return self._changed.wait_for(lambda: not self._former, timeout)
 
-    def close(self) -> None:
-        """Close it; idempotent. Readers that are inside lose their transaction."""
+    def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Close it; idempotent. Readers that are inside lose their transaction after a time."""
         self._shut = True
         with self._changed:
-            self._retire(CLOSE_TIMEOUT_S)
+            self._retire(timeout)
         _open_here.discard(self.folder.id)
         self.folder.close()
 
     def close_after_fork(self) -> None:
         """Close it in a forked child, which may then open it anew; the parent's stays open."""
-        for held in (*self._former, *([self._holding] if self._holding else ())):
-            held.close()
-        self._shut, self._holding, self._former = True, None, []
-        _open_here.discard(self.folder.id)
-        self.folder.close()
+        self._changed = threading.Condition()  # a thread of the parent may hold the former one
+        self.close(0.0)
 
 
 @contextmanager
@@ -469,7 +465,7 @@ def disk_error(path: Path, error: OSError) -> StoreError:
     message = f"{error.filename or path}: {reason}"
     if error.errno in FULL:
         return StoreFullError(f"the disk is full at {message}", hint="Make room on the disk.")
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+    if error.errno in READ_ONLY:
         return StoreUnsafeError(f"cannot write {message}", hint="Make it writable.")
     if error.errno == errno.EIO:
         return StoreError(f"the disk fails at {message}", hint="Replace it; restore a backup.")
