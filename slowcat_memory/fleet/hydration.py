@@ -39,9 +39,8 @@ def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
         FleetError: It lacks a part of this memory.
     """
     place.sweep()
-    for folder in place.stores():
-        found = copies.read_state(folder)
-        if found is not None and _follow_up(worker.database, place, folder, lease, *found):
+    for folder, state, sets in copies.readable(place.stores()):
+        if _follow_up(worker.database, place, folder, lease, state, sets):
             return folder, True
     folder = place.vacant(copies.COPY)
     _make(worker, lease.person, folder, COMMAND_S, lease.epoch)

@@ -13,7 +13,7 @@ however often that is tried.
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from functools import partial
@@ -33,6 +33,7 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.records import Cursor, Event, Forget, Memory, WriteBatch
 from slowcat_memory.store import Ack, Store, replica
 from slowcat_memory.store.disk import codec, keys, outbox
+from slowcat_memory.store.disk.folder import remove
 from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.sharing import if_free
@@ -120,7 +121,7 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
         logger.warning("fleet: {} change sets could not be sent in time", len(sets))
         made = [replace(one, body=outbox.pack_changes(_without_derived(one.body))) for one in sets]
         _make(place.vacant(copies.UNSENT), state, made)
-    copies.delete(folder)
+    remove(folder)
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
@@ -162,8 +163,7 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
             free = [
                 folder for folder in place.unsent() if claims.enter_context(if_free(folder / CLAIM))
             ]
-            found = [(folder, left) for folder in free if (left := _read(folder))]
-            others = [left for folder in place.stores() if (left := _read(folder))]
+            found, others = _read(free), [left for _, left in _read(place.stores())]
         appended = dict[str, int]()  # also by copies that were not sent since
         for left in (*others, *(left for _, left in found)):
             for name, position in left.appended.items():
@@ -172,18 +172,19 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
             _append(memory, left, appended.get(PREFIX + left.source, 0))
             if not memory.flush(SAVED_S):
                 raise StoreError(f"what {folder} has cannot be saved")
-            copies.delete(folder)
+            remove(folder)
     return sum(len(left.events) + len(left.notes) + len(left.orders) for _, left in found)
 
 
-def _read(folder: Path) -> Left | None:
-    """Return what a closed store has; one that cannot be read is set aside."""
-    found = copies.read_state(folder)
-    try:
-        return read(*found) if found else None
-    except (StoreError, msgspec.MsgspecError) as error:
-        copies.set_aside(folder, describe_error(error))
-        return None
+def _read(folders: Iterable[Path]) -> list[tuple[Path, Left]]:
+    """Return what closed stores have; one that cannot be read is set aside."""
+    found = list[tuple[Path, Left]]()
+    for folder, state, sets in copies.readable(folders):
+        try:
+            found.append((folder, read(state, sets)))
+        except (StoreError, msgspec.MsgspecError) as error:
+            copies.set_aside(folder, describe_error(error))
+    return found
 
 
 def _append(memory: MemoryEngine | Store, left: Left, done: int) -> None:
@@ -309,7 +310,7 @@ class WaitingTurns:
             store = self._store
             self._leave()
             if store is not None:
-                copies.delete(store[1])
+                remove(store[1])
 
     def _leave(self) -> None:
         self._unwritten, self._ids = [], {}
