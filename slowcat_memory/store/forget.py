@@ -15,7 +15,7 @@ The same transaction records that bytes are to be erased (``care.erasure``), and
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -271,8 +271,8 @@ class _Selector:
     def __init__(self, request: Forget) -> None:
         self.request = request
         self.memories = frozenset(request.memories)
-        named = {*request.turns, *map(turn_of, request.memories), *request.memories}
-        self.ids: Set[int | str] = named or {ANY}
+        self.ids: set[int | str] = {*request.turns, *map(turn_of, request.memories)}
+        self.ids = self.ids | self.memories or {ANY}
         scope, session = request.scope, request.session
         self.is_whole_scope = request == Forget(scope=scope, everything=True)
         self._has_whole_sessions = request == Forget(

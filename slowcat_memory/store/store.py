@@ -45,10 +45,9 @@ from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up
 from slowcat_memory.store.care.copy import backups_of
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk import folder, transaction
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica import Replica
 from slowcat_memory.store.sharing import alone, if_free
@@ -217,10 +216,10 @@ class Store:
         self._check_room()
         return self._write(change)
 
-    def _commit_beside(self, change: Callable[[Transaction], T]) -> T:
+    def _commit_beside(self, change: Callable[[transaction.Transaction], T]) -> T:
         """Make and commit a change that can wait until the disk has room. Blocks."""
         self._check_room()
-        return change_beside(self._env, change)
+        return transaction.change_beside(self._env, change)
 
     def _check_room(self) -> None:
         self._checked_writer()
@@ -278,7 +277,7 @@ class Store:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget.checked(what)
         self._check_open()
-        with reading(self._env) as tx:
+        with transaction.reading(self._env) as tx:
             gone = forget.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
@@ -363,7 +362,8 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            yield Snapshot(txn, handles, self._quarantine, self._read_block, before_read)
+            rows = transaction.Rows(txn, handles, before_read, self._quarantine)
+            yield Snapshot(rows, self._read_block)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
@@ -463,7 +463,7 @@ class Store:
 
         Returns how many were deleted, by table.
         """
-        return self._checked_writer().call(partial(transact, self._env, health.repair))
+        return self._checked_writer().call(partial(transaction.transact, self._env, health.repair))
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
         """Save queued writes, mark the store as cleanly closed, and leave it; idempotent.

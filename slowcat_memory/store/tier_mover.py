@@ -27,7 +27,7 @@ from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import move_cursor
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Rows, Transaction
 from slowcat_memory.store.snapshot import Snapshot
 
 SLICE = 2048  # events examined in one snapshot
@@ -71,7 +71,7 @@ class TierMover:
     @contextmanager
     def _view(self) -> Iterator["TierView"]:
         with self._env.reading() as (txn, handles):
-            yield TierView(txn, handles, lambda *_: None, self._read)
+            yield TierView(Rows(txn, handles), self._read)
 
     def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
         warmed, upto, last = 0, -1, False
@@ -204,7 +204,7 @@ class TierView(Snapshot):
         for memory in self.memories(scope):
             if memory.pinned:
                 pins |= {self._block(turn) for turn in (*memory.sources, turn_of(memory.id))}
-        for entry in self._latest(LedgerEntry, "ledger"):
+        for entry in self._rows.latest(LedgerEntry, "ledger"):
             if entry.scope == scope:
                 for offer in entry.offers:
                     uses[self._block(turn_of(offer.memory))].append(entry.at.timestamp())

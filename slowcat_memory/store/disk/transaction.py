@@ -6,7 +6,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, keys, state
-from slowcat_memory.store.disk.envelope import MAX_TABLES
+from slowcat_memory.store.disk.envelope import LZ4, MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.outbox import Changes
@@ -25,16 +25,27 @@ from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEX
 
 T = TypeVar("T")
 BeforeRead = Callable[[], object]
+OnDamaged = Callable[[str, bytes], object]
 ROWS = 5000  # in one transaction of a copy
 TRIES = 3  # of a change that is made beside the writers
 
 
 class Rows:
-    """The rows that an LMDB transaction sees, by table."""
+    """The rows that an LMDB transaction sees, by table.
 
-    def __init__(self, txn: Txn, handles: Handles, before_read: BeforeRead = lambda: None) -> None:
+    A damaged record is skipped, and told to ``on_damaged`` with its table and key.
+    """
+
+    def __init__(
+        self,
+        txn: Txn,
+        handles: Handles,
+        before_read: BeforeRead = lambda: None,
+        on_damaged: OnDamaged = lambda table, key: None,
+    ) -> None:
         """Read through a transaction; ``before_read`` is called before each read, and may raise."""
         self._txn, self._handles, self._before_read = txn, handles, before_read
+        self.on_damaged = on_damaged
 
     @property
     def number(self) -> int:
@@ -74,6 +85,42 @@ class Rows:
         self._before_read()
         return self._txn.get(key, db=self._handles[table])
 
+    def read(self, kind: type[T], table: str, key: bytes) -> T | None:
+        """Return a record, None when there is none or it is damaged."""
+        value = self.get(table, key)
+        decode = partial(codec.decode, kind)
+        return None if value is None else self.undamaged(decode, table, key, value)
+
+    def records(
+        self, kind: type[T], table: str, prefix: bytes = b"", start: bytes = b"", part: bytes = b""
+    ) -> Iterator[T]:
+        """Yield the records of ``rows`` that may hold the bytes ``part``: only these are unpacked."""
+        rows = self.rows(table, prefix, start)
+        return self._records(
+            kind, table, (row for row in rows if part in row[1] or LZ4 in row[1][1:2])
+        )
+
+    def latest(self, kind: type[T], table: str, before: int = 0) -> Iterator[T]:
+        """Yield the records of a numbered table, the last first; with ``before``, earlier ones."""
+        return self._records(kind, table, keys.rows_before(self.cursor(table), b"", before))
+
+    def _records(
+        self, kind: type[T], table: str, rows: Iterable[tuple[bytes, bytes]]
+    ) -> Iterator[T]:
+        decode = partial(codec.decode, kind)
+        for key, value in rows:
+            if (record := self.undamaged(decode, table, key, value)) is not None:
+                yield record
+
+    def undamaged(
+        self, decode: Callable[[bytes, bytes], T], table: str, key: bytes, value: bytes
+    ) -> T | None:
+        try:
+            return decode(key, value)
+        except StoreDamagedError:
+            self.on_damaged(table, key)
+            return None
+
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
@@ -99,19 +146,6 @@ class Transaction(Rows):
     def get(self, table: str, key: bytes) -> bytes | None:
         rows = self._rows.get(table)
         return rows[key] if rows is not None and key in rows else super().get(table, key)
-
-    def read(self, kind: type[T], table: str, key: bytes) -> T | None:
-        """Return a record, None when there is none or it is damaged."""
-        value = self.get(table, key)
-        try:
-            return None if value is None else codec.decode(kind, key, value)
-        except StoreDamagedError:
-            return None
-
-    def records(self, kind: type[T], table: str) -> Iterator[T]:
-        """Yield the committed records of a table, without damaged ones."""
-        found = (self.read(kind, table, key) for key in self.keys(table))
-        return (record for record in found if record is not None)
 
     def puts(self, table: str) -> dict[bytes, bytes]:
         """Return the rows that are to be put."""
