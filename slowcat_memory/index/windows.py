@@ -212,15 +212,6 @@ class Windows:
         self._lengths[number] += added
         self.total += added
 
-    def exchange_terms(self, before: int, after: int, sign: int) -> None:
-        """Add two neighbours' terms to each other's windows (``sign`` 1), or remove them (-1).
-
-        Both are in the tail; ``before`` precedes ``after`` in the session.
-        """
-        own = self.forward.own
-        self.change(before, own(after), sign)
-        self.change(after, own(before), sign)
-
     def remove(self, number: int) -> Counts:
         """Remove a document from ranking and statistics; one in the tail has no neighbours.
 

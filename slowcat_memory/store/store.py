@@ -26,6 +26,7 @@ from slowcat_memory.core.retention import HOT, TierOptions
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.pages import give_back
 from slowcat_memory.records import (
     Aged,
     Cursor,
@@ -372,7 +373,8 @@ class Store:
 
     def release(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
-        self._env.release_pages()
+        with self._env.reading():  # so that the map stays at its address
+            give_back(folder.data_file(self.path))
 
     # ------------------------------------------------------------------- care
 

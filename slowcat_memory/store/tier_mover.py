@@ -100,7 +100,8 @@ class TierMover:
         self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
     ) -> Aged:
         with self._view() as view:
-            at, key = view.reached(scope), view.cooling_key(options)
+            # Under another one, blocks may have to move without new ones.
+            at, key = view.reached(scope), f"{view.forget_epoch()} {options.warm}"
             if at.note == key:
                 return aged
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
@@ -161,15 +162,11 @@ class TierView(Snapshot):
     def reached(self, scope: str) -> Cursor:
         """Return how far a namespace's tiers have moved.
 
-        Up to its position only damaged rows remain in the hot tier; its note is the ``cooling_key``
-        under which all blocks are in their tier.
+        Up to its position only damaged rows remain in the hot tier; its note is the key under which
+        all blocks are in their tier.
         """
         name = f"{CURSOR}{scope}"
         return self.cursor(name) or Cursor(name=name, position=0)
-
-    def cooling_key(self, options: TierOptions) -> str:
-        """Return a text that changes when blocks may have to move without new ones."""
-        return f"{self.forget_epoch()} {options.warm}"
 
     def slice(
         self, scope: str, after: int, hot: int, size: int

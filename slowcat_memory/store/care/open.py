@@ -11,7 +11,7 @@ Nothing is deleted; a damaged file is moved to ``corrupt-<utc>/``, and stays the
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -22,7 +22,7 @@ import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
+from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
 from slowcat_memory.records import Session
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import fold_session
@@ -58,18 +58,20 @@ class Opened:
 
     def close(self) -> None:
         """Close everything; the last process marks the store as closed cleanly."""
-        path = self.env.path if self.env.is_in_place() else None
+        path = None
+        with suppress(StoreError, OSError):  # not its folder any more, or closed
+            self.env.check_in_place()
+            path = self.env.path
         self.env.close()
         if self.ids is None or self.presence is None:
             return
         self.ids.close()
-        try:
-            with alone(path / folder.OPENING, OPENING_S) if path else nullcontext():
-                self.presence.leave()
-                if path and not living(path):
-                    state.mark_stopped(path)
-        except (OSError, StoreBusyError):
+        only = alone(path / folder.OPENING, OPENING_S) if path else nullcontext()
+        with suppress(OSError, StoreError), only:
             self.presence.leave()
+            if path and not living(path):
+                state.mark_stopped(path)
+        self.presence.leave()  # also if it could not be alone
 
 
 def to_write(

@@ -31,7 +31,6 @@ from slowcat_memory.errors import (
     StoreGoneError,
     StoreUnsafeError,
 )
-from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.envelope import (
     FORMAT_KEY,
@@ -260,15 +259,6 @@ class Environment:
             )
         held.check_size()
 
-    def is_in_place(self) -> bool:
-        """Return whether the folder is known and has the open file; False when it is closed."""
-        try:
-            self.path  # noqa: B018  # it raises
-            self.check_in_place()
-        except (StoreError, OSError):
-            return False
-        return True
-
     @property
     def holding(self) -> Generation:
         """The open generation; raises ``StoreClosedError`` when it is closed."""
@@ -354,11 +344,6 @@ class Environment:
     def last_transaction(self) -> int:
         """Return the number of the last transaction of the generation; 0.4 us."""
         return int(self.env.info()["last_txnid"])
-
-    def release_pages(self) -> None:
-        """Let the system drop the file's pages from memory; they are loaded again when read."""
-        with self.reading():  # so that the map stays at its address
-            give_back(folder.data_file(self.path))
 
     def swap(self, fresh: Path) -> None:
         """Replace the generation by ``fresh``, a folder in the store's with a data file.
