@@ -182,10 +182,8 @@ class Replica:
             StoreError: It cannot be read.
         """
         with reading(self._env) as tx:
-            state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
-            if state is None:
-                raise StoreDamagedError("this folder is not the copy of a memory in a database")
-            return Whole(of_store(tx, self._env), state.seq, _generations(tx))
+            seq = tx.meta(outbox.COPY)["seq"]
+            return Whole(of_store(tx, self._env), seq, _generations(tx))
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
@@ -204,7 +202,7 @@ def read(path: Path, options: StoreOptions) -> Whole:
         StoreError: It cannot be read.
     """
     with closing(opening.to_read(path.absolute(), options).env) as env, reading(env) as tx:
-        if tx.get("meta", keys.name_key(outbox.COPY)) is not None:
+        if tx.meta(outbox.COPY) is not None:
             raise StoreUnsafeError(f"{path} is a worker's copy of a memory in a database")
         epoch, erasing = tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False))
         parts, rows = of_store(tx, env), tx.counts()
@@ -292,7 +290,7 @@ def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:
     """
     how = StoreOptions(allow_unsafe_fs=True)  # it is only read
     with closing(opening.to_read(path, how).env) as env, reading(env) as tx:
-        state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
+        state = msgspec.convert(tx.meta(outbox.COPY), outbox.CopyState | None)
         if state is None or outbox.OUTBOX not in tx.tables():
             raise StoreError(f"{path} is nobody's copy")
         return state, [outbox.decode(*row) for row in tx.rows(outbox.OUTBOX)]

@@ -32,7 +32,7 @@ from slowcat_memory.store.care.erasure import delete_forgotten, erase, sweep
 from slowcat_memory.store.disk import codec, folder, keys, state, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.outbox import COPY, Outbox, read_state
+from slowcat_memory.store.disk.outbox import COPY, Outbox
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
@@ -131,19 +131,19 @@ def _open(
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     with folder.or_undo(env.close):
-        try:
-            with reading(env) as tx:
-                is_new = tx.meta(tables.FORMAT_ROW, None) is None
-                copy = read_state(tx.get("meta", keys.name_key(COPY)))
-            if copy is not None and outbox is None:  # what is written past it would never be sent
-                raise StoreUnsafeError(
-                    f"{env.path} is a worker's copy of the memory of {copy.person!r}",
-                    hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
-                )
-            if is_new:
+        with reading(env) as tx:
+            is_new = tx.meta(tables.FORMAT_ROW) is None
+            copy = tx.meta(COPY)
+        if copy is not None and outbox is None:  # what is written past it would never be sent
+            raise StoreUnsafeError(
+                f"{env.path} is a worker's copy of the memory of {copy['person']!r}",
+                hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
+            )
+        if is_new:
+            try:
                 transact(env, partial(_create, now()))
-        except lmdb.Error as error:
-            raise as_store_error(error) from error
+            except lmdb.Error as error:
+                raise as_store_error(error) from error
     return env
 
 
