@@ -164,7 +164,7 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Who
             " WHERE tenant = $1 AND person = $2",
             *lease.key,
             FIRST_SEQ,
-            0 if found.erasing else found.forget_epoch,  # the first worker erases the rest
+            found.forget_epoch,  # the first worker erases the rest
         )
         await person_log.write_snapshot(connection, lease, replace(found, seq=FIRST_SEQ))
         await tasks.schedule(connection, *lease.key)

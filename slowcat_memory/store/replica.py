@@ -99,8 +99,7 @@ class Whole(Struct, frozen=True):
         seq: Number of the last change set in a copy.
         generations: Names of the sealed indexes in a copy.
         rows: How many rows each table of an ordinary store has.
-        forget_epoch: How many deletions there were in it.
-        erasing: Whether bytes of the last one are still there.
+        forget_epoch: How many deletions there were in it; 0 while bytes of the last one are there.
     """
 
     parts: list[bytes]
@@ -108,19 +107,6 @@ class Whole(Struct, frozen=True):
     generations: tuple[str, ...] = ()
     rows: dict[str, int] = {}
     forget_epoch: int = 0
-    erasing: bool = False
-
-
-class ForgettingState(Struct, frozen=True):
-    """How far forgetting has come here.
-
-    Attributes:
-        epoch: How many deletions there were.
-        under_way: Whether rows or bytes of the last one are still there.
-    """
-
-    epoch: int
-    under_way: bool
 
 
 class Replica:
@@ -166,9 +152,10 @@ class Replica:
         """
         return self._outbox.is_scrubbed or copy.rewrite(self._env)
 
-    def erased(self) -> ForgettingState:
+    def erased(self) -> int | None:
+        """Return how many deletions there were; None while bytes of the last one are here."""
         with reading(self._env) as tx:
-            return ForgettingState(tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False)))
+            return None if tx.meta(ERASE_DUE) else int(tx.meta(EPOCH, 0))
 
     def generations(self) -> tuple[str, ...]:
         """Return the names of the sealed indexes."""
@@ -204,9 +191,8 @@ def read(path: Path, options: StoreOptions) -> Whole:
     with closing(opening.to_read(path.absolute(), options).env) as env, reading(env) as tx:
         if tx.meta(outbox.COPY) is not None:
             raise StoreUnsafeError(f"{path} is a worker's copy of a memory in a database")
-        epoch, erasing = tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False))
-        parts, rows = of_store(tx, env), tx.counts()
-        return Whole(parts, rows=rows, forget_epoch=epoch, erasing=erasing)
+        epoch = 0 if tx.meta(ERASE_DUE) else tx.meta(EPOCH, 0)
+        return Whole(of_store(tx, env), rows=tx.counts(), forget_epoch=epoch)
 
 
 def check_vacant(path: Path) -> None:
