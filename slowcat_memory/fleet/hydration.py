@@ -5,7 +5,6 @@ of the same, ``push`` stores such a one.
 """
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -91,13 +90,13 @@ def _make(
     store of somebody whom the database must know.
     """
     database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
-    with closing(replica.Seed(folder)) as seed:
+    with replica.new_store(folder) as made:
         how = worker.tenant, person, arrived.put
         reading = database.start(_read, *how, timeout_s=timeout_s)
         reading.add_done_callback(lambda _: arrived.put(None))
         while (found := arrived.get()) is not None:
             for part in found:
-                seed.add(replica.unseal(part))
+                replica.add(replica.unseal(part), made)
         seq, tail = database.result(reading, timeout_s)
         if not seq and epoch is None:
             raise FleetError(
@@ -106,7 +105,7 @@ def _make(
             )
         state = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
         sets = map(outbox.unpack_changes, tail)
-        return seed.finish(state or None, sets, map_gib=worker.map_gib)
+        return replica.write(made, state or None, sets, map_gib=worker.map_gib)
 
 
 async def _read(

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -125,8 +125,8 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    with closing(replica.Seed(folder)) as seed:
-        seed.finish(state, unsent=sets)
+    with replica.new_store(folder) as made:
+        replica.write(made, state, unsent=sets)
 
 
 def _without_derived(body: bytes) -> Changes:

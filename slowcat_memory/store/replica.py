@@ -9,7 +9,7 @@ copy that exists gets the change sets that it lacks in one transaction.
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -210,60 +210,36 @@ def check_vacant(path: Path) -> None:
 # ------------------------------------------------------------------- a copy that is not open
 
 
-class Seed:
-    """A new copy that is being made. One thread."""
+@contextmanager
+def new_store(path: Path) -> Iterator[Path]:
+    """Make a folder for a store, which takes the place ``path`` if the block ends well."""
+    made = path.with_name(path.name + NEW)
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(mode=0o700, parents=True)
+    try:
+        yield made
+        os.rename(made, path)
+        folder.sync_dir(path.parent)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
-    def __init__(self, path: Path) -> None:
-        """Begin an empty copy, which takes the place ``path`` at the end."""
-        self._folder, self._made = path, path.with_name(path.name + NEW)
-        shutil.rmtree(self._made, ignore_errors=True)
-        self._made.mkdir(mode=0o700, parents=True)
 
-    def add(self, piece: FilePiece) -> None:
-        """Write a piece; those of a file come in their order.
+def add(piece: FilePiece, made: Path) -> None:
+    """Write a piece into a new store; those of a file come in their order.
 
-        Raises:
-            StoreDamagedError: It cannot be a part of a store.
-        """
-        below = Path(piece.path).parts
-        if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
-            raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
-        path = self._made / piece.path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if piece.offset == 0:
-            os.close(folder.create(path))
-        with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
-            file.seek(piece.offset)
-            file.write(piece.data)
-
-    def finish(
-        self,
-        state: outbox.CopyState | None,
-        sets: Iterable[outbox.Changes] = (),
-        unsent: Iterable[outbox.Unsent] = (),
-        map_gib: float = 1.0,
-    ) -> dict[str, int]:
-        """Write later change sets, flush the copy, and give it its name.
-
-        Args:
-            state: None for an ordinary store.
-            unsent: Change sets that it has to send.
-            map_gib: Address space to reserve for a store without a data file, in GiB.
-
-        Returns:
-            How many rows each table has.
-
-        Raises:
-            StoreFormatError: It is a store of another format.
-        """
-        rows = write(self._made, state, sets, unsent, map_gib)
-        os.rename(self._made, self._folder)
-        folder.sync_dir(self._folder.parent)
-        return rows
-
-    def close(self) -> None:
-        """Delete what was made; does nothing after ``finish``."""
-        shutil.rmtree(self._made, ignore_errors=True)
+    Raises:
+        StoreDamagedError: It cannot be a part of a store.
+    """
+    below = Path(piece.path).parts
+    if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
+        raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
+    path = made / piece.path
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if piece.offset == 0:
+        os.close(folder.create(path))
+    with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
+        file.seek(piece.offset)
+        file.write(piece.data)
 
 
 def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:
@@ -289,9 +265,18 @@ def write(
     unsent: Iterable[outbox.Unsent] | None = None,
     map_gib: float = 1.0,
 ) -> dict[str, int]:
-    """Write change sets and a state into a store that is not open; return each table's rows.
+    """Write change sets and a state into a store that is not open, and flush it.
 
-    ``unsent`` replaces what a copy has to send, None keeps that.
+    Args:
+        state: None for an ordinary store.
+        unsent: Change sets that a copy has to send, in place of those there; None keeps these.
+        map_gib: Address space to reserve for a store without a data file, in GiB.
+
+    Returns:
+        How many rows each table has.
+
+    Raises:
+        StoreFormatError: It is a store of another format.
     """
 
     def change(tx: Transaction) -> None:
