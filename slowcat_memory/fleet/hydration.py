@@ -184,7 +184,6 @@ def pull(worker: Worker, person: str, folder: Path) -> dict[str, int]:
     """
     folder = folder.absolute()
     replica.check_vacant(folder)
-    replica.check_vacant(folder.with_name(folder.name + replica.NEW))
     rows = _make(worker, person, folder, MOST_S)
     if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")

@@ -7,11 +7,11 @@ copy that exists gets the change sets that it lacks in one transaction.
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import zstandard
@@ -213,15 +213,12 @@ def check_vacant(path: Path) -> None:
 @contextmanager
 def new_store(path: Path) -> Iterator[Path]:
     """Make a folder for a store, which takes the place ``path`` if the block ends well."""
-    made = path.with_name(path.name + NEW)
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(mode=0o700, parents=True)
-    try:
-        yield made
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = f"{path.name}-"
+    with TemporaryDirectory(NEW, name, path.parent, ignore_cleanup_errors=True) as made:
+        yield Path(made)
         os.rename(made, path)
         folder.sync_dir(path.parent)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def add(piece: FilePiece, made: Path) -> None:
