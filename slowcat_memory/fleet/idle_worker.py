@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError, describe_error
 from slowcat_memory.fleet import tasks
-from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet, of_copy
+from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.idle.scheduler.task_queue import Forecast
@@ -145,10 +145,9 @@ class IdleWorker:
             on_lost=trouble.append,
             on_away=lambda error: trouble.append(error) if error else None,
         )
-        config = of_copy(fleet.config, holding.folder, claimed.lease.person)
-        idle = replace(config.idle, enabled=False, grace_s=0.0)  # nobody speaks; done below
-        config = replace(config, idle=idle)
-        return CopyEngine(config, holding, metrics=fleet.metrics)
+        # Nobody speaks, and it is done below.
+        idle = replace(fleet.config.idle, enabled=False, grace_s=0.0)
+        return CopyEngine(replace(fleet.config, idle=idle), holding, metrics=fleet.metrics)
 
     def _do(
         self, engine: CopyEngine, claimed: Claimed, check: Callable[[Any], None]
