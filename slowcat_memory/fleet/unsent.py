@@ -232,7 +232,7 @@ class WaitingTurns:
         """Prepare; nothing is written before the first turn."""
         self._place, self._whose = place, CopyState(tenant=tenant, person=person)
         self._lock, self._thread = threading.RLock(), ThreadPoolExecutor(1, "slowcat-waiting")
-        self._store: tuple[Store, Path] | None = None
+        self._store: Store | None = None
         self._unwritten, self._ids = list[Event](), dict[int, int]()
         self._begin()
 
@@ -294,26 +294,26 @@ class WaitingTurns:
                 self._store = self._make(epoch)
             while self._unwritten:  # in order: their numbers are their ids there
                 event = self._unwritten[0]
-                self._ids[event.id] = self._store[0].append(_anew(event, self._ids, 1)).id
+                self._ids[event.id] = self._store.append(_anew(event, self._ids, 1)).id
                 del self._unwritten[0]
         except (OSError, StoreError) as error:
             logger.error("fleet: turns that wait cannot be saved yet: {}", describe_error(error))
 
-    def _make(self, epoch: int) -> tuple[Store, Path]:
+    def _make(self, epoch: int) -> Store:
         with self._place.locked():
             folder = self._place.vacant(copies.UNSENT)
             _make(folder, replace(self._whose, epoch=epoch), ())
-            return Store.open(folder, outbox=Outbox(epoch)), folder
+            return Store.open(folder, outbox=Outbox(epoch))
 
     def _drop(self) -> None:
         with self._place.locked():  # nobody finds it closed
             store = self._store
             self._leave()
             if store is not None:
-                remove(store[1])
+                remove(store.path)
 
     def _leave(self) -> None:
         self._unwritten, self._ids = [], {}
         if self._store is not None:
-            self._store[0].close()
+            self._store.close()
             self._store = None
