@@ -99,8 +99,7 @@ def to_write(
                 others = len(living(path)) > 1
                 if others or report.moved_aside or report.created or outbox is not None:
                     raise
-                found = recover(path, now(), map_bytes(options.map_size_gib))
-                report = replace(found, unclean_stop=report.unclean_stop)
+                report = recover(path, now(), map_bytes(options.map_size_gib), report)
                 env = make()
             undo.callback(env.close)
             if is_first:
@@ -218,7 +217,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     report = OpenReport(created=not data.exists(), unclean_stop=state.is_unclean(path))
     if report.created or is_trusted(path) or health.is_whole(data):
         return report
-    return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
+    return recover(path, now(), map_size, report)
 
 
 def is_trusted(path: Path) -> bool:
@@ -229,8 +228,8 @@ def is_trusted(path: Path) -> bool:
     return state.is_as_left(path) and not health.looks_cut(folder.data_file(path))
 
 
-def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
-    """Replace a damaged store in one rename, losing as little as possible.
+def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> OpenReport:
+    """Replace a damaged store in one rename, losing as little as possible; report that, too.
 
     The replacement is its readable part or the newest good backup, whichever has more events; else
     an empty store. ``now`` names the folder that the damaged file moves to.
@@ -258,7 +257,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
         folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
     folder.remove_former(path)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
-    return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
+    return replace(report, moved_aside=aside, salvaged=salvaged, restored_from=backup)
 
 
 def _order_erasure(tx: Transaction) -> None:
