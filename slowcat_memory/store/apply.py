@@ -135,22 +135,21 @@ def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
 
 def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
-    remarked: dict[Mark, list[Memory]] = {LOCAL_ONLY: [], MUTED: []}
+    replaced = list[tuple[Memory, Memory]]()  # before and after
     for record in batch.memories:
         if bookkeeping.names_forgotten(record.scope, record.id, tx) or bookkeeping.any_forgotten(
             record.sources, tx
         ):
             continue
-        row = keys.scoped_key(record.scope, record.id)
-        before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
+        before = tx.read(Memory, "memories", keys.scoped_key(record.scope, record.id))
+        kept = inherit(record, before, tx)
         _put_memory(kept, tx)
-        for mark in (LOCAL_ONLY, MUTED):
-            if before is not None and mark.on(before) != mark.on(kept):
-                remarked[mark].append(kept)
+        if before is not None:
+            replaced.append((before, kept))
     changed = list[Memory]()
     for mark, marks in ((LOCAL_ONLY, batch.marks), (MUTED, batch.mutes)):
-        changed += change_marks(marks, tx, mark) if marks else []
-        changed += spread(remarked[mark], tx, mark)
+        changed += change_marks(marks, tx, mark)
+        changed += spread((new for old, new in replaced if mark.on(old) != mark.on(new)), tx, mark)
     return changed
 
 
@@ -248,9 +247,8 @@ def _put_vectors(
 # is written. ``core.disclosure`` has the rule.
 
 
-def inherit(memory: Memory, tx: Transaction) -> Memory:
+def inherit(memory: Memory, before: Memory | None, tx: Transaction) -> Memory:
     """Return a memory that is to be written with its marks: a person's, or those of its origins."""
-    before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
     find = cache(partial(_find, tx, memory.kind))
     for mark in (LOCAL_ONLY, MUTED):
         derived = has_marked_origin(memory, find, mark)
