@@ -246,13 +246,10 @@ class WriteQueue:
 
         A close or a call ends the wait.
         """
-        deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._closed and not any(item.is_call for item in self._queue):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    break
-                self._changed.wait(left)
+            self._changed.wait_for(
+                lambda: self._closed or any(item.is_call for item in self._queue), seconds
+            )
             return self._closed
 
     def remove_calls(self) -> list[Write]:
