@@ -11,7 +11,7 @@ from unittest import mock
 
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store import Store, blocks, forget, tier_mover
+from slowcat_memory.store import Store, blocks, tier_mover
 from slowcat_memory.store.blocks import EVENTS, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.transaction import reading
@@ -86,4 +86,4 @@ def rows_go_first() -> Iterator[None]:
 
 def blocks_stay() -> Any:
     """Forget, but keep the blocks that have it."""
-    return mock.patch.object(forget, "remove_events", lambda table, gone, numbers, tx: None)
+    return mock.patch.object(blocks, "remove_events", lambda table, gone, numbers, tx: None)
