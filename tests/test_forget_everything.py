@@ -38,7 +38,7 @@ def litter(path: Path) -> None:
     data = folder.data_file(path).read_bytes()
     assert SECRET.encode() in data
     names = (
-        *(folder.REPLAYING, folder.RESTORING, folder.SALVAGING, folder.BACKUPS),
+        *(folder.REPLAYING, f"{folder.FRESH}1", f"{folder.FRESH}2", folder.BACKUPS),
         f"{folder.REPLACED}20260501T000000Z",
     )
     for name in names:

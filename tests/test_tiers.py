@@ -10,7 +10,7 @@ from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.engine_home import Home
 from tests.support.said import turn_at
 
-UNPACK = blocks.unpack_zstd
+UNPACK = blocks.unpack
 SMALL = {"warm": 30, "block_exchanges": 4}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
 
@@ -63,7 +63,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(home, monkeypatch):
     engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
     engine.close()
     monkeypatch.setattr(
-        blocks, "unpack_zstd", lambda packed, size: unpacked.append(packed) or UNPACK(packed, size)
+        blocks, "unpack", lambda head, packed: unpacked.append(packed) or UNPACK(head, packed)
     )
     again = opened(home)
     again.prepare("anna")

@@ -13,9 +13,8 @@
 import os
 import re
 import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from math import inf
 from pathlib import Path
@@ -24,12 +23,11 @@ from loguru import logger
 
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import replica
-from slowcat_memory.store.disk.folder import data_file
+from slowcat_memory.store.disk.folder import DOOMED, data_file, remove
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.sharing import alone, living
 
 COPY, UNSENT, ASIDE = "copy-", "unsent-", "set-aside-"  # begin the names of stores
-DOOMED = ".doomed"  # ends the name of a store that is being deleted
 
 
 def copy_name(tenant: str, person: str) -> str:
@@ -66,8 +64,9 @@ class Copies:
         """
         for path in self.folder.glob("*"):
             if path.is_dir() and not path.name.startswith(ASIDE) and not living(path):
-                if path.suffix in (DOOMED, replica.NEW) or not data_file(path).is_file():
-                    delete(path)
+                is_part = path.suffix == replica.NEW or path.name.startswith(DOOMED)
+                if is_part or not data_file(path).is_file():
+                    remove(path)
 
     def stores(self) -> list[Path]:
         """Return the copies that no process has open."""
@@ -83,16 +82,18 @@ class Copies:
         return [one for one in whole if not living(one)]
 
 
-def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
-    """Return whose copy a closed folder is, and what may not have been sent.
+def readable(folders: Iterable[Path]) -> Iterator[tuple[Path, CopyState, list[Unsent]]]:
+    """Yield closed stores, whose copies they are, and what may not have been sent.
 
-    A copy that cannot be read is set aside, and gives None.
+    One that cannot be read is set aside.
     """
-    try:
-        return replica.state_of(folder)
-    except StoreError as error:
-        set_aside(folder, error.message)
-        return None
+    for folder in folders:
+        try:
+            state, sets = replica.state_of(folder)
+        except StoreError as error:
+            set_aside(folder, error.message)
+        else:
+            yield folder, state, sets
 
 
 def set_aside(folder: Path, why: str) -> None:
@@ -100,12 +101,3 @@ def set_aside(folder: Path, why: str) -> None:
     aside = folder.with_name(f"{ASIDE}{secrets.token_hex(4)}")
     os.rename(folder, aside)
     logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why)
-
-
-def delete(folder: Path) -> None:
-    """Delete a store that has nothing to send; what a kill leaves of it is no store."""
-    doomed = folder.with_name(folder.name + DOOMED)
-    shutil.rmtree(doomed, ignore_errors=True)
-    with suppress(FileNotFoundError):
-        os.rename(folder, doomed)
-    shutil.rmtree(doomed, ignore_errors=True)

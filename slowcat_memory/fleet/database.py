@@ -53,8 +53,8 @@ class _Connection(asyncpg.Connection):
 class Database:
     """A pool of connections. Every method may be called from any thread but its own."""
 
-    def __init__(self, dsn: str, *, most: int = MOST_CONNECTIONS) -> None:
-        """Connect to nothing yet; ``most`` is the number of connections.
+    def __init__(self, dsn: str) -> None:
+        """Connect to nothing yet.
 
         Raises:
             ConfigError: There is no DSN.
@@ -63,7 +63,7 @@ class Database:
             raise ConfigError(
                 "fleet.dsn: there is no database", hint='Set it: "postgresql://user@host/name"'
             )
-        self._dsn, self._most = dsn, most
+        self._dsn = dsn
         self._pool: asyncpg.Pool | None = None
         self._opening: asyncio.Lock | None = None
         self._loop = asyncio.new_event_loop()
@@ -136,7 +136,7 @@ class Database:
                 self._pool = await asyncpg.create_pool(
                     self._dsn,
                     min_size=0,  # a connection that is lost is made again when it is needed
-                    max_size=self._most,
+                    max_size=MOST_CONNECTIONS,
                     timeout=CONNECT_S,
                     command_timeout=COMMAND_S,
                     connection_class=_Connection,

@@ -157,7 +157,8 @@ class CopyEngine(MemoryEngine):
     def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
         self.holding = holding
         with or_undo(holding.abandon):
-            super().__init__(config, open_store=holding.open_store, **how)
+            own = of_copy(config, holding.folder, holding.lease.person)
+            super().__init__(own, open_store=holding.open_store, **how)
         holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
 
     def append_unsent(self) -> None:
@@ -235,8 +236,7 @@ class SharedMember(BackgroundEngine):
             on_lost=self._on_lost,
             on_away=self._on_away,
         )
-        config = of_copy(self.config, holding.folder, self.person)
-        engine = CopyEngine(config, holding, metrics=self.metrics)
+        engine = CopyEngine(self.config, holding, metrics=self.metrics)
         self._fleet.model = engine.wiring.embedding.embedder
         with or_undo(engine.close):
             self._load_scopes(engine)

@@ -322,17 +322,16 @@ class Shipper:
 
     def _is_to_purge(self) -> bool:
         """Return whether something was forgotten here that the database may have."""
-        found = self._copy.erased()
-        return found.under_way or found.epoch > self._purged
+        return (epoch := self._copy.erased()) is None or epoch > self._purged
 
     def _purge(self) -> None:
         """Replace what the database has of something forgotten, once it is erased here."""
-        found = self._copy.erased()
-        if found.under_way or found.epoch <= self._purged or not self._copy.scrub():
+        epoch = self._copy.erased()
+        if epoch is None or epoch <= self._purged or not self._copy.scrub():
             return
-        self._write_snapshot(forgets=found.epoch)
+        self._write_snapshot(forgets=epoch)
         with self._changed:
-            self._purged = found.epoch
+            self._purged = epoch
             self._changed.notify_all()
 
     def snapshot_if_due(self) -> None:

@@ -73,19 +73,15 @@ def _tidy(worker: Worker, name: str) -> None:
     place, waits = Copies(worker.cache, name), ""
     with place.locked():
         place.sweep()
-        for folder in place.stores():
-            if (found := copies.read_state(folder)) is None:
-                continue
-            state, sets = found
+        for folder, state, sets in copies.readable(place.stores()):
             waiting = hydration.not_sent(worker.database, state, sets)
             now = worker.database.run(leases.look, state.tenant, state.person)
             if now is not None and state.epoch < now.purged_under:
                 unsent.move(folder, place, state, waiting)
             elif waiting:
                 waits = state.person
-        for folder in place.unsent():
-            if (found := copies.read_state(folder)) is not None:
-                waits = found[0].person
+        for _, state, _ in copies.readable(place.unsent()):
+            waits = state.person
     if waits:
         try:
             _send(worker, place, waits)

@@ -5,7 +5,6 @@ of the same, ``push`` stores such a one.
 """
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -39,9 +38,8 @@ def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
         FleetError: It lacks a part of this memory.
     """
     place.sweep()
-    for folder in place.stores():
-        found = copies.read_state(folder)
-        if found is not None and _follow_up(worker.database, place, folder, lease, *found):
+    for folder, state, sets in copies.readable(place.stores()):
+        if _follow_up(worker.database, place, folder, lease, state, sets):
             return folder, True
     folder = place.vacant(copies.COPY)
     _make(worker, lease.person, folder, COMMAND_S, lease.epoch)
@@ -92,13 +90,13 @@ def _make(
     store of somebody whom the database must know.
     """
     database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
-    with closing(replica.Seed(folder)) as seed:
+    with replica.new_store(folder) as made:
         how = worker.tenant, person, arrived.put
         reading = database.start(_read, *how, timeout_s=timeout_s)
         reading.add_done_callback(lambda _: arrived.put(None))
         while (found := arrived.get()) is not None:
             for part in found:
-                seed.add(replica.unseal(part))
+                replica.add(replica.unseal(part), made)
         seq, tail = database.result(reading, timeout_s)
         if not seq and epoch is None:
             raise FleetError(
@@ -107,7 +105,7 @@ def _make(
             )
         state = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
         sets = map(outbox.unpack_changes, tail)
-        return seed.finish(state or None, sets, map_gib=worker.map_gib)
+        return replica.write(made, state or None, sets, map_gib=worker.map_gib)
 
 
 async def _read(
@@ -165,7 +163,7 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Who
             " WHERE tenant = $1 AND person = $2",
             *lease.key,
             FIRST_SEQ,
-            0 if found.erasing else found.forget_epoch,  # the first worker erases the rest
+            found.forget_epoch,  # the first worker erases the rest
         )
         await person_log.write_snapshot(connection, lease, replace(found, seq=FIRST_SEQ))
         await tasks.schedule(connection, *lease.key)
@@ -186,7 +184,6 @@ def pull(worker: Worker, person: str, folder: Path) -> dict[str, int]:
     """
     folder = folder.absolute()
     replica.check_vacant(folder)
-    replica.check_vacant(folder.with_name(folder.name + replica.NEW))
     rows = _make(worker, person, folder, MOST_S)
     if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")

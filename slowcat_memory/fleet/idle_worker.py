@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError, describe_error
 from slowcat_memory.fleet import tasks
-from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet, of_copy
+from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.idle.scheduler.task_queue import Forecast
@@ -68,15 +68,9 @@ class IdleWorker:
         fleet: Fleet,
         *,
         on_worked: Callable[[Worked], object] = lambda worked: None,
-        most_s: float = MOST_S,
     ) -> None:
-        """Set up; nothing is claimed yet.
-
-        Args:
-            on_worked: Called after each task.
-            most_s: How long the work on one person may take before the next has a turn.
-        """
-        self._fleet, self._on_worked, self._most_s = fleet, on_worked, most_s
+        """Set up; nothing is claimed yet. ``on_worked`` is called after each task."""
+        self._fleet, self._on_worked = fleet, on_worked
         self._owed: list[tuple[Any, ...]] = []  # what the database could not be sent
 
     def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
@@ -151,10 +145,9 @@ class IdleWorker:
             on_lost=trouble.append,
             on_away=lambda error: trouble.append(error) if error else None,
         )
-        config = of_copy(fleet.config, holding.folder, claimed.lease.person)
-        idle = replace(config.idle, enabled=False, grace_s=0.0)  # nobody speaks; done below
-        config = replace(config, idle=idle)
-        return CopyEngine(config, holding, metrics=fleet.metrics)
+        # Nobody speaks, and it is done below.
+        idle = replace(fleet.config.idle, enabled=False, grace_s=0.0)
+        return CopyEngine(replace(fleet.config, idle=idle), holding, metrics=fleet.metrics)
 
     def _do(
         self, engine: CopyEngine, claimed: Claimed, check: Callable[[Any], None]
@@ -188,7 +181,7 @@ class IdleWorker:
             raise trouble[0]
         if stop.is_set():
             raise _Interrupted("this worker ends")
-        if time.monotonic() - began > self._most_s:
+        if time.monotonic() - began > MOST_S:
             raise _OutOfTime
 
     def _not_done(self, claimed: Claimed, error: Exception, began: float) -> Worked:

@@ -115,12 +115,7 @@ async def finish(connection: Connection, claimed: Claimed, again_s: float | None
     if again_s is None:
         await connection.execute(f"DELETE FROM slowcat.task {_THIS_RUN}", *claimed.key)
     else:
-        await connection.execute(
-            "UPDATE slowcat.task SET leased_by = '', attempts = 0, error = '',"
-            f" not_before = clock_timestamp() + make_interval(secs => $4) {_THIS_RUN}",
-            *claimed.key,
-            again_s,
-        )
+        await _due_again(connection, claimed, again_s)
 
 
 async def put_back(connection: Connection, claimed: Claimed) -> None:
@@ -133,13 +128,20 @@ async def fail(connection: Connection, claimed: Claimed, error: str) -> None:
 
     ``error`` says why, without a word of a memory.
     """
+    attempts = claimed.attempts + 1
+    await _due_again(connection, claimed, pause_s(attempts), attempts, error[:MOST_ERROR_CHARS])
+
+
+async def _due_again(
+    connection: Connection, claimed: Claimed, in_s: float, attempts: int = 0, error: str = ""
+) -> None:
     await connection.execute(
         "UPDATE slowcat.task SET leased_by = '', attempts = $4, error = $5,"
         f" not_before = clock_timestamp() + make_interval(secs => $6) {_THIS_RUN}",
         *claimed.key,
-        claimed.attempts + 1,
-        error[:MOST_ERROR_CHARS],
-        pause_s(claimed.attempts + 1),
+        attempts,
+        error,
+        in_s,
     )
 
 

@@ -13,9 +13,9 @@ however often that is tried.
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.records import Cursor, Event, Forget, Memory, WriteBatch
 from slowcat_memory.store import Ack, Store, replica
 from slowcat_memory.store.disk import codec, keys, outbox
+from slowcat_memory.store.disk.folder import remove
 from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.sharing import if_free
@@ -120,12 +121,12 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
         logger.warning("fleet: {} change sets could not be sent in time", len(sets))
         made = [replace(one, body=outbox.pack_changes(_without_derived(one.body))) for one in sets]
         _make(place.vacant(copies.UNSENT), state, made)
-    copies.delete(folder)
+    remove(folder)
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    with closing(replica.Seed(folder)) as seed:
-        seed.finish(state, unsent=sets)
+    with replica.new_store(folder) as made:
+        replica.write(made, state, unsent=sets)
 
 
 def _without_derived(body: bytes) -> Changes:
@@ -162,8 +163,7 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
             free = [
                 folder for folder in place.unsent() if claims.enter_context(if_free(folder / CLAIM))
             ]
-            found = [(folder, left) for folder in free if (left := _read(folder))]
-            others = [left for folder in place.stores() if (left := _read(folder))]
+            found, others = _read(free), [left for _, left in _read(place.stores())]
         appended = dict[str, int]()  # also by copies that were not sent since
         for left in (*others, *(left for _, left in found)):
             for name, position in left.appended.items():
@@ -172,18 +172,19 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
             _append(memory, left, appended.get(PREFIX + left.source, 0))
             if not memory.flush(SAVED_S):
                 raise StoreError(f"what {folder} has cannot be saved")
-            copies.delete(folder)
+            remove(folder)
     return sum(len(left.events) + len(left.notes) + len(left.orders) for _, left in found)
 
 
-def _read(folder: Path) -> Left | None:
-    """Return what a closed store has; one that cannot be read is set aside."""
-    found = copies.read_state(folder)
-    try:
-        return read(*found) if found else None
-    except (StoreError, msgspec.MsgspecError) as error:
-        copies.set_aside(folder, describe_error(error))
-        return None
+def _read(folders: Iterable[Path]) -> list[tuple[Path, Left]]:
+    """Return what closed stores have; one that cannot be read is set aside."""
+    found = list[tuple[Path, Left]]()
+    for folder, state, sets in copies.readable(folders):
+        try:
+            found.append((folder, read(state, sets)))
+        except (StoreError, msgspec.MsgspecError) as error:
+            copies.set_aside(folder, describe_error(error))
+    return found
 
 
 def _append(memory: MemoryEngine | Store, left: Left, done: int) -> None:
@@ -231,7 +232,7 @@ class WaitingTurns:
         """Prepare; nothing is written before the first turn."""
         self._place, self._whose = place, CopyState(tenant=tenant, person=person)
         self._lock, self._thread = threading.RLock(), ThreadPoolExecutor(1, "slowcat-waiting")
-        self._store: tuple[Store, Path] | None = None
+        self._store: Store | None = None
         self._unwritten, self._ids = list[Event](), dict[int, int]()
         self._begin()
 
@@ -293,26 +294,26 @@ class WaitingTurns:
                 self._store = self._make(epoch)
             while self._unwritten:  # in order: their numbers are their ids there
                 event = self._unwritten[0]
-                self._ids[event.id] = self._store[0].append(_anew(event, self._ids, 1)).id
+                self._ids[event.id] = self._store.append(_anew(event, self._ids, 1)).id
                 del self._unwritten[0]
         except (OSError, StoreError) as error:
             logger.error("fleet: turns that wait cannot be saved yet: {}", describe_error(error))
 
-    def _make(self, epoch: int) -> tuple[Store, Path]:
+    def _make(self, epoch: int) -> Store:
         with self._place.locked():
             folder = self._place.vacant(copies.UNSENT)
             _make(folder, replace(self._whose, epoch=epoch), ())
-            return Store.open(folder, outbox=Outbox(epoch)), folder
+            return Store.open(folder, outbox=Outbox(epoch))
 
     def _drop(self) -> None:
         with self._place.locked():  # nobody finds it closed
             store = self._store
             self._leave()
             if store is not None:
-                copies.delete(store[1])
+                remove(store.path)
 
     def _leave(self) -> None:
         self._unwritten, self._ids = [], {}
         if self._store is not None:
-            self._store[0].close()
+            self._store.close()
             self._store = None

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -152,11 +152,8 @@ def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> 
     (folder / OUTCOME).write_bytes(msgspec.msgpack.encode(outcome(files)))
 
 
-class _Verified(msgspec.Struct, frozen=True):
-    """What was hashed on a boot: by name, the file's identity and its hash."""
-
-    boot: str
-    files: dict[str, tuple[Identity, str]]
+Hashed = dict[str, tuple[Identity, str]]
+"""By name, a file's identity and its hash."""
 
 
 def check(root: Path, manifest: Manifest) -> Path:
@@ -171,7 +168,7 @@ def check(root: Path, manifest: Manifest) -> Path:
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
-    folder, found = root / manifest.generation, dict[str, tuple[Identity, str]]()
+    folder, found = root / manifest.generation, Hashed()
     known = _read_verified(folder / VERIFIED)
     for file in manifest.files:
         try:
@@ -192,16 +189,16 @@ def _identity(path: Path) -> Identity:
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
 
 
-def _read_verified(path: Path) -> Mapping[str, tuple[Identity, str]]:
+def _read_verified(path: Path) -> Hashed:
     """Return what was hashed on this boot; an unreadable record is none."""
     try:
-        record = msgspec.msgpack.decode(path.read_bytes(), type=_Verified)
+        boot, files = msgspec.msgpack.decode(path.read_bytes(), type=tuple[str, Hashed])
     except (OSError, msgspec.MsgspecError):
         return {}
-    return record.files if record.boot == boot_id() else {}
+    return files if boot == boot_id() else {}
 
 
-def _write_verified(path: Path, files: Mapping[str, tuple[Identity, str]]) -> None:
+def _write_verified(path: Path, files: Hashed) -> None:
     """Record what was just hashed, as of before it was, except files that are too new.
 
     Without a boot id, or where the folder cannot be written, nothing is recorded.
@@ -214,7 +211,7 @@ def _write_verified(path: Path, files: Mapping[str, tuple[Identity, str]]) -> No
     with suppress(OSError):
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as out:
-            out.write(msgspec.msgpack.encode(_Verified(boot_id(), kept)))
+            out.write(msgspec.msgpack.encode((boot_id(), kept)))
         os.replace(draft, path)
 
 

@@ -86,7 +86,7 @@ class Searcher:
             return VectorView(dim, SealedVectors(sealed, name) if sealed and has else None)
 
         self.table = DocumentTable(sealed, header)
-        self.words = Windows(tokenizer, options, sealed, header)
+        self.words = Windows(tokenizer, options, sealed, header, self.table)
         self.names = NameLexicon(sealed)
         self.dense = opened(VECTORS, header.vectors if header else 0)
         counts = header.keys if header else {}
@@ -393,7 +393,8 @@ class Searcher:
             before, after = self._promote_to_tail(before), self._promote_to_tail(after)
             linked = (after, before) if sign > 0 else (NONE, NONE)
             self.table.after[before], self.table.before[after] = linked
-            self.words.exchange_terms(before, after, sign)
+            for one, other in ((before, after), (after, before)):
+                self.words.change(one, self.words.forward.own(other), sign)
         return before, after
 
     def _promote_to_tail(self, number: int) -> int:

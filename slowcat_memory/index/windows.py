@@ -16,12 +16,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.format import Document, Header, IndexOptions
-from slowcat_memory.index.table import Column, Texts, open_or_empty
+from slowcat_memory.index.table import Column, DocumentTable, Texts, open_or_empty
 
 Counts = Mapping[str, int]
 """Occurrences by term."""
@@ -115,33 +116,29 @@ def idf(frequency: int, documents: int) -> float:
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
-class SealedPostings:
-    """For each term a run of documents, with bm25s's score for each: its CSC arrays."""
+class SealedPostings(NamedTuple):
+    """For each term a run of documents, with bm25s's score for each: its CSC arrays.
 
-    FILES = {"indptr": "int64", "documents": "int32", "scores": "float32", "lengths": "int32"}
+    Attributes:
+        indptr: Shape (terms + 1,), int64, start of each term's postings.
+        documents: Shape (postings,), int32, rising within a term.
+        scores: Shape (postings,), float32, at sealing.
+        lengths: Shape (documents,), int32, tokens by document.
+    """
 
-    def __init__(
-        self, indptr: np.ndarray, documents: np.ndarray, scores: np.ndarray, lengths: np.ndarray
-    ) -> None:
-        """Wrap the arrays.
-
-        Args:
-            indptr: Shape (terms + 1,), int64, start of each term's postings.
-            documents: Shape (postings,), int32, rising within a term.
-            scores: Shape (postings,), float32, at sealing.
-            lengths: Shape (documents,), int32, tokens by document.
-        """
-        self.indptr, self.documents, self.scores = indptr, documents, scores
-        self.lengths = lengths
+    indptr: np.ndarray
+    documents: np.ndarray
+    scores: np.ndarray
+    lengths: np.ndarray
 
     @classmethod
     def open(cls, sealed: Path | None) -> "SealedPostings":
-        files = cls.FILES.items()
+        files = zip(cls._fields, ("int64", "int32", "float32", "int32"), strict=True)
         return cls(*(open_or_empty(sealed, f"window.{name}", dtype) for name, dtype in files))
 
     def write(self, folder: Path) -> None:
-        for name in self.FILES:
-            np.save(folder / f"window.{name}.npy", getattr(self, name))
+        for name, values in self._asdict().items():
+            np.save(folder / f"window.{name}.npy", values)
 
     def frequency(self, row: int) -> int:
         """Return the number of documents with a term, dead ones included."""
@@ -179,18 +176,18 @@ class Windows:
         options: IndexOptions,
         sealed: Path | None,
         header: Header | None,
+        table: DocumentTable,
     ) -> None:
         """Open the sealed part, or start empty. Queries must use the same tokenizer."""
-        self._tokenizer, self._options = tokenizer, options
+        self._tokenizer, self._options, self._table = tokenizer, options, table
         self.forward, self._sealed = ForwardIndex(sealed), SealedPostings.open(sealed)
         # The neighbours at sealing: their terms are in a sealed document's window.
         self._neighbours = [open_or_empty(sealed, name, np.int32) for name in ("before", "after")]
-        self._alive: np.ndarray | None = None  # by sealed document, once one is dead
         self._dead: Counter[int] = Counter()  # dead sealed documents by term
         self._tail: dict[str, dict[int, int]] = {}  # occurrences by term and document
         self._runs: dict[str, Run] = {}  # the same as arrays, made when they are searched
         self._lengths = Column(self._sealed.lengths)
-        self.living, self.total = len(self._lengths), header.tokens if header else 0.0
+        self.total = header.tokens if header else 0.0
 
     def count(self, document: Document) -> Counts:
         return Counter(self._tokenizer(document.text))
@@ -199,7 +196,6 @@ class Windows:
         """Add a document without neighbours to the tail; its number is the next one."""
         self.forward.add(number, terms)
         self._lengths.append(0)
-        self.living += 1
         self.change(number, terms, 2)
 
     def change(self, number: int, terms: Counts, times: int = 1) -> None:
@@ -216,30 +212,17 @@ class Windows:
         self._lengths[number] += added
         self.total += added
 
-    def exchange_terms(self, before: int, after: int, sign: int) -> None:
-        """Add two neighbours' terms to each other's windows (``sign`` 1), or remove them (-1).
-
-        Both are in the tail; ``before`` precedes ``after`` in the session.
-        """
-        own = self.forward.own
-        self.change(before, own(after), sign)
-        self.change(after, own(before), sign)
-
     def remove(self, number: int) -> Counts:
         """Remove a document from ranking and statistics; one in the tail has no neighbours.
 
         Returns:
             The terms that a sealed one's window had from its neighbours.
         """
-        self.living -= 1
         if number >= len(self._sealed.lengths):
             self.change(number, self.forward.own(number), -2)
             self.forward.remove(number)
             return {}
         neighbours = [int(column[number]) for column in self._neighbours if column[number] >= 0]
-        if self._alive is None:
-            self._alive = np.ones(len(self._sealed.lengths), bool)
-        self._alive[number] = False
         self._dead.update(self.forward.sum_sealed([number, *neighbours])[1])
         self.total -= self._lengths[number]
         return self.forward.sum_sealed(neighbours)[0]
@@ -272,9 +255,9 @@ class Windows:
         """
         scores, terms = np.zeros(len(self._lengths), np.float32), list(shares)
         rows, weights = self.forward.vocabulary.rows(terms), dict[str, float]()
-        k1, b = self._options.k1, self._options.b
+        k1, b, living = self._options.k1, self._options.b, self._table.living
         for term, row, frequency in zip(terms, rows, self.frequencies(terms, rows), strict=True):
-            weight = weights[term] = shares[term] * idf(frequency, self.living)
+            weight = weights[term] = shares[term] * idf(frequency, living)
             if sealed and row >= 0:
                 documents, added = self._sealed.postings(row)
                 # Half the time of ``[...] +=``, which reads and writes through a copy.
@@ -282,10 +265,10 @@ class Windows:
             if term in self._tail:
                 documents, times = self._run(term)
                 lengths = self._lengths.values[documents]
-                norm = k1 * (1 - b) + k1 * b * self.living / self.total * lengths
+                norm = k1 * (1 - b) + k1 * b * living / self.total * lengths
                 scores[documents] += weight * (times / (times + norm))
-        if self._alive is not None:
-            scores[: len(self._alive)] *= self._alive
+        if living < len(scores):
+            scores *= self._table.alive.values
         return scores, weights
 
     def _run(self, term: str) -> Run:

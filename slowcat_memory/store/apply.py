@@ -11,7 +11,7 @@ written as local-only (see "marks" below).
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 import msgspec
@@ -135,22 +135,21 @@ def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
 
 def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
-    remarked: dict[Mark, list[Memory]] = {LOCAL_ONLY: [], MUTED: []}
+    replaced = list[tuple[Memory, Memory]]()  # before and after
     for record in batch.memories:
         if bookkeeping.names_forgotten(record.scope, record.id, tx) or bookkeeping.any_forgotten(
             record.sources, tx
         ):
             continue
-        row = keys.scoped_key(record.scope, record.id)
-        before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
+        before = tx.read(Memory, "memories", keys.scoped_key(record.scope, record.id))
+        kept = inherit(record, before, tx)
         _put_memory(kept, tx)
-        for mark in (LOCAL_ONLY, MUTED):
-            if before is not None and mark.on(before) != mark.on(kept):
-                remarked[mark].append(kept)
+        if before is not None:
+            replaced.append((before, kept))
     changed = list[Memory]()
     for mark, marks in ((LOCAL_ONLY, batch.marks), (MUTED, batch.mutes)):
-        changed += change_marks(marks, tx, mark) if marks else []
-        changed += spread(remarked[mark], tx, mark)
+        changed += change_marks(marks, tx, mark)
+        changed += spread((new for old, new in replaced if mark.on(old) != mark.on(new)), tx, mark)
     return changed
 
 
@@ -205,7 +204,7 @@ def _drop_key(scope: str, id: str, tx: Transaction) -> None:
 def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
     """Return whether the memory exists, and no source of the record was forgotten or is muted."""
     return (
-        bookkeeping.exists(record.scope, record.memory, tx.get)
+        bookkeeping.exists(record.scope, record.memory, tx)
         and not bookkeeping.names_forgotten(record.scope, record.memory, tx)
         and not bookkeeping.any_forgotten(record.sources, tx)
         and not _has_muted_source(record, tx)
@@ -232,7 +231,7 @@ def _put_vectors(
     for vector in vectors:
         scope, id = vector.scope, vector.memory
         if (
-            not bookkeeping.exists(scope, id, tx.get)
+            not bookkeeping.exists(scope, id, tx)
             and tx.get("keys", keys.scoped_key(scope, id)) is None
         ):
             continue  # of what does not exist: text can be guessed from a vector
@@ -248,16 +247,9 @@ def _put_vectors(
 # is written. ``core.disclosure`` has the rule.
 
 
-def inherit(memory: Memory, tx: Transaction) -> Memory:
+def inherit(memory: Memory, before: Memory | None, tx: Transaction) -> Memory:
     """Return a memory that is to be written with its marks: a person's, or those of its origins."""
-    before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
-    found = dict[tuple[str, str], Memory | None]()
-
-    def find(scope: str, id: str) -> Memory | None:
-        if (scope, id) not in found:
-            found[scope, id] = _find(memory, scope, id, tx)
-        return found[scope, id]
-
+    find = cache(partial(_find, tx, memory.kind))
     for mark in (LOCAL_ONLY, MUTED):
         derived = has_marked_origin(memory, find, mark)
         own = mark.by_person(memory)
@@ -334,10 +326,10 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
                         yield memory
 
 
-def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None:
-    """Return an origin of a memory. Only a note may be made from a turn of another namespace."""
+def _find(tx: Transaction, kind: str, scope: str, id: str) -> Memory | None:
+    """Return an origin of a memory of a kind. Only a note may be of a turn of another namespace."""
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
-    if found is None and memory.kind == NOTE and turn_of(id):
+    if found is None and kind == NOTE and turn_of(id):
         turn = bookkeeping.turn_at(turn_of(id), tx)
         return (
             None

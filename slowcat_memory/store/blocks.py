@@ -16,11 +16,11 @@ import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from math import inf
+from typing import TypeVar
 
-import lmdb
 import lz4.block
 import msgspec
 import zstandard
@@ -31,8 +31,9 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Held, Turn
 from slowcat_memory.store.disk import codec, envelope, keys
 from slowcat_memory.store.disk.envelope import HEADER
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Rows, Transaction
 
+T = TypeVar("T")
 WARM, COLD = "warm", "cold"
 TABLES = (COLD, WARM)  # most events are in the first
 LZ4, ZSTD = 1, 2
@@ -103,62 +104,43 @@ def decode_event(body: bytes) -> Event:
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
-def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return the bytes to pack: an index, then the events one after the other.
+def lz4_row(key: bytes, events: Sequence[tuple[int, bytes]], words_at_most: float = inf) -> bytes:
+    """Return the envelope of a warm block.
 
-    ``events`` are log ids and bytes, in log order; at least one.
+    ``events`` are log ids and bytes of a session's events, in log order, at least one;
+    ``words_at_most`` is a known bound of the importance of their words.
     """
     ids = [id for id, _ in events]
     steps = [ids[0], *(after - before for before, after in pairwise(ids))]
     index = _pack(_Index(steps, [len(body) for _, body in events]))
-    return b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
-
-
-def make_head(
-    scope: str, session: str, events: Sequence[Event], words_at_most: float = inf
-) -> Head:
-    """Return the header of a block of events in log order, at least one; not packed yet.
-
-    ``words_at_most`` is a known bound of the importance of their words.
-    """
-    turns = [event for event in events if isinstance(event, Turn)]
-    return Head(
-        scope=scope,
-        session=session,
-        codec=0,
-        unpacked=0,
-        events=len(events),
-        turns=len(turns),
-        last=events[-1].at.timestamp(),
-        words=_most_important(turns, words_at_most),
-    )
-
-
-def _most_important(turns: Sequence[Turn], at_most: float) -> float:
-    """Return the importance of the most important words; stops when the bound is reached."""
-    most = 0.0
+    plain = b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
+    said = [decode_event(body) for _, body in events]
+    turns, words = [event for event in said if isinstance(event, Turn)], 0.0
     for turn in turns:
-        if most >= at_most:
+        if words >= words_at_most:
             break
-        most = max(most, importance_of_words(turn.text))
-    return most
+        words = max(words, importance_of_words(turn.text))
+    head = Head(
+        scope=said[0].scope,
+        session=said[0].session,
+        codec=LZ4,
+        unpacked=len(plain),
+        events=len(said),
+        turns=len(turns),
+        last=said[-1].at.timestamp(),
+        words=words,
+    )
+    return _row(key, head, lz4.block.compress(plain, store_size=False))
 
 
-def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
-    packed = lz4.block.compress(plain, store_size=False)
-    return make_row(key, head, LZ4, len(plain), packed)
+def zstd_row(key: bytes, block: Block, level: int) -> bytes:
+    """Return the envelope of a cold block."""
+    packer = zstandard.ZstdCompressor(level=level, write_content_size=False)  # the header has it
+    return _row(key, msgspec.structs.replace(block.head, codec=ZSTD), packer.compress(block.plain))
 
 
-def zstd_row(key: bytes, head: Head, plain: bytes, level: int) -> bytes:
-    # The envelope has a checksum, the header the size.
-    packer = zstandard.ZstdCompressor(level=level, write_checksum=False, write_content_size=False)
-    return make_row(key, head, ZSTD, len(plain), packer.compress(plain))
-
-
-def make_row(key: bytes, head: Head, codec: int, unpacked: int, packed: bytes) -> bytes:
-    """Return a block's envelope, with codec and unpacked size set in its header."""
-    made = msgspec.structs.replace(head, codec=codec, unpacked=unpacked)
-    front = _pack(made)
+def _row(key: bytes, head: Head, packed: bytes) -> bytes:
+    front = _pack(head)
     return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
 
 
@@ -188,29 +170,16 @@ def split_row(key: bytes, value: bytes) -> tuple[Head, bytes]:
     return head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :]
 
 
-def unpack_lz4(packed: bytes, size: int) -> bytes:
-    """Undo the packing of ``join_events``' bytes; ``StoreDamagedError`` if it cannot."""
+def unpack(head: Head, packed: bytes) -> bytes:
+    """Return what was packed; ``StoreDamagedError`` if it does not unpack to at most its size."""
     try:
-        return lz4.block.decompress(packed, uncompressed_size=size)
-    except lz4.block.LZ4BlockError as error:
-        raise StoreDamagedError("a block does not unpack") from error
-
-
-def unpack_zstd(packed: bytes, size: int) -> bytes:
-    """Undo the packing of ``join_events``' bytes.
-
-    Raises:
-        StoreDamagedError: It does not unpack, or not to the size in the header.
-    """
-    try:
-        plain = zstandard.ZstdDecompressor().decompress(
-            packed, max_output_size=size, allow_extra_data=False
+        if head.codec == LZ4:
+            return lz4.block.decompress(packed, uncompressed_size=head.unpacked)
+        return zstandard.ZstdDecompressor().decompress(
+            packed, max_output_size=head.unpacked, allow_extra_data=False
         )
-    except zstandard.ZstdError as error:
+    except (lz4.block.LZ4BlockError, zstandard.ZstdError) as error:
         raise StoreDamagedError("a block does not unpack") from error
-    if len(plain) != size:
-        raise StoreDamagedError("a block unpacks to another size")
-    return plain
 
 
 def read_block(key: bytes, value: bytes) -> Block:
@@ -220,7 +189,7 @@ def read_block(key: bytes, value: bytes) -> Block:
         StoreDamagedError: It is not as written, has no index, or one that does not fit.
     """
     head, packed = split_row(key, value)
-    plain = (unpack_lz4 if head.codec == LZ4 else unpack_zstd)(packed, head.unpacked)
+    plain = unpack(head, packed)
     try:
         begin = _INDEX.size + _INDEX.unpack_from(plain)[0]
         index = _index(plain[_INDEX.size : begin])
@@ -238,12 +207,6 @@ def read_block(key: bytes, value: bytes) -> Block:
 
 PLACES = "places"
 EVENTS = ("log", PLACES)  # an event has a row in one of them
-
-Get = Callable[[str, bytes], bytes | None]
-"""Table and key to the row's envelope, None when there is none."""
-
-GetCursor = Callable[[str], "lmdb.Cursor[bytes]"]
-"""Table to a cursor over it."""
 
 KEPT_BLOCKS = 256  # unpacked, the latest used: some 4 MB
 _NUMBER = struct.Struct(">Q")
@@ -269,18 +232,13 @@ def decode_location(key: bytes, value: bytes) -> int:
     return int(_NUMBER.unpack(body)[0])
 
 
-def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
+def event_keys(rows: Rows, first: bytes = b"") -> Iterator[bytes]:
     """Yield the keys of all events in log order from ``first`` on, in rows and in blocks."""
-    return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
+    return heapq.merge(*(rows.keys(table, start=first) for table in EVENTS))
 
 
-def _keys(cursor: "lmdb.Cursor[bytes]", first: bytes) -> Iterator[bytes]:
-    if cursor.set_range(first):
-        yield from cursor.iternext(values=False)
-
-
-def last_id(cursor: GetCursor) -> int:
-    cursors = map(cursor, EVENTS)
+def last_id(rows: Rows) -> int:
+    cursors = map(rows.cursor, EVENTS)
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
 
 
@@ -291,14 +249,13 @@ ReadBlock = Callable[[bytes, bytes], Block]
 class BlockReader:
     """Reads events through one transaction. Every method but ``events`` raises ``DamagedRow``."""
 
-    def __init__(self, get: Get, read: ReadBlock | None = None) -> None:
-        self._get, self._read = get, read or lru_cache(KEPT_BLOCKS)(read_block)
+    def __init__(self, rows: Rows, read: ReadBlock | None = None) -> None:
+        self._rows, self._get = rows, rows.get
+        self._read = read or lru_cache(KEPT_BLOCKS)(read_block)
 
-    def events(
-        self, cursor: GetCursor, first: bytes = b""
-    ) -> Iterator[tuple[bytes, Event | DamagedRow]]:
-        """Yield keys and events in log order, from a key on; the error in place of a damaged one."""
-        for key in event_keys(cursor, first):
+    def events(self) -> Iterator[tuple[bytes, Event | DamagedRow]]:
+        """Yield keys and events in log order; the error in place of a damaged one."""
+        for key in event_keys(self._rows):
             try:
                 event = self.event(key)
             except DamagedRow as error:
@@ -308,50 +265,37 @@ class BlockReader:
                     yield key, event
 
     def event(self, key: bytes) -> Event | None:
-        value = self._get("log", key)
-        if value is None:
-            return self._in_block(key)
-        try:
-            return codec.decode(Event, key, value)  # type: ignore[arg-type]
-        except StoreDamagedError as error:
-            raise DamagedRow("log", key, str(error)) from error
-
-    def _in_block(self, key: bytes) -> Event | None:
-        number = self.number(key)
-        if not number:
+        if (value := self._get("log", key)) is not None:
+            return _read_row(lambda: codec.decode(Event, key, value), "log", key)  # type: ignore[arg-type]
+        if not (number := self.number(key)):
             return None
-        try:
-            return decode_event(self.block(number).body(keys.id_of(key)))
-        except DamagedRow:
-            raise
-        except StoreDamagedError as error:
-            raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
+        table, block = self._find(number)
+        id = keys.id_of(key)
+        return _read_row(lambda: decode_event(block.body(id)), table, keys.id_key(number))
 
     def number(self, key: bytes) -> int:
         value = self._get(PLACES, key)
-        try:
-            return 0 if value is None else decode_location(key, value)
-        except StoreDamagedError as error:
-            raise DamagedRow(PLACES, key, str(error)) from error
-
-    def table(self, number: int) -> str:
-        """Return the table of a block; the first table if it is in none."""
-        key = keys.id_key(number)
-        found = (table for table in TABLES if self._get(table, key) is not None)
-        return next(found, TABLES[0])
+        if value is None:
+            return 0
+        return _read_row(lambda: decode_location(key, value), PLACES, key)
 
     def block(self, number: int) -> Block:
+        return self._find(number)[1]
+
+    def _find(self, number: int) -> tuple[str, Block]:
+        """Return a block and its table."""
         key = keys.id_key(number)
         for table in TABLES:
-            value = self._get(table, key)
-            if value is not None:
-                break
-        else:
-            raise DamagedRow(TABLES[0], key, "a block is missing")
-        try:
-            return self._read(key, value)
-        except StoreDamagedError as error:
-            raise DamagedRow(table, key, str(error)) from error
+            if (value := self._get(table, key)) is not None:
+                return table, _read_row(partial(self._read, key, value), table, key)
+        raise DamagedRow(TABLES[0], key, "a block is missing")
+
+
+def _read_row(read: Callable[[], T], table: str, key: bytes) -> T:
+    try:
+        return read()
+    except StoreDamagedError as error:
+        raise DamagedRow(table, key, str(error)) from error
 
 
 # ------------------------------------------------------------------- events that go
@@ -359,10 +303,10 @@ class BlockReader:
 # mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd.
 
 
-def block_of(key: bytes, get: Get) -> int:
+def block_of(key: bytes, rows: Rows) -> int:
     """Return the number of an event's block; 0 for none, or an unreadable one."""
     try:
-        return BlockReader(get).number(key)
+        return BlockReader(rows).number(key)
     except StoreDamagedError:
         return 0
 
@@ -373,7 +317,7 @@ def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transa
     ``gone`` are their log ids; the caller deletes their rows of ``places``. ``numbers`` are their
     blocks, in this table or in the other.
     """
-    reader = BlockReader(tx.get)
+    reader = BlockReader(tx)
     for number in sorted(numbers):
         if tx.get(table, keys.id_key(number)) is None:
             continue
@@ -388,11 +332,7 @@ def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None
     _drop(number, tx)
     if kept:
         key = keys.id_key(number)
-        events = [decode_event(body) for _, body in kept]
-        head = make_head(
-            block.head.scope, block.head.session, events, words_at_most=block.head.words
-        )
-        tx.put(WARM, key, lz4_row(key, head, join_events(kept)))
+        tx.put(WARM, key, lz4_row(key, kept, words_at_most=block.head.words))
 
 
 def _drop(number: int, tx: Transaction) -> None:
@@ -416,14 +356,9 @@ def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction)
 KEY_BYTES = 8
 LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
 
-Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
-
 
 def tier_sizes(rows: Rows) -> dict[str, Held]:
-    """Return the contents of each tier, by its name, hot first; nothing is unpacked.
-
-    ``rows`` yields the keys and envelopes of a table.
-    """
+    """Return the contents of each tier, by its name, hot first; nothing is unpacked."""
     return {
         "hot": _event_rows(rows),
         WARM: _blocks(rows, WARM),
@@ -433,7 +368,7 @@ def tier_sizes(rows: Rows) -> dict[str, Held]:
 
 def _blocks(rows: Rows, table: str) -> Held:
     number = turns = raw = stored = 0
-    for key, value in rows(table):
+    for key, value in rows.rows(table):
         try:
             head = read_head(value)
         except StoreDamagedError:
@@ -447,7 +382,7 @@ def _blocks(rows: Rows, table: str) -> Held:
 
 def _event_rows(rows: Rows) -> Held:
     turns = raw = stored = 0
-    for key, value in rows("log"):
+    for key, value in rows.rows("log"):
         try:
             body = codec.unseal(key, value)
             turns += isinstance(decode_event(body), Turn)

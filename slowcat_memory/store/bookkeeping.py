@@ -23,9 +23,9 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store.blocks import EVENTS, BlockReader, Get
+from slowcat_memory.store.blocks import EVENTS, BlockReader
 from slowcat_memory.store.disk import keys, tables
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Rows, Transaction
 
 Subject = tuple[str, str]  # scope, id
 LATEST = 2**64 - 1
@@ -157,10 +157,10 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
 
     ``tx`` must already have everything else of the LMDB transaction.
     """
-    fresh = tx.new_keys(table)
+    fresh = tx.puts(table).keys()
     if not fresh or tx.count(table) + len(fresh) <= keep:
         return
-    oldest_first = sorted(fresh.union(tx.keys(table)))
+    oldest_first = sorted(fresh | tx.keys(table))
     for key in oldest_first[: max(0, len(oldest_first) - keep)]:
         tx.drop(table, key)
 
@@ -218,7 +218,7 @@ def _subject(vector: Vector, tx: Transaction) -> str:
 
 def drop_changes(scope: str, upto: int, tx: Transaction) -> None:
     """Delete a namespace's numbered changes up to a number; those of ``tx`` itself stay."""
-    for key, _ in keys.rows_with(tx.cursor("changes"), keys.scope_prefix(scope)):
+    for key in tx.keys("changes", keys.scope_prefix(scope)):
         if keys.id_of(key) > upto:
             return
         tx.drop("changes", key)
@@ -247,18 +247,18 @@ def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
 # Forgotten data stays deleted: the step that made a row may have begun before the forget.
 
 
-def exists(scope: str, memory: str, get: Get) -> bool:
+def exists(scope: str, memory: str, rows: Rows) -> bool:
     """Return whether a memory, or a chunk's turn, exists."""
     turn = turn_of(memory)
-    if turn and any(get(table, keys.id_key(turn)) is not None for table in EVENTS):
+    if turn and any(rows.get(table, keys.id_key(turn)) is not None for table in EVENTS):
         return True
-    return get("memories", keys.scoped_key(scope, memory)) is not None
+    return rows.get("memories", keys.scoped_key(scope, memory)) is not None
 
 
 def turn_at(id: int, tx: Transaction) -> Turn | None:
     """Return a turn of the log; None for another event, or a damaged one."""
     try:
-        event = BlockReader(tx.get).event(keys.id_key(id)) if id else None
+        event = BlockReader(tx).event(keys.id_key(id)) if id else None
     except StoreDamagedError:
         return None
     return event if isinstance(event, Turn) else None

@@ -58,6 +58,7 @@ from slowcat_memory.store.disk.tables import (
 )
 from slowcat_memory.store.disk.transaction import Transaction, change_beside
 
+ANY = ""  # in place of ids, of a request that names none
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 
 
@@ -76,7 +77,7 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {blocks.block_of(keys.id_key(id), tx.get) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:
@@ -187,6 +188,16 @@ class Deletion:
     tasks: set[str] = field(default_factory=set)
     blocks: set[int] = field(default_factory=set)
     damaged: dict[tuple[str, bytes], None] = field(default_factory=dict)
+    _by_id: "dict[int | str, list[_Selector]]" = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for selector in self.selectors:
+            for id in selector.ids:
+                self._by_id.setdefault(id, []).append(selector)
+
+    def _selectors_of(self, id: int | str) -> "list[_Selector]":
+        """Return the requests that may cover a turn or memory: many for ids cost one lookup."""
+        return [*self._by_id.get(ANY, ()), *self._by_id.get(id, ())]
 
     def is_empty(self) -> bool:
         """Return whether there is nothing to delete."""
@@ -214,17 +225,21 @@ class Deletion:
         return (scope, id) in self.memories or turn_of(id) in self.turns
 
     def takes(self, turn: Turn) -> bool:
-        return turn.id in self.copies or any(s.has_turn(turn) for s in self.selectors)
+        return turn.id in self.copies or any(s.has_turn(turn) for s in self._selectors_of(turn.id))
+
+    def takes_memory(self, memory: Memory) -> bool:
+        return any(s.has_memory(memory) for s in self._selectors_of(memory.id))
 
     def takes_copies(self, reply: Turn) -> bool:
         """Return whether the copies of a reply in other namespaces are selected with it."""
-        return any(s.request.copies and s.has_turn(reply) for s in self.selectors)
+        return any(s.request.copies and s.has_turn(reply) for s in self._selectors_of(reply.id))
 
     def is_named(self, scope: str, memory: str) -> bool:
         """Return whether a request names a memory whose id is never given again."""
         if family(memory) in MADE_AGAIN:
             return False
-        return any(memory in s.memories and s.request.scope in ("", scope) for s in self.selectors)
+        named = (s for s in self._selectors_of(memory) if memory in s.memories)
+        return any(s.request.scope in ("", scope) for s in named)
 
     def is_whole(self, scope: str) -> bool:
         return any(s.is_whole_scope and s.request.scope in ("", scope) for s in self.selectors)
@@ -242,7 +257,7 @@ class Deletion:
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
-        for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+        for key, event in blocks.BlockReader(tx).events():
             if isinstance(event, blocks.DamagedRow):
                 damaged = (*((table, key) for table in blocks.EVENTS), (event.table, event.key))
                 self.damaged |= dict.fromkeys(damaged)
@@ -256,8 +271,8 @@ class _Selector:
     def __init__(self, request: Forget) -> None:
         self.request = request
         self.memories = frozenset(request.memories)
-        self._by_ids = bool(request.turns or request.memories)
-        self._turns = {*request.turns, *map(turn_of, request.memories)}
+        self.ids: set[int | str] = {*request.turns, *map(turn_of, request.memories)}
+        self.ids = self.ids | self.memories or {ANY}
         scope, session = request.scope, request.session
         self.is_whole_scope = request == Forget(scope=scope, everything=True)
         self._has_whole_sessions = request == Forget(
@@ -266,7 +281,7 @@ class _Selector:
 
     def has_turn(self, turn: Turn) -> bool:
         return (
-            (not self._by_ids or turn.id in self._turns)
+            not self.ids.isdisjoint((ANY, turn.id))
             and self._has_session(turn.session, turn.scope)
             and self._matches(turn.scope, turn.speaker, turn.at)
         )
@@ -283,7 +298,7 @@ class _Selector:
         """Return whether a memory is covered by name or, without sources, as a turn would be."""
         if not self._matches(memory.scope, memory.speaker, memory.valid_from):
             return False
-        if self._by_ids:
+        if ANY not in self.ids:
             return memory.id in self.memories and not self.request.session
         return self.request.everything or not (memory.sources or self.request.session)
 
@@ -310,7 +325,7 @@ def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
 def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
     """Select turns, sessions and memories; changes nothing."""
     ids = frozenset(id for one in requests if one == Forget(turns=one.turns) for id in one.turns)
-    gone = Deletion([_Selector(request) for request in _joined(requests)], ids)
+    gone = Deletion([_Selector(request) for request in requests], ids)
     _select_turns(gone, tx)
     _select_memories(gone, tx)
     gone.scopes |= {scope for scope, _ in (*gone.memories, *gone.events.values())}
@@ -382,7 +397,7 @@ def _select_memories(gone: Deletion, tx: Transaction) -> None:
             made_from[origin].append(which)
         if gone.is_made_from(memory.sources) or turn_of(memory.id) in gone.turns:
             gone.memories.add(which)
-        elif any(selector.has_memory(memory) for selector in gone.selectors):
+        elif gone.takes_memory(memory):
             named.add(which)
     gone.memories |= named
     named |= _made_from_selected(made_from, gone)
@@ -402,24 +417,6 @@ def _made_from_selected(
         found |= fresh
         waiting += fresh
     return found
-
-
-def _joined(requests: Sequence[Forget]) -> list[Forget]:
-    """Join the requests for ids alone, so that many of them cost one lookup for each turn."""
-    ids: defaultdict[str, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
-    others = []
-    for request in requests:
-        turns, memories = request.turns, request.memories
-        if (turns or memories) and replace(request, turns=(), memories=()) in (
-            Forget(scope=request.scope),
-            Forget(scope=request.scope, everything=True),
-        ):
-            ids[request.scope][0].extend(turns)
-            ids[request.scope][1].extend(memories)
-        else:
-            others.append(request)
-    joined = [Forget(scope=s, turns=tuple(t), memories=tuple(m)) for s, (t, m) in ids.items()]
-    return joined + others
 
 
 # ------------------------------------------------------------------- tables whose records are tested

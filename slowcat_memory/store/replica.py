@@ -7,11 +7,11 @@ copy that exists gets the change sets that it lacks in one transaction.
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import zstandard
@@ -99,8 +99,7 @@ class Whole(Struct, frozen=True):
         seq: Number of the last change set in a copy.
         generations: Names of the sealed indexes in a copy.
         rows: How many rows each table of an ordinary store has.
-        forget_epoch: How many deletions there were in it.
-        erasing: Whether bytes of the last one are still there.
+        forget_epoch: How many deletions there were in it; 0 while bytes of the last one are there.
     """
 
     parts: list[bytes]
@@ -108,19 +107,6 @@ class Whole(Struct, frozen=True):
     generations: tuple[str, ...] = ()
     rows: dict[str, int] = {}
     forget_epoch: int = 0
-    erasing: bool = False
-
-
-class ForgettingState(Struct, frozen=True):
-    """How far forgetting has come here.
-
-    Attributes:
-        epoch: How many deletions there were.
-        under_way: Whether rows or bytes of the last one are still there.
-    """
-
-    epoch: int
-    under_way: bool
 
 
 class Replica:
@@ -143,7 +129,7 @@ class Replica:
         """Return change sets after a number, in order; at least one if there is any."""
         found, size = list[outbox.Unsent](), 0
         with reading(self._env) as tx:
-            for key, value in keys.rows_with(tx.cursor(outbox.OUTBOX), b"", keys.id_key(after + 1)):
+            for key, value in tx.rows(outbox.OUTBOX, start=keys.id_key(after + 1)):
                 size += len(value)
                 if found and size > most_bytes:
                     break
@@ -166,9 +152,10 @@ class Replica:
         """
         return self._outbox.is_scrubbed or copy.rewrite(self._env)
 
-    def erased(self) -> ForgettingState:
+    def erased(self) -> int | None:
+        """Return how many deletions there were; None while bytes of the last one are here."""
         with reading(self._env) as tx:
-            return ForgettingState(tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False)))
+            return None if tx.meta(ERASE_DUE) else int(tx.meta(EPOCH, 0))
 
     def generations(self) -> tuple[str, ...]:
         """Return the names of the sealed indexes."""
@@ -182,10 +169,8 @@ class Replica:
             StoreError: It cannot be read.
         """
         with reading(self._env) as tx:
-            state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
-            if state is None:
-                raise StoreDamagedError("this folder is not the copy of a memory in a database")
-            return Whole(of_store(tx, self._env), state.seq, _generations(tx))
+            seq = tx.meta(outbox.COPY)["seq"]
+            return Whole(of_store(tx, self._env), seq, _generations(tx))
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
@@ -204,15 +189,10 @@ def read(path: Path, options: StoreOptions) -> Whole:
         StoreError: It cannot be read.
     """
     with closing(opening.to_read(path.absolute(), options).env) as env, reading(env) as tx:
-        if tx.get("meta", keys.name_key(outbox.COPY)) is not None:
+        if tx.meta(outbox.COPY) is not None:
             raise StoreUnsafeError(f"{path} is a worker's copy of a memory in a database")
-        epoch, erasing = tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False))
-        parts, rows = of_store(tx, env), count_rows(tx)
-        return Whole(parts, rows=rows, forget_epoch=epoch, erasing=erasing)
-
-
-def count_rows(tx: Transaction) -> dict[str, int]:
-    return {table: tx.count(table) for table in tx.tables()}
+        epoch = 0 if tx.meta(ERASE_DUE) else tx.meta(EPOCH, 0)
+        return Whole(of_store(tx, env), rows=tx.counts(), forget_epoch=epoch)
 
 
 def check_vacant(path: Path) -> None:
@@ -230,60 +210,33 @@ def check_vacant(path: Path) -> None:
 # ------------------------------------------------------------------- a copy that is not open
 
 
-class Seed:
-    """A new copy that is being made. One thread."""
+@contextmanager
+def new_store(path: Path) -> Iterator[Path]:
+    """Make a folder for a store, which takes the place ``path`` if the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = f"{path.name}-"
+    with TemporaryDirectory(NEW, name, path.parent, ignore_cleanup_errors=True) as made:
+        yield Path(made)
+        os.rename(made, path)
+        folder.sync_dir(path.parent)
 
-    def __init__(self, path: Path) -> None:
-        """Begin an empty copy, which takes the place ``path`` at the end."""
-        self._folder, self._made = path, path.with_name(path.name + NEW)
-        shutil.rmtree(self._made, ignore_errors=True)
-        self._made.mkdir(mode=0o700, parents=True)
 
-    def add(self, piece: FilePiece) -> None:
-        """Write a piece; those of a file come in their order.
+def add(piece: FilePiece, made: Path) -> None:
+    """Write a piece into a new store; those of a file come in their order.
 
-        Raises:
-            StoreDamagedError: It cannot be a part of a store.
-        """
-        below = Path(piece.path).parts
-        if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
-            raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
-        path = self._made / piece.path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if piece.offset == 0:
-            os.close(folder.create(path))
-        with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
-            file.seek(piece.offset)
-            file.write(piece.data)
-
-    def finish(
-        self,
-        state: outbox.CopyState | None,
-        sets: Iterable[outbox.Changes] = (),
-        unsent: Iterable[outbox.Unsent] = (),
-        map_gib: float = 1.0,
-    ) -> dict[str, int]:
-        """Write later change sets, flush the copy, and give it its name.
-
-        Args:
-            state: None for an ordinary store.
-            unsent: Change sets that it has to send.
-            map_gib: Address space to reserve for a store without a data file, in GiB.
-
-        Returns:
-            How many rows each table has.
-
-        Raises:
-            StoreFormatError: It is a store of another format.
-        """
-        rows = write(self._made, state, sets, unsent, map_gib)
-        os.rename(self._made, self._folder)
-        folder.sync_dir(self._folder.parent)
-        return rows
-
-    def close(self) -> None:
-        """Delete what was made; does nothing after ``finish``."""
-        shutil.rmtree(self._made, ignore_errors=True)
+    Raises:
+        StoreDamagedError: It cannot be a part of a store.
+    """
+    below = Path(piece.path).parts
+    if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
+        raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
+    path = made / piece.path
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if piece.offset == 0:
+        os.close(folder.create(path))
+    with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
+        file.seek(piece.offset)
+        file.write(piece.data)
 
 
 def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:
@@ -296,7 +249,7 @@ def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:
     """
     how = StoreOptions(allow_unsafe_fs=True)  # it is only read
     with closing(opening.to_read(path, how).env) as env, reading(env) as tx:
-        state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
+        state = msgspec.convert(tx.meta(outbox.COPY), outbox.CopyState | None)
         if state is None or outbox.OUTBOX not in tx.tables():
             raise StoreError(f"{path} is nobody's copy")
         return state, [outbox.decode(*row) for row in tx.rows(outbox.OUTBOX)]
@@ -309,26 +262,31 @@ def write(
     unsent: Iterable[outbox.Unsent] | None = None,
     map_gib: float = 1.0,
 ) -> dict[str, int]:
-    """Write change sets and a state into a store that is not open; return each table's rows.
+    """Write change sets and a state into a store that is not open, and flush it.
 
-    ``unsent`` replaces what a copy has to send, None keeps that.
+    Args:
+        state: None for an ordinary store.
+        unsent: Change sets that a copy has to send, in place of those there; None keeps these.
+        map_gib: Address space to reserve for a store without a data file, in GiB.
+
+    Returns:
+        How many rows each table has.
+
+    Raises:
+        StoreFormatError: It is a store of another format.
     """
 
     def change(tx: Transaction) -> None:
         for changes in sets:
             if outbox.forgets(changes):
                 for table in ("manifest", "changes"):  # of what was built before
-                    for key in tx.keys_with(table, b""):
-                        tx.drop(table, key)
-            for table, rows in changes.items():
-                for key, value in rows.items():
-                    tx.put(table, key, value) if value is not None else tx.drop(table, key)
+                    tx.clear(table)
+            tx.merge(changes)
         if state is None:
             return tx.drop("meta", keys.name_key(outbox.COPY))
         tx.set_meta(outbox.COPY, state)
         if unsent is not None:
-            for key in tx.keys_with(outbox.OUTBOX, b""):
-                tx.drop(outbox.OUTBOX, key)
+            tx.clear(outbox.OUTBOX)
             for one in unsent:
                 tx.put(outbox.OUTBOX, *outbox.encode(one))
 
@@ -337,6 +295,6 @@ def write(
         with closing(Environment(path, map_size=map_size, is_copy=is_copy)) as env:
             transact(env, change)
             with reading(env) as tx:
-                rows = count_rows(tx)
+                rows = tx.counts()
         mark_stopped(path)
     return rows

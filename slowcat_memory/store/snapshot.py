@@ -1,18 +1,16 @@
 """One consistent read-only view of every table, with methods grouped by table."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
-from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CallEntry,
     CommandEntry,
@@ -35,15 +33,8 @@ from slowcat_memory.store import blocks as reader
 from slowcat_memory.store.blocks import BlockReader, DamagedRow, ReadBlock
 from slowcat_memory.store.bookkeeping import exists
 from slowcat_memory.store.disk import codec, keys, tables
-from slowcat_memory.store.disk.envelope import LZ4
-from slowcat_memory.store.disk.environment import Handles, Txn
-
-if TYPE_CHECKING:
-    import lmdb
-
-T = TypeVar("T")
-OnDamaged = Callable[[str, bytes], None]
-BeforeRead = Callable[[], object]
+from slowcat_memory.store.disk.transaction import BeforeRead as BeforeRead
+from slowcat_memory.store.disk.transaction import Rows
 
 
 class Snapshot:
@@ -53,39 +44,12 @@ class Snapshot:
     record return None when there is none.
     """
 
-    def __init__(
-        self,
-        txn: Txn,
-        handles: Handles,
-        on_damaged: OnDamaged,
-        read_block: ReadBlock,
-        before_read: BeforeRead = lambda: None,
-    ) -> None:
-        """Read through a transaction.
-
-        ``on_damaged`` gets table and key of a damaged record; ``read_block`` keeps unpacked blocks
-        from one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
-        a reader of ten thousand rows holds the interpreter's lock most of the time.
-        """
-
-        def row(table: str, key: bytes) -> bytes | None:
-            before_read()
-            return txn.get(key, db=handles[table])
-
-        def cursor_of(table: str) -> "lmdb.Cursor[bytes]":
-            before_read()
-            return txn.cursor(handles[table])
-
-        self._txn, self._handles, self._on_damaged = txn, handles, on_damaged
+    def __init__(self, rows: Rows, read_block: ReadBlock) -> None:
+        """Read through a transaction; ``read_block`` keeps unpacked blocks for the next one."""
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._before_read, self._row, self._cursor_of = before_read, row, cursor_of
-        self._blocks = BlockReader(self._row, read_block)
-
-    @property
-    def number(self) -> int:
-        """The number of the last transaction that it sees, in its generation of the file."""
-        return int(self._txn.id())
+        self._rows, self._blocks = rows, BlockReader(rows, read_block)
+        self.number = rows.number  # of the last transaction that it sees, in its generation
 
     # ------------------------------------------------------------------- the log
 
@@ -108,7 +72,7 @@ class Snapshot:
 
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
         """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
-        cursor = self._cursor_of("log_by_scope")
+        cursor = self._rows.cursor("log_by_scope")
         for key, _ in keys.rows_before(cursor, keys.scope_prefix(scope), before):
             if (turn := self.turn(keys.id_of(key))) is not None:
                 yield turn
@@ -129,32 +93,32 @@ class Snapshot:
         return sum(1 for _ in found)
 
     def last_id(self) -> int:
-        return reader.last_id(self._cursor_of)
+        return reader.last_id(self._rows)
 
     def _event(self, key: bytes) -> Event | None:
         try:
             return self._blocks.event(key)
         except DamagedRow as error:
-            self._on_damaged(error.table, error.key)
+            self._rows.on_damaged(error.table, error.key)
             return None
 
     def _ids(self, scope: str, after: int) -> Iterator[bytes]:
         if not scope:
-            yield from reader.event_keys(self._cursor_of, keys.id_key(after + 1))
+            yield from reader.event_keys(self._rows, keys.id_key(after + 1))
             return
         prefix = keys.scope_prefix(scope)
-        for key in self._keys("log_by_scope", prefix, keys.id_key(after + 1)):
+        for key in self._rows.keys("log_by_scope", prefix, keys.id_key(after + 1)):
             yield key[len(prefix) :]
 
     # ------------------------------------------------------------------- sessions
 
     def session(self, id: str) -> Session | None:
-        return self._get(Session, "sessions", keys.name_key(id))
+        return self._rows.read(Session, "sessions", keys.name_key(id))
 
     def sessions(self, scope: str = "") -> list[Session]:
         """Return the sessions of a namespace, or of all, earliest first."""
         named = msgspec.msgpack.encode(scope) if scope else b""
-        rows = self._scan(Session, "sessions", holding=named)
+        rows = self._rows.records(Session, "sessions", part=named)
         return sorted(
             (row for row in rows if scope in ("", row.scope)), key=attrgetter("started", "id")
         )
@@ -181,15 +145,15 @@ class Snapshot:
 
     def memory(self, scope: str, id: str) -> Memory | None:
         """Return a memory as it is stored: without its context (see ``read``)."""
-        return self._get(Memory, "memories", keys.scoped_key(scope, id))
+        return self._rows.read(Memory, "memories", keys.scoped_key(scope, id))
 
     def is_forgotten(self, scope: str, id: str) -> bool:
         """Return whether a memory was forgotten for ever: nothing is stored under its id again."""
-        return self._row("tombstones", keys.memory_tombstone(scope, id)) is not None
+        return self._rows.get("tombstones", keys.memory_tombstone(scope, id)) is not None
 
     def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
         """Return those ids that are no memory's, and no turn's; 2 us each."""
-        return {id for id in ids if not exists(scope, id, self._row)}
+        return {id for id in ids if not exists(scope, id, self._rows)}
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         """Yield a namespace's memories by id, only those whose ids start with ``beginning``.
@@ -197,17 +161,19 @@ class Snapshot:
         ``after`` begins behind an id.
         """
         prefix = keys.scope_prefix(scope) + beginning.encode()
-        return self._scan(Memory, "memories", prefix, f"{after}\0".encode() if after else b"")
+        return self._rows.records(
+            Memory, "memories", prefix, f"{after}\0".encode() if after else b""
+        )
 
     def context(self, scope: str, id: str) -> Context | None:
-        return self._get(Context, "contexts", keys.scoped_key(scope, id))
+        return self._rows.read(Context, "contexts", keys.scoped_key(scope, id))
 
     def contexts(self, scope: str) -> Iterator[Context]:
-        return self._scan(Context, "contexts", keys.scope_prefix(scope))
+        return self._rows.records(Context, "contexts", keys.scope_prefix(scope))
 
     def keys(self, scope: str, memory: str = "") -> Iterator[Key]:
         beginning = f"{memory}?".encode() if memory else b""
-        found: Iterator[Key] = self._scan(Key, "keys", keys.scope_prefix(scope) + beginning)
+        found = self._rows.records(Key, "keys", keys.scope_prefix(scope) + beginning)
         return (key for key in found if memory in ("", key.memory))
 
     # ------------------------------------------------------------------- vectors
@@ -215,12 +181,12 @@ class Snapshot:
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
         """Return the vector of a memory or index key in the space of an embedder key."""
         key = keys.vector_key(embedder, scope, id)
-        value = self._row("vectors", key)
-        return self._undamaged(codec.decode_vector, "vectors", key, value) if value else None
+        value = self._rows.get("vectors", key)
+        return self._rows.undamaged(codec.decode_vector, "vectors", key, value) if value else None
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        for key, value in self._rows("vectors", keys.vector_prefix(embedder, scope)):
-            if vector := self._undamaged(codec.decode_vector, "vectors", key, value):
+        for key, value in self._rows.rows("vectors", keys.vector_prefix(embedder, scope)):
+            if vector := self._rows.undamaged(codec.decode_vector, "vectors", key, value):
                 yield vector
 
     def tokens(self, token_key: str, scope: str, ids: Iterable[str]) -> list[np.ndarray | None]:
@@ -231,14 +197,14 @@ class Snapshot:
         """
         prefix = keys.vector_prefix(token_key, scope)
         rows = (
-            (key, self._row("vectors", key))
+            (key, self._rows.get("vectors", key))
             for key in (prefix + keys.vector_part(id) for id in ids)
         )
         return [None if value is None else self._tokens(key, value) for key, value in rows]
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
         """Return the ids of the memories that have token vectors."""
-        found = self._rows("vectors", keys.vector_prefix(token_key, scope))
+        found = self._rows.rows("vectors", keys.vector_prefix(token_key, scope))
         return {
             keys.split_vector_key(key)[2]
             for key, value in found
@@ -246,43 +212,43 @@ class Snapshot:
         }
 
     def _tokens(self, key: bytes, value: bytes) -> np.ndarray | None:
-        return self._undamaged(codec.decode_tokens, "vectors", key, value)
+        return self._rows.undamaged(codec.decode_tokens, "vectors", key, value)
 
     # ------------------------------------------------------------------- ledger and commands
 
     def ledger(self, turn: int) -> LedgerEntry | None:
         """Return the ledger entry of a user's turn; the oldest rows are deleted."""
-        return self._get(LedgerEntry, "ledger", keys.id_key(turn))
+        return self._rows.read(LedgerEntry, "ledger", keys.id_key(turn))
 
     def ledger_tail(self, n: int, before: int = 0) -> list[LedgerEntry]:
         """Return the latest ``n`` entries, latest first; with ``before``, those of earlier turns."""
-        return list(islice(self._latest(LedgerEntry, "ledger", before), n))
+        return list(islice(self._rows.latest(LedgerEntry, "ledger", before), n))
 
     def commands(self, scope: str = "", n: int | None = None) -> list[CommandEntry]:
         """Return the latest ``n`` voice commands of a namespace, or of all, latest first."""
-        every = self._latest(CommandEntry, "commands")
+        every = self._rows.latest(CommandEntry, "commands")
         return list(islice((entry for entry in every if scope in ("", entry.scope)), n))
 
     def calls(self, n: int | None = None) -> list[CallEntry]:
         """Return the latest calls by other programs, the latest first; the oldest are deleted."""
-        return list(islice(self._latest(CallEntry, "calls"), n))
+        return list(islice(self._rows.latest(CallEntry, "calls"), n))
 
     # ------------------------------------------------------------------- tasks, runs, cursors
 
     def task(self, id: str) -> Task | None:
         """Return an idle task, None when it is done."""
-        return self._get(Task, "tasks", keys.name_key(id))
+        return self._rows.read(Task, "tasks", keys.name_key(id))
 
     def tasks(self, job: str = "", state: str = "") -> list[Task]:
         """Return the idle tasks of a job, or of all, by rank; within one rank oldest first."""
         beginning = f"{job}/".encode() if job else b""
-        every: Iterator[Task] = self._scan(Task, "tasks", beginning)
+        every = self._rows.records(Task, "tasks", beginning)
         found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
         return sorted(found, key=attrgetter("rank", "created", "id"))
 
     def tasks_by_job(self) -> dict[str, int]:
         """Return how many idle tasks each job has, dead ones included; reads no task."""
-        ids = self._keys("tasks", b"", b"")
+        ids = self._rows.keys("tasks")
         return dict(Counter(key.partition(b"/")[0].decode() for key in ids))
 
     def runs(self, n: int | None = None, before: int = 0) -> list[Run]:
@@ -290,18 +256,18 @@ class Snapshot:
 
         With ``before``, those of smaller ids.
         """
-        return list(islice(self._latest(Run, "runs", before), n))
+        return list(islice(self._rows.latest(Run, "runs", before), n))
 
     def cursor(self, name: str) -> Cursor | None:
-        return self._get(Cursor, "cursors", keys.name_key(name))
+        return self._rows.read(Cursor, "cursors", keys.name_key(name))
 
     def cursors(self) -> Iterator[Cursor]:
-        return self._scan(Cursor, "cursors")
+        return self._rows.records(Cursor, "cursors")
 
     # ------------------------------------------------------------------- manifests and changes
 
     def manifest(self, scope: str) -> Manifest | None:
-        return self._get(Manifest, "manifest", keys.name_key(scope))
+        return self._rows.read(Manifest, "manifest", keys.name_key(scope))
 
     def last_change(self) -> int:
         """Return the number of the last change of memories or vectors, 0 before the first."""
@@ -310,23 +276,23 @@ class Snapshot:
     def changed(self, scope: str, after: int) -> list[str]:
         """Return the ids of memories that changed after a change number; some may be deleted."""
         prefix, found = keys.scope_prefix(scope), dict[str, None]()
-        for key in self._keys("changes", prefix, keys.id_key(after + 1)):
-            found |= dict.fromkeys(self._get(list[str], "changes", key) or ())
+        for key in self._rows.keys("changes", prefix, keys.id_key(after + 1)):
+            found |= dict.fromkeys(self._rows.read(list[str], "changes", key) or ())
         return list(found)
 
     # ------------------------------------------------------------------- the whole store
 
     def scopes(self) -> list[str]:
         """Return every namespace that has an event or a memory, sorted."""
-        cursors = map(self._cursor_of, ("log_by_scope", "memories"))
+        cursors = map(self._rows.cursor, ("log_by_scope", "memories"))
         return sorted(set().union(*map(keys.scopes, cursors)))
 
     def counts(self) -> dict[str, int]:
-        return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
+        return self._rows.counts()
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
-        return reader.tier_sizes(lambda table: self._rows(table, b""))
+        return reader.tier_sizes(self._rows)
 
     def trusted_time(self) -> TrustedTime | None:
         """Return what is known of the clock; None if it was never doubted."""
@@ -340,45 +306,4 @@ class Snapshot:
 
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
-        key = keys.name_key(name)
-        value = self._row("meta", key)
-        return default if value is None else codec.decode_meta(key, value)
-
-    # ------------------------------------------------------------------- rows
-
-    def _get(self, kind: Any, table: str, key: bytes) -> Any:
-        value = self._row(table, key)
-        return None if value is None else self._decode(kind, table, key, value)
-
-    def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
-        return self._undamaged(partial(codec.decode, kind), table, key, value)
-
-    def _undamaged(
-        self, decode: Callable[[bytes, bytes], T], table: str, key: bytes, value: bytes
-    ) -> T | None:
-        try:
-            return decode(key, value)
-        except StoreDamagedError:
-            self._on_damaged(table, key)
-            return None
-
-    def _latest(self, kind: Any, table: str, before: int = 0) -> Iterator[Any]:
-        for key, value in keys.rows_before(self._cursor_of(table), b"", before):
-            if record := self._decode(kind, table, key, value):
-                yield record
-
-    def _rows(self, table: str, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        for row in keys.rows_with(self._cursor_of(table), prefix, start):
-            self._before_read()
-            yield row
-
-    def _keys(self, table: str, prefix: bytes, start: bytes) -> Iterator[bytes]:
-        return (key for key, _ in self._rows(table, prefix, start))
-
-    def _scan(
-        self, kind: Any, table: str, prefix: bytes = b"", start: bytes = b"", holding: bytes = b""
-    ) -> Iterator[Any]:
-        for key, value in self._rows(table, prefix, start):
-            if holding in value or LZ4 in value[1:2]:  # only these are unpacked
-                if record := self._decode(kind, table, key, value):
-                    yield record
+        return self._rows.meta(name, default)

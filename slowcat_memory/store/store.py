@@ -10,11 +10,10 @@ power loss.
 import atexit
 import os
 import shutil
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from slowcat_memory.core.retention import HOT, TierOptions
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.pages import give_back
 from slowcat_memory.records import (
     Aged,
     Cursor,
@@ -46,10 +46,9 @@ from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up
 from slowcat_memory.store.care.copy import backups_of
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk import folder, transaction
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica import Replica
 from slowcat_memory.store.sharing import alone, if_free
@@ -58,7 +57,7 @@ from slowcat_memory.store.tier_mover import TierMover
 from slowcat_memory.store.writer import Ack, Change, Write, WriteQueue, Writer
 
 CLOSE_TIMEOUT_S = 2.0
-ERASING_S = 60.0  # how long an erasure waits for that of another process
+ERASING_S = 60.0  # how long an erasure waits for another one
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 T = TypeVar("T")
@@ -90,7 +89,6 @@ class Store:
         self.readonly = opened.env.readonly
         self.opened: OpenReport = opened.report
         self.quarantined: set[tuple[str, bytes]] = set()
-        self._pid = os.getpid()
         self._env, self._resources = opened.env, opened
         self._options = options
         self._now = now
@@ -101,7 +99,6 @@ class Store:
         self._queue = WriteQueue(options.queue_limit, take)
         self._read_block = lru_cache(KEPT_BLOCKS)(read_block)
         self._tier_mover = TierMover(self._env, self._commit_beside, self._read_block)
-        self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
         self._seen = "", -1
         self._writer: Writer | None = None
@@ -220,10 +217,10 @@ class Store:
         self._check_room()
         return self._write(change)
 
-    def _commit_beside(self, change: Callable[[Transaction], T]) -> T:
+    def _commit_beside(self, change: Callable[[transaction.Transaction], T]) -> T:
         """Make and commit a change that can wait until the disk has room. Blocks."""
         self._check_room()
-        return change_beside(self._env, change)
+        return transaction.change_beside(self._env, change)
 
     def _check_room(self) -> None:
         self._checked_writer()
@@ -281,7 +278,7 @@ class Store:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget.checked(what)
         self._check_open()
-        with reading(self._env) as tx:
+        with transaction.reading(self._env) as tx:
             gone = forget.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
@@ -298,19 +295,9 @@ class Store:
         with self._erasing():
             return not erasure.erase(self._env).problems
 
-    @contextmanager
-    def _erasing(self) -> Iterator[None]:
-        """One erasure, rewrite or backup at a time, of all processes."""
-        with self._thread_erasing:
-            if self._is_erasing or self.readonly:
-                yield
-                return
-            with alone(self.path / ERASING, ERASING_S):
-                self._is_erasing = True
-                try:
-                    yield
-                finally:
-                    self._is_erasing = False
+    def _erasing(self) -> AbstractContextManager[None]:
+        """One erasure, rewrite or backup at a time, of all processes and threads."""
+        return nullcontext() if self.readonly else alone(self.path / ERASING, ERASING_S)
 
     # ------------------------------------------------------------------- other processes
 
@@ -343,17 +330,13 @@ class Store:
         """Return, and forget, the ids up to one that this process gave to events."""
         return self._queue.pass_own(upto)
 
-    @contextmanager
-    def commanding(self) -> Iterator[None]:
+    def commanding(self) -> AbstractContextManager[None]:
         """One change of the commands' rows at a time, of all processes: their ids rise."""
-        with alone(self.path / COMMANDS, ERASING_S):
-            yield
+        return alone(self.path / COMMANDS, ERASING_S)
 
-    @contextmanager
-    def idle_turn(self) -> Iterator[bool]:
+    def idle_turn(self) -> AbstractContextManager[bool]:
         """Whether this process may do a step of idle work in the block: one at a time may."""
-        with if_free(self.path / IDLE) if not self.readonly else nullcontext(True) as free:
-            yield free
+        return nullcontext(True) if self.readonly else if_free(self.path / IDLE)
 
     def own(self, after: int, upto: int) -> tuple[int, int] | None:
         """Return the next event and last change if all transactions between two are ours."""
@@ -380,7 +363,8 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            yield Snapshot(txn, handles, self._quarantine, self._read_block, before_read)
+            rows = transaction.Rows(txn, handles, before_read, self._quarantine)
+            yield Snapshot(rows, self._read_block)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
@@ -389,7 +373,8 @@ class Store:
 
     def release(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
-        self._env.release_pages()
+        with self._env.reading():  # so that the map stays at its address
+            give_back(folder.data_file(self.path))
 
     # ------------------------------------------------------------------- care
 
@@ -480,7 +465,7 @@ class Store:
 
         Returns how many were deleted, by table.
         """
-        return self._checked_writer().call(partial(transact, self._env, health.repair))
+        return self._checked_writer().call(partial(transaction.transact, self._env, health.repair))
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
         """Save queued writes, mark the store as cleanly closed, and leave it; idempotent.
@@ -501,7 +486,7 @@ class Store:
         if ended:  # else the writer still hangs in a flush: it keeps file and lock
             if self.replica is not None:
                 self.replica.on_closing()
-            self._resources.leave()
+            self._resources.close()
 
     def close_after_fork(self) -> None:
         """Close the store in a forked child, which may then open it anew; the parent's stays open."""
@@ -517,7 +502,7 @@ class Store:
         self.close()
 
     def _check_open(self) -> None:
-        if self.closed or self._pid != os.getpid():
+        if self.closed:
             message = (
                 f"the store at {self._env.folder.last_path} is closed, or was opened before a fork"
             )

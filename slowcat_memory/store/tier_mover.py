@@ -27,12 +27,11 @@ from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import move_cursor
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Rows, Transaction
 from slowcat_memory.store.snapshot import Snapshot
 
 SLICE = 2048  # events examined in one snapshot
-EVENTS = 256  # moved in one transaction: about a millisecond of the writer's time
-BLOCKS = 8  # repacked in one transaction: some 4 ms of this thread's time, between two stops
+BLOCKS = 8  # packed in one transaction: some 4 ms of this thread's time, between two stops
 
 CURSOR = "tiers/"  # followed by the namespace
 
@@ -72,7 +71,7 @@ class TierMover:
     @contextmanager
     def _view(self) -> Iterator["TierView"]:
         with self._env.reading() as (txn, handles):
-            yield TierView(txn, handles, lambda *_: None, self._read)
+            yield TierView(Rows(txn, handles), self._read)
 
     def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
         warmed, upto, last = 0, -1, False
@@ -86,10 +85,10 @@ class TierMover:
                 rows = waiting | rows
                 unfinished = view.unfinished({row.session for row in rows.values()}, upto)
             shares, left = policy.share(list(rows.values()), unfinished, options)
-            for batch in _batched(shares):
-                if stop():
-                    return Aged(warmed=warmed, done=False)
-                warmed += self._commit(partial(pack_warm, scope, batch))
+            moved, done = self._pack(pack_warm, shares, stop)
+            warmed += moved
+            if not done:
+                return Aged(warmed=warmed, done=False)
             waiting = {id: rows[id] for id in left}
             reached = min(left, default=upto + 1) - 1
             if shares or reached > at.position:
@@ -101,31 +100,27 @@ class TierMover:
         self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
     ) -> Aged:
         with self._view() as view:
-            at, key = view.reached(scope), view.cooling_key(options)
+            # Under another one, blocks may have to move without new ones.
+            at, key = view.reached(scope), f"{view.forget_epoch()} {options.warm}"
             if at.note == key:
                 return aged
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
-        for first in range(0, len(due), BLOCKS):
+        cooled, done = self._pack(partial(pack_cold, options.level), due, stop)
+        if done:
+            self._commit(partial(move_cursor, replace(at, note=key)))
+        return replace(aged, cooled=cooled, done=done)
+
+    def _pack(self, pack: Callable[..., int], some: Sequence[Any], stop: Stop) -> tuple[int, bool]:
+        """Pack blocks, some in each transaction; return how many events, and whether all were."""
+        moved = 0
+        for first in range(0, len(some), BLOCKS):
             if stop():
-                return replace(aged, done=False)
-            cooled = self._commit(partial(pack_cold, due[first : first + BLOCKS], options.level))
-            aged = replace(aged, cooled=aged.cooled + cooled)
-        self._commit(partial(move_cursor, replace(at, note=key)))
-        return aged
+                return moved, False
+            moved += self._commit(partial(pack, some[first : first + BLOCKS]))
+        return moved, True
 
 
-def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
-    batch: list[list[int]] = []
-    for ids in shares:
-        if batch and sum(map(len, batch)) + len(ids) > EVENTS:
-            yield batch
-            batch = []
-        batch.append(ids)
-    if batch:
-        yield batch
-
-
-def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> int:
+def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> int:
     """Move events from rows of their own into blocks, one for each share; return how many."""
     for ids in shares:
         key, bodies = keys.id_key(ids[0]), dict[int, bytes]()
@@ -136,15 +131,11 @@ def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> i
             bodies[id] = codec.unseal(row, value)
             tx.drop("log", row)
             tx.put(blocks.PLACES, row, blocks.encode_location(row, ids[0]))
-        events = [blocks.decode_event(body) for body in bodies.values()]
-        head = blocks.make_head(scope, events[0].session, events)
-        tx.put(
-            blocks.WARM, key, blocks.lz4_row(key, head, blocks.join_events(list(bodies.items())))
-        )
+        tx.put(blocks.WARM, key, blocks.lz4_row(key, list(bodies.items())))
     return sum(map(len, shares))
 
 
-def pack_cold(numbers: Sequence[int], level: int, tx: Transaction) -> int:
+def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> int:
     """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
     events = 0
     for number in numbers:
@@ -156,7 +147,7 @@ def pack_cold(numbers: Sequence[int], level: int, tx: Transaction) -> int:
         except StoreDamagedError:
             continue
         tx.drop(blocks.WARM, key)
-        tx.put(blocks.COLD, key, blocks.zstd_row(key, block.head, block.plain, level))
+        tx.put(blocks.COLD, key, blocks.zstd_row(key, block, level))
         events += len(block.ids)
     return events
 
@@ -171,15 +162,11 @@ class TierView(Snapshot):
     def reached(self, scope: str) -> Cursor:
         """Return how far a namespace's tiers have moved.
 
-        Up to its position only damaged rows remain in the hot tier; its note is the ``cooling_key``
-        under which all blocks are in their tier.
+        Up to its position only damaged rows remain in the hot tier; its note is the key under which
+        all blocks are in their tier.
         """
         name = f"{CURSOR}{scope}"
         return self.cursor(name) or Cursor(name=name, position=0)
-
-    def cooling_key(self, options: TierOptions) -> str:
-        """Return a text that changes when blocks may have to move without new ones."""
-        return f"{self.forget_epoch()} {options.warm}"
 
     def slice(
         self, scope: str, after: int, hot: int, size: int
@@ -200,7 +187,7 @@ class TierView(Snapshot):
                 return rows, id - 1, False
             seen += 1
             # One in a block is not moved, nor is a damaged one.
-            if (value := self._row("log", key)) and (event := self._event(key)):
+            if (value := self._rows.get("log", key)) and (event := self._event(key)):
                 rows[id] = Row(id, event.session, len(codec.unseal(key, value)))
         return rows, upto, True
 
@@ -214,7 +201,7 @@ class TierView(Snapshot):
         for memory in self.memories(scope):
             if memory.pinned:
                 pins |= {self._block(turn) for turn in (*memory.sources, turn_of(memory.id))}
-        for entry in self._latest(LedgerEntry, "ledger"):
+        for entry in self._rows.latest(LedgerEntry, "ledger"):
             if entry.scope == scope:
                 for offer in entry.offers:
                     uses[self._block(turn_of(offer.memory))].append(entry.at.timestamp())
@@ -231,10 +218,10 @@ class TierView(Snapshot):
         ]
 
     def _block(self, turn: int) -> int:
-        return blocks.block_of(keys.id_key(turn), self._row) if turn else 0
+        return blocks.block_of(keys.id_key(turn), self._rows) if turn else 0
 
     def _heads(self, scope: str) -> Iterator[tuple[int, blocks.Head]]:
-        for key, value in self._rows(blocks.WARM, b""):
+        for key, value in self._rows.rows(blocks.WARM):
             with suppress(StoreDamagedError):
                 if (head := blocks.read_head(value)).scope == scope:
                     yield keys.id_of(key), head

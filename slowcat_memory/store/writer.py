@@ -116,9 +116,8 @@ class WriteQueue:
         self.last_id = 0  # of the last event that was accepted
         self._own = set[int]()  # ids of events, until ``pass_own``
         self.unsaved = 0  # how many events and derived writes are accepted but not on disk
-        self._derived = 0
         self._closed = False
-        self.shed = self.dropped = 0  # derived writes, and events, that made room
+        self.dropped = 0  # events that made room
 
     # ------------------------------------------------------------------- callers' side
 
@@ -170,9 +169,10 @@ class WriteQueue:
 
     def _admit_event(self, *, live: bool) -> None:
         self._check_open()
-        while self.unsaved >= self._limit and self._derived:
-            self.shed += 1
-            self._drop(next(item for item in self._queue if item.derived))
+        while self.unsaved >= self._limit:
+            if (derived := next((one for one in self._queue if one.derived), None)) is None:
+                break
+            self._drop(derived)
         if live and self.unsaved >= self._limit:
             said = (one for one in self._queue if not (one.is_call or one.derived))
             if oldest := next((one for one in said if one.weight == 1), None):
@@ -189,13 +189,11 @@ class WriteQueue:
         """Drop a queued item. Its future's callbacks run with the lock held."""
         self._queue.remove(item)
         self.unsaved -= item.weight
-        self._derived -= item.derived
         item.future.set_exception(_full(self.unsaved))
 
     def _push(self, item: Write, *, quiet: bool = False) -> None:
         self._queue.append(item)
         self.unsaved += item.weight
-        self._derived += item.derived
         if not quiet:
             self._changed.notify_all()
 
@@ -224,28 +222,19 @@ class WriteQueue:
                 self._changed.wait(timeout)
             if not self._queue:
                 return None if self._closed else []
-            return self._next_batch(limit)
-
-    def _next_batch(self, limit: int) -> list[Write]:
-        batch = [self._pop()]
-        weight = batch[0].weight
-        if batch[0].is_call:
+            batch = [self._queue.popleft()]
+            weight = batch[0].weight
+            while (
+                self._queue and weight < limit and not (batch[0].is_call or self._queue[0].is_call)
+            ):
+                batch.append(self._queue.popleft())
+                weight += batch[-1].weight
             return batch
-        while self._queue and not self._queue[0].is_call and weight < limit:
-            batch.append(self._pop())
-            weight += batch[-1].weight
-        return batch
-
-    def _pop(self) -> Write:
-        item = self._queue.popleft()
-        self._derived -= item.derived
-        return item
 
     def put_back(self, items: Sequence[Write]) -> None:
         """Return unsaved items to the front of the queue, in their order."""
         with self._changed:
             self._queue.extendleft(reversed(items))
-            self._derived += sum(item.derived for item in items)
 
     def mark_settled(self, item: Write) -> None:
         """Mark a taken item as saved or failed, so that it no longer counts as unsaved."""
@@ -257,13 +246,10 @@ class WriteQueue:
 
         A close or a call ends the wait.
         """
-        deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._closed and not any(item.is_call for item in self._queue):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    break
-                self._changed.wait(left)
+            self._changed.wait_for(
+                lambda: self._closed or any(item.is_call for item in self._queue), seconds
+            )
             return self._closed
 
     def remove_calls(self) -> list[Write]:
@@ -282,7 +268,7 @@ class WriteQueue:
         """Fail all queued items; return how many events are lost, those dropped before included."""
         with self._changed:
             items, self._queue = list(self._queue), deque()
-            self.unsaved = self._derived = 0
+            self.unsaved = 0
         for item in items:
             item.future.set_exception(
                 StoreClosedError("the store was closed before this could be saved")

@@ -25,14 +25,15 @@ def test_a_connection_is_given_back_without_another_statement(dsn):
         other.close()
 
 
-def test_a_transaction_that_was_left_open_is_rolled_back(dsn):
+def test_a_transaction_that_was_left_open_is_rolled_back(dsn, monkeypatch):
     async def leave_open(connection: Any) -> None:
         await connection.execute("BEGIN; CREATE TABLE left_open ()")
 
     async def exists(connection: Any) -> Any:
         return await connection.fetchval("SELECT to_regclass('left_open')")
 
-    database = Database(dsn, most=1)
+    monkeypatch.setattr("slowcat_memory.fleet.database.MOST_CONNECTIONS", 1)
+    database = Database(dsn)
     try:
         database.run(leave_open)
         assert database.run(exists) is None

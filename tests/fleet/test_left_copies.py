@@ -26,7 +26,7 @@ def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(worker_config, te
             say(member, "My dog is called Bello.")
         (copy,) = place.glob("copy-*")
         (copy / "data.mdb").unlink()  # the rest of a deletion
-        for name in (copy.name, "copy-b", "copy-c.new", "copy-d.doomed"):
+        for name in (copy.name, "copy-b", "copy-c.new", "deleted-d"):
             (place / name).mkdir(exist_ok=True)
             (place / name / "left").write_text(SECRET)
         with talking(fleet) as member, member.snapshot() as snapshot:

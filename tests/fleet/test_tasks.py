@@ -199,11 +199,12 @@ def test_a_worker_that_ends_puts_its_task_back(fleet):
     assert rows(fleet, STATE) == [(0, False)] and due_in(fleet) <= 0.0
 
 
-def test_after_its_time_the_next_person_has_a_turn(fleet):
+def test_after_its_time_the_next_person_has_a_turn(fleet, monkeypatch):
+    monkeypatch.setattr("slowcat_memory.fleet.idle_worker.MOST_S", -1.0)
     schedule(fleet, "anna", after_s=-10.0)
     schedule(fleet, "ben", after_s=-5.0)
     seen = list[Worked]()
-    worker = IdleWorker(fleet, on_worked=seen.append, most_s=-1.0)
+    worker = IdleWorker(fleet, on_worked=seen.append)
     worker.work_once(threading.Event())
     assert (seen[0].person, seen[0].outcome, seen[0].again_s) == ("anna", "done", 0.0)
     worker.work_once(threading.Event())

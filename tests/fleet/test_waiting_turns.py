@@ -194,7 +194,7 @@ def test_turns_whose_store_was_not_deleted_are_appended_once(worker_config, monk
                 shutil.rmtree(folder)
 
         with monkeypatch.context() as patch:
-            patch.setattr(copies, "delete", kept)
+            patch.setattr(unsent, "remove", kept)
             leave_unsent(first, monkeypatch, "It is me again.")  # saved, and not sent
             assert len(left) == 1 and left[0].is_dir()
             with talking(second) as member:  # so that copy cannot be sent either

@@ -154,7 +154,7 @@ def salvaged(path: Path, control: str) -> list[int | str]:
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
             patches.enter_context(around(salvage._Salvage, "_put", _put_ignorantly))
-            patch(state, "read_unerased", lambda path: [])
+            patch(state, "read_unerased", lambda path: {})
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
             notes = [one.id for one in snapshot.memories("anna")]

@@ -170,16 +170,17 @@ def _dropped() -> None:
     """Drop one of five writes, and tell nobody."""
     from slowcat_memory.store.writer import Write, WriteQueue, new_future
 
-    take, taken = WriteQueue._pop, itertools.count(1)
+    take, taken = WriteQueue.take_batch, itertools.count(1)
 
-    def careless(self: WriteQueue) -> Write:
-        item = take(self)
-        if item.weight and next(taken) % 5 == 0:
-            item.change = lambda tx: None
-            item.future = new_future()
-        return item
+    def careless(self: WriteQueue, *how: Any) -> list[Write] | None:
+        batch = take(self, *how)
+        for item in batch or ():
+            if item.weight and next(taken) % 5 == 0:
+                item.change = lambda tx: None
+                item.future = new_future()
+        return batch
 
-    WriteQueue._pop = careless  # type: ignore[method-assign]
+    WriteQueue.take_batch = careless  # type: ignore[method-assign]
 
 
 PLANTS = {"ids": _ids, "fence": _fence, "dropped": _dropped}

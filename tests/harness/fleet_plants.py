@@ -57,7 +57,7 @@ def plant(what: str) -> None:
     elif what == "no-snapshot":
 
         def purge(self: Any) -> None:
-            self._purged = self.replica.erased().epoch
+            self._purged = self.replica.erased() or self._purged
 
         Shipper._purge = purge  # type: ignore[method-assign]
     elif what:

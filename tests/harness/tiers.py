@@ -11,9 +11,10 @@ from unittest import mock
 
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store import Store, blocks, forget, tier_mover
+from slowcat_memory.store import Store, blocks, tier_mover
 from slowcat_memory.store.blocks import EVENTS, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.transaction import reading
 from tests.harness.command import around
 
 TINY = TierOptions(warm=8, block_exchanges=3)
@@ -43,12 +44,9 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
     Returns:
         Their unpacked bytes, and how many events are not in exactly one place.
     """
-    with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]))
-        tables = {
-            table: {key: value for key, value in txn.cursor(handles[table])}
-            for table in (*EVENTS, *blocks.TABLES)
-        }
+    with reading(store._env) as tx:
+        reader = BlockReader(tx)
+        tables = {table: dict(tx.rows(table)) for table in (*EVENTS, *blocks.TABLES)}
         numbers = [keys.id_of(key) for table in blocks.TABLES for key in tables[table]]
         found = {number: reader.block(number) for number in numbers if number > after}
     said = {keys.id_of(k): decode_location(k, v) for k, v in tables["places"].items()}
@@ -69,7 +67,7 @@ def rows_go_first() -> Iterator[None]:
     By chance a kill seldom falls between the two.
     """
 
-    def first(scope, shares, tx):
+    def first(shares, tx):
         for id in (id for ids in shares for id in ids):
             tx.drop("log", keys.id_key(id))
 
@@ -88,4 +86,4 @@ def rows_go_first() -> Iterator[None]:
 
 def blocks_stay() -> Any:
     """Forget, but keep the blocks that have it."""
-    return mock.patch.object(forget, "remove_events", lambda table, gone, numbers, tx: None)
+    return mock.patch.object(blocks, "remove_events", lambda table, gone, numbers, tx: None)

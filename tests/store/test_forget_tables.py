@@ -86,7 +86,7 @@ def _victim(store: Store, table: str) -> int:
     with store._env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
         number = keys.id_of(list(tx.keys(table))[1])
-        return BlockReader(tx.get).block(number).ids[2]
+        return BlockReader(tx).block(number).ids[2]
 
 
 def _derive(store: Store, id: int, word: str) -> None:

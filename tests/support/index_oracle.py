@@ -225,7 +225,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
     terms = list(dict.fromkeys(searcher._tokenize(query)))
     if not len(sealed.documents) or lexical.total <= 0:
         return factors
-    means = sealed.lengths.mean(), lexical.total / lexical.living
+    means = sealed.lengths.mean(), lexical.total / searcher.table.living
     norms = [k1 * (1 - b + b * sealed.lengths / mean) for mean in means]
     sums = np.zeros((2, len(sealed.lengths)))
     for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
@@ -234,7 +234,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
             documents = sealed.documents[there]
             share = sealed.scores[there] / sealed.idf(row)
             changed = share / (share + (1 - share) * (norms[1] / norms[0])[documents])
-            weight = idf(*lexical.frequencies([term]), lexical.living)
+            weight = idf(*lexical.frequencies([term]), searcher.table.living)
             sums[:, documents] += weight * np.stack([share, changed])
     found = np.flatnonzero(sums[0])
     factors[found] = sums[1, found] / sums[0, found]

@@ -6,7 +6,7 @@ from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.store import StoreOptions, blocks
 from slowcat_memory.store.blocks import BlockReader, decode_location
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.disk.transaction import reading, transact
 from tests.harness import samples
 from tests.harness.samples import token, turn
 
@@ -32,18 +32,18 @@ def events(store, **given):
 
 
 def rows(store, table):
-    with store._env.reading() as (txn, handles):
-        return {keys.id_of(key): value for key, value in txn.cursor(handles[table])}
+    with reading(store._env) as tx:
+        return {keys.id_of(key): value for key, value in tx.rows(table)}
 
 
 def every_block(store):
     """Each block's ids, and its texts, by number."""
-    with store._env.reading() as (txn, handles):
-        reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]))
+    with reading(store._env) as tx:
+        reader = BlockReader(tx)
         return {
             number: reader.block(number)
             for table in blocks.TABLES
-            for number in (keys.id_of(key) for key, _ in txn.cursor(handles[table]))
+            for number in map(keys.id_of, tx.keys(table))
         }
 
 

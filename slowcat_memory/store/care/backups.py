@@ -10,7 +10,6 @@ Deletions of a store that no longer exists cannot be known: tombstones restored 
 are the backup's own.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
 from slowcat_memory.store.care import copy, health, open
-from slowcat_memory.store.care.erasure import created, delete_forgotten, erase
+from slowcat_memory.store.care.erasure import created, delete_forgotten, erase, tombstones_of
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
@@ -131,13 +130,13 @@ def restore(
     path, backup = path.absolute(), folder.data_file(file) if file.is_dir() else file
     on_step("reading the backup")
     _check(backup, path)
-    opened = open.to_write(path, options, utc_now)
-    try:
-        with errors_of(str(backup)), alone(path / folder.ERASING, ALONE_S):
-            return _restore(opened.env, backup, foreign, on_step)
-    finally:
-        shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
-        opened.leave()
+    with (
+        closing(open.to_write(path, options, utc_now)) as opened,
+        errors_of(str(backup)),
+        alone(path / folder.ERASING, ALONE_S),
+        folder.fresh_folder(path) as workshop,
+    ):
+        return _restore(opened.env, backup, workshop, foreign, on_step)
 
 
 def _check(backup: Path, path: Path) -> None:
@@ -149,11 +148,10 @@ def _check(backup: Path, path: Path) -> None:
         raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
 
 
-def _restore(env: Environment, backup: Path, foreign: bool, on_step: OnStep) -> Restored:
+def _restore(
+    env: Environment, backup: Path, workshop: Path, foreign: bool, on_step: OnStep
+) -> Restored:
     on_step("copying it")
-    workshop = env.path / folder.RESTORING
-    shutil.rmtree(workshop, ignore_errors=True)
-    workshop.mkdir(mode=0o700)
     copy.copy_file(backup, workshop / folder.DATA)
     with closing(Environment(workshop)) as made:
         check_rows(made, str(backup))
@@ -164,8 +162,8 @@ def _restore(env: Environment, backup: Path, foreign: bool, on_step: OnStep) -> 
                 hint="What was forgotten here cannot be found in it; take it with --other.",
             )
         on_step("forgetting what was forgotten since")
-        _finish_commands(env)
-        forgotten = delete_forgotten(env, made) if related else 0
+        _finish_commands(env, workshop)
+        forgotten = delete_forgotten(made, tombstones_of(env)) if related else 0
         with reading(env) as tx:
             next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
         transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
@@ -185,7 +183,7 @@ def _restore(env: Environment, backup: Path, foreign: bool, on_step: OnStep) -> 
     return Restored(events=events, forgotten=forgotten, aside=aside)
 
 
-def _finish_commands(env: Environment) -> None:
+def _finish_commands(env: Environment, workshop: Path) -> None:
     """Delete hidden memories that are due later: the file moved aside must not have them."""
     with reading(env) as tx:
         commands = [codec.decode(CommandEntry, *row) for row in tx.rows("commands")]
@@ -194,7 +192,7 @@ def _finish_commands(env: Environment) -> None:
     requests += [Forget(scope=s, memories=(id,)) for command in due for s, id in command.all_hidden]
     if requests:
         forget(env, requests)
-    if problems := erase(env, sparing=folder.RESTORING).problems:
+    if problems := erase(env, sparing=workshop).problems:
         raise StoreBusyError(f"{problems[0]} ({env.path})", hint="Try again.")
 
 
@@ -209,8 +207,7 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
     tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
-        for key in tx.keys(table):
-            tx.drop(table, key)
+        tx.clear(table)
 
 
 # ------------------------------------------------------------------- what a backup must be

@@ -42,11 +42,11 @@ def is_due(env: Environment) -> bool:
     return bool(read_meta(env, ERASE_DUE, False))
 
 
-def erase(env: Environment, sparing: str = "") -> Forgotten:
+def erase(env: Environment, sparing: Path | None = None) -> Forgotten:
     """Erase every copy of the bytes that are due; return what became of the copies.
 
-    ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot be
-    erased now stays due.
+    ``sparing`` is a copy that is being made and needs no erasure. What cannot be erased now stays
+    due.
     """
     remains = tuple(map(str, sorted(folder.damaged_folders(env.path))))
     if not is_due(env):
@@ -69,7 +69,7 @@ def erase(env: Environment, sparing: str = "") -> Forgotten:
     return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 
 
-def _erase_copies(env: Environment, sparing: str) -> Forgotten:
+def _erase_copies(env: Environment, sparing: Path | None) -> Forgotten:
     """Delete every older copy in the folder, but those of damaged stores.
 
     They are older than the forget. Backups elsewhere are out of reach.
@@ -77,22 +77,13 @@ def _erase_copies(env: Environment, sparing: str) -> Forgotten:
     path = env.path
     with reading(env) as tx:
         found = read_pending(tx)
-    unfinished = (
-        path / name
-        for name in (folder.REPLAYING, folder.RESTORING, folder.SALVAGING)
-        if name != sparing
-    )
     indexes = (
         [folder.index_folder(path, scope) for scope in found.scopes]
         if found
         else [path / folder.INDEX]
     )
-    former = (
-        entry
-        for name in (folder.REPLACED, folder.DOOMED, folder.FRESH)
-        for entry in path.glob(f"{name}*")
-    )
-    left = [entry for entry in (*indexes, *unfinished, *former) if not remove(entry)]
+    former = folder.entries(path, *folder.UNFINISHED, f"{folder.REPLACED}*")
+    left = [entry for entry in (*indexes, *former) if entry != sparing and not remove(entry)]
     left += remove_drafts(path, running=True)
     done = erase_backups(env, found)
     sync_dir(path)
@@ -107,8 +98,6 @@ def sweep(env: Environment) -> None:
     after a forget may have the old text.
     """
     remove_drafts(env.path, running=False)
-    for doomed in env.path.glob(f"{folder.DOOMED}*"):
-        remove(doomed)
     with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = list(tx.records(Manifest, "manifest"))
@@ -192,7 +181,7 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
     """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
     if created(made) != created(env):
         return False
-    delete_forgotten(env, made, pending.requests)
+    delete_forgotten(made, tombstones_of(env), pending.requests)
     epoch = read_meta(env, EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
@@ -209,32 +198,15 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
 # file beside it knows (``disk.state``).
 
 
-def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:
-    """Delete it, and what ``more`` requests cover, from a copy; return how many there were.
+def delete_forgotten(
+    made: Environment, tombstones: dict[bytes, bytes], more: Sequence[Forget] = ()
+) -> int:
+    """Delete what has a tombstone, there or in a copy, and what ``more`` covers, from the copy.
 
-    Turns and memories count. The copy has the tombstones of both then.
+    Returns how many turns and memories there were. The copy has all tombstones then.
     """
-    tombstones = _tombstones(made) | _tombstones(store)
-    return _delete(made, [*_requests(made, tombstones), *more], tombstones)
-
-
-def forget_again(made: Environment, unerased: Sequence[tuple[bytes, bytes]]) -> None:
-    """Delete from what was recovered of a store what has a tombstone there or beside its file.
-
-    Copies of the recovered store are to be erased then: the erasure is due.
-    """
-    tombstones = _tombstones(made) | dict(unerased)
-    requests = _requests(made, tombstones)
-
-    def mark_due(tx: Transaction) -> None:
-        tx.set_meta(ERASE_DUE, True)
-        tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-
-    transact(made, mark_due)
-    _delete(made, requests, tombstones)
-
-
-def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
+    tombstones = tombstones_of(made) | tombstones
+    requests = [*_requests(made, tombstones), *more]
     gone = forget(made, requests) if requests else Forgotten()
     transact(made, partial(_set_tombstones, tombstones))
     return len(gone.turns) + sum(not turn_of(id) for _, id in gone.memories)
@@ -245,7 +217,7 @@ def created(env: Environment) -> str:
     return str(read_meta(env, CREATED, ""))
 
 
-def _tombstones(env: Environment) -> dict[bytes, bytes]:
+def tombstones_of(env: Environment) -> dict[bytes, bytes]:
     with reading(env) as tx:
         return dict(tx.rows("tombstones"))
 
@@ -273,7 +245,5 @@ def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
 
     Forgetting by name, as done here, would prevent a memory from ever being made again.
     """
-    for key in tx.keys("tombstones"):
-        tx.drop("tombstones", key)
-    for key, value in tombstones.items():
-        tx.put("tombstones", key, value)
+    tx.clear("tombstones")
+    tx.merge({"tombstones": dict(tombstones)})

@@ -29,7 +29,7 @@ from slowcat_memory.store.care import salvage
 from slowcat_memory.store.care.copy import last_backup
 from slowcat_memory.store.disk import envelope, folder, keys
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
-from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, tables
+from slowcat_memory.store.disk.page_reader import NO_PAGE, PageMap, PageReader, Tree, tables
 from slowcat_memory.store.disk.state import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, reading
@@ -148,20 +148,16 @@ def check_pages(file: Path) -> int:
         found, whole = tables(reader, pages, meta)
         if not (pages.free_known and whole):
             return envelope.DAMAGED
-        meta_rows: list[Row] = []
-        if "meta" in found:
-            walk = pages.walk(found.pop("meta"))
-            meta_rows = list(walk)
-            if not walk.whole:
-                return envelope.DAMAGED
-        if envelope.is_of_another_format(dict(meta_rows).get(envelope.FORMAT_KEY)):
+        walk = pages.walk(found.pop("meta", Tree(NO_PAGE, 0)))
+        meta_rows = dict(walk)
+        if envelope.is_of_another_format(meta_rows.get(envelope.FORMAT_KEY)):
             return envelope.OTHER_FORMAT
-        counts = {"meta": envelope.count_rows(meta_rows)}
+        counts = {"meta": envelope.count_rows(meta_rows.items()) if walk.whole else None}
         for name, tree in found.items():
             walk = pages.walk(tree)
             rows = envelope.count_rows(walk)
             counts[name] = rows if walk.whole else None
-        return envelope.judge(dict(meta_rows).get(b"counts"), counts)
+        return envelope.judge(meta_rows.get(b"counts"), counts)
 
 
 # ------------------------------------------------------------------- the rows
@@ -232,9 +228,7 @@ def check_file(path: Path) -> None:
         if not folder.data_file(path).is_file():
             return
         running = living(path)
-        if running and reads_whole(path):
-            return
-        if not running and is_whole(folder.data_file(path)):
+        if reads_whole(path) if running else is_whole(folder.data_file(path)):
             return
         if not running:
             distrust(path)
@@ -265,9 +259,7 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
             backup_at=backup[0] if backup else None,
             backup=backup[1] if backup else None,
             backups=len(list((path / folder.BACKUPS).glob("*.mdb"))),
-            aside=tuple(
-                sorted([*path.glob(f"{folder.CORRUPT}*"), *path.glob(f"{folder.REPLACED}*")])
-            ),
+            aside=tuple(sorted(folder.entries(path, f"{folder.CORRUPT}*", f"{folder.REPLACED}*"))),
             indexes=tuple(_bad_indexes(tx, path)),
         )
 
@@ -314,10 +306,10 @@ def _subject_of(table: str, key: bytes) -> tuple[bytes, Subject]:
 def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     owner = keys.owner_of(id)
     if table == "contexts" or not owner:
-        return exists(scope, id, tx.get)
+        return exists(scope, id, tx)
     if table == "vectors" and tx.get("keys", keys.scoped_key(scope, id)) is None:
-        return exists(scope, id, tx.get)  # of a memory whose id looks like a key's
-    return exists(scope, owner, tx.get)
+        return exists(scope, id, tx)  # of a memory whose id looks like a key's
+    return exists(scope, owner, tx)
 
 
 def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:

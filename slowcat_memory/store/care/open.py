@@ -11,7 +11,7 @@ Nothing is deleted; a damaged file is moved to ``corrupt-<utc>/``, and stays the
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -22,17 +22,17 @@ import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
+from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
 from slowcat_memory.records import Session
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
 from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
-from slowcat_memory.store.care.erasure import erase, forget_again, sweep
+from slowcat_memory.store.care.erasure import delete_forgotten, erase, sweep
 from slowcat_memory.store.disk import codec, folder, keys, state, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.outbox import COPY, Outbox, read_state
+from slowcat_memory.store.disk.outbox import COPY, Outbox
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
@@ -56,20 +56,22 @@ class Opened:
     presence: Presence | None = None
     ids: LogIds | None = None
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close everything; the last process marks the store as closed cleanly."""
-        path = self.env.path if self.env.is_in_place() else None
+        path = None
+        with suppress(StoreError, OSError):  # not its folder any more, or closed
+            self.env.check_in_place()
+            path = self.env.path
         self.env.close()
         if self.ids is None or self.presence is None:
             return
         self.ids.close()
-        try:
-            with alone(path / folder.OPENING, OPENING_S) if path else nullcontext():
-                self.presence.leave()
-                if path and not living(path):
-                    state.mark_stopped(path)
-        except (OSError, StoreBusyError):
+        only = alone(path / folder.OPENING, OPENING_S) if path else nullcontext()
+        with suppress(OSError, StoreError), only:
             self.presence.leave()
+            if path and not living(path):
+                state.mark_stopped(path)
+        self.presence.leave()  # also if it could not be alone
 
 
 def to_write(
@@ -97,8 +99,7 @@ def to_write(
                 others = len(living(path)) > 1
                 if others or report.moved_aside or report.created or outbox is not None:
                     raise
-                found = recover(path, now(), map_bytes(options.map_size_gib))
-                report = replace(found, unclean_stop=report.unclean_stop)
+                report = recover(path, now(), map_bytes(options.map_size_gib), report)
                 env = make()
             undo.callback(env.close)
             if is_first:
@@ -129,25 +130,25 @@ def _open(
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     with folder.or_undo(env.close):
-        try:
-            with reading(env) as tx:
-                is_new = tx.meta(tables.FORMAT_ROW, None) is None
-                copy = read_state(tx.get("meta", keys.name_key(COPY)))
-            if copy is not None and outbox is None:  # what is written past it would never be sent
-                raise StoreUnsafeError(
-                    f"{env.path} is a worker's copy of the memory of {copy.person!r}",
-                    hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
-                )
-            if is_new:
+        with reading(env) as tx:
+            is_new = tx.meta(tables.FORMAT_ROW) is None
+            copy = tx.meta(COPY)
+        if copy is not None and outbox is None:  # what is written past it would never be sent
+            raise StoreUnsafeError(
+                f"{env.path} is a worker's copy of the memory of {copy['person']!r}",
+                hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
+            )
+        if is_new:
+            try:
                 transact(env, partial(_create, now()))
-        except lmdb.Error as error:
-            raise as_store_error(error) from error
+            except lmdb.Error as error:
+                raise as_store_error(error) from error
     return env
 
 
 def next_id(tx: Transaction) -> int:
     """Return a store's next log id, also when its counter is out of range."""
-    counter, last = tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx.cursor)
+    counter, last = tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx)
     if type(counter) is int and counter <= MOST_ID:
         return max(counter, last + 1)
     ids = [last, *forgotten_ids(tx)]
@@ -209,15 +210,14 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
     """
     folder.remove_former(path)
-    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
     drafts = (f"{name}*.tmp" for name in (f"{folder.BACKUPS}/", folder.LAST_BACKUP, folder.CURRENT))
-    for leftover in (entry for name in (*workshops, *drafts) for entry in path.glob(name)):
+    for leftover in folder.entries(path, *folder.UNFINISHED, *drafts):
         folder.remove(leftover)
     data = folder.data_file(path)
     report = OpenReport(created=not data.exists(), unclean_stop=state.is_unclean(path))
     if report.created or is_trusted(path) or health.is_whole(data):
         return report
-    return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
+    return recover(path, now(), map_size, report)
 
 
 def is_trusted(path: Path) -> bool:
@@ -228,42 +228,47 @@ def is_trusted(path: Path) -> bool:
     return state.is_as_left(path) and not health.looks_cut(folder.data_file(path))
 
 
-def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
-    """Replace a damaged store in one rename, losing as little as possible.
+def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> OpenReport:
+    """Replace a damaged store in one rename, losing as little as possible; report that, too.
 
     The replacement is its readable part or the newest good backup, whichever has more events; else
     an empty store. ``now`` names the folder that the damaged file moves to.
     """
     logger.error("the store at {} is damaged; salvaging", path)
-    workshop = path / folder.SALVAGING
-    workshop.mkdir(mode=0o700)
-    health.copy_whole_rows(folder.data_file(path), workshop, map_size)
-    with closing(Environment(workshop)) as env:
-        transact(env, repair_blocks)
-        salvaged = transact(env, lambda tx: _rebuild(tx, now))
-    backups = (made.file for made in reversed(backups_of(path)))
-    backup = next(filter(health.is_usable, backups), None)
-    if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
-        (workshop / folder.DATA).unlink()
-        copy_file(backup, workshop / folder.DATA)
-        salvaged = 0
-    else:
-        backup = None
-    if forgotten := state.read_unerased(path):
+    with folder.fresh_folder(path) as workshop:
+        health.copy_whole_rows(folder.data_file(path), workshop, map_size)
         with closing(Environment(workshop)) as env:
-            forget_again(env, forgotten)
-        (workshop / folder.LOCK).unlink(missing_ok=True)
-    aside = put_aside(path, folder.CORRUPT, now)
-    folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
+            transact(env, repair_blocks)
+            salvaged = transact(env, lambda tx: _rebuild(tx, now))
+        backups = (made.file for made in reversed(backups_of(path)))
+        backup = next(filter(health.is_usable, backups), None)
+        if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
+            (workshop / folder.DATA).unlink()
+            copy_file(backup, workshop / folder.DATA)
+            salvaged = 0
+        else:
+            backup = None
+        if forgotten := state.read_unerased(path):
+            with closing(Environment(workshop)) as env:
+                delete_forgotten(env, forgotten)
+                transact(env, _order_erasure)
+            (workshop / folder.LOCK).unlink(missing_ok=True)
+        aside = put_aside(path, folder.CORRUPT, now)
+        folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
     folder.remove_former(path)
-    folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
-    return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
+    return replace(report, moved_aside=aside, salvaged=salvaged, restored_from=backup)
+
+
+def _order_erasure(tx: Transaction) -> None:
+    """Record that copies of a recovered store may have what was forgotten."""
+    tx.set_meta(tables.ERASE_DUE, True)
+    tx.set_meta(tables.EPOCH, tx.meta(tables.EPOCH, 0) + 1)
 
 
 def repair_blocks(tx: Transaction) -> None:
     """Make log and blocks of a newly salvaged store consistent."""
-    reader = blocks.BlockReader(tx.get)
+    reader = blocks.BlockReader(tx)
     for table in blocks.TABLES:
         for key in tx.keys(table):
             try:
@@ -307,7 +312,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     last = events = 0
     lost = []
     sessions: dict[bytes, Session] = {}
-    for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+    for key, event in blocks.BlockReader(tx).events():
         if isinstance(event, blocks.DamagedRow):
             for table in blocks.EVENTS:
                 tx.drop(table, key)

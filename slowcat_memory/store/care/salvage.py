@@ -38,15 +38,11 @@ from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
 from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.transaction import open_alone
 
-# Rows of the other tables are made again from these.
-SALVAGED = (
-    *("log", "places", "warm", "cold"),
-    *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
-    *("contexts", "keys", "tasks", "runs", "calls"),
-)
+MADE_AGAIN = ("log_by_scope", "sessions", "manifest", "changes")  # from the other tables
+SALVAGED = tuple(name for name in tables.NAMES if name not in MADE_AGAIN)
 # Taken from pages of which it is not known whether they are free.
 WITHOUT_PROOF = ("log", "warm", "cold", "memories", "cursors", "commands")
-NUMBERED = ("log", "places", "warm", "cold", "ledger", "commands", "runs", "calls")
+NUMBERED = tuple(table.name for table in tables.TABLES if table.key.startswith("u64"))
 COUNTERS = (tables.EPOCH, tables.NEXT_ID, tables.LAST_CHANGE, tables.LAST_RUN, tables.LAST_CALL)
 MOST_TRIES = 20_000  # of a key for a large value without one; about half a millisecond each
 BATCH = 2000  # rows in one transaction
@@ -84,7 +80,7 @@ class _Salvage:
         self,
         reader: page_reader.PageReader,
         out: lmdb.Environment,
-        forgotten: list[page_reader.Row],
+        forgotten: dict[bytes, bytes],
     ) -> None:
         """Start with nothing copied; ``forgotten`` are tombstones whose rows may be in free pages."""
         self._reader = reader
@@ -100,7 +96,7 @@ class _Salvage:
         for meta in self._reader.metas[:1]:
             self._pages.read_free_tree(meta)
             self._copy_trees(meta)
-        self._put("tombstones", self._forgotten)
+        self._put("tombstones", self._forgotten.items())
         if self._forgetting_unsure():
             self._copy_tombstones()
         if self._broken or not self._pages.free_known:
@@ -195,9 +191,9 @@ class _Salvage:
 
     def _copy_earlier_turns(self) -> None:
         """Copy turns of free pages if they are provably live, and their own page is not there."""
-        first_new = sys.maxsize
-        if len(self._reader.metas) < 2:
-            first_new = self._meta_number(tables.NEXT_ID)
+        first_new, key = sys.maxsize, keys.name_key(tables.NEXT_ID)
+        if len(self._reader.metas) < 2 and (value := self._get("meta", key)):
+            first_new = int(codec.decode_meta(key, value))
         found = [
             row
             for row, known in self._rows(page_reader.FREE)
@@ -272,11 +268,6 @@ class _Salvage:
             self._metas += self._meta_leaves(page_reader.FREE)
         for version in sorted(self._metas, key=_age, reverse=True)[:1]:
             self._put("meta", version.items())
-
-    def _meta_number(self, name: str) -> int:
-        key = keys.name_key(name)
-        value = self._get("meta", key)
-        return sys.maxsize if value is None else int(codec.decode_meta(key, value))
 
 
 def _turns_of(key: bytes, known: Known) -> tuple[int, ...]:

@@ -31,7 +31,6 @@ from slowcat_memory.errors import (
     StoreGoneError,
     StoreUnsafeError,
 )
-from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.envelope import (
     FORMAT_KEY,
@@ -54,6 +53,7 @@ CLOSE_TIMEOUT_S = 2.0
 LONGEST_READ_S = 5.0  # of a snapshot: pages that are freed while it is held are not used again
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 # The record is at fault, not the disk: a retry changes nothing.
 POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
 # The environment is unusable until it is reopened.
@@ -211,14 +211,12 @@ class Environment:
         """Make sure that LMDB's lock file can be mapped safely; return whether to use one."""
         if self.readonly and not (path / folder.LOCK).exists():
             return False
-        if not self.readonly:
-            folder.allocate_lock(path)
-        elif not folder.is_allocated(path / folder.LOCK):
-            try:
+        try:
+            if not (self.readonly and folder.is_allocated(path / folder.LOCK)):
                 folder.allocate_lock(path)
-            except OSError as error:  # LMDB reads without it where the disk is read-only
-                if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
-                    raise
+        except OSError as error:  # LMDB reads without it where the disk is read-only
+            if not (self.readonly and error.errno in READ_ONLY):
+                raise
         return True
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
@@ -260,15 +258,6 @@ class Environment:
                 hint="Put it back, or start the agent again.",
             )
         held.check_size()
-
-    def is_in_place(self) -> bool:
-        """Return whether the folder is known and has the open file; False when it is closed."""
-        try:
-            self.path  # noqa: B018  # it raises
-            self.check_in_place()
-        except (StoreError, OSError):
-            return False
-        return True
 
     @property
     def holding(self) -> Generation:
@@ -356,11 +345,6 @@ class Environment:
         """Return the number of the last transaction of the generation; 0.4 us."""
         return int(self.env.info()["last_txnid"])
 
-    def release_pages(self) -> None:
-        """Let the system drop the file's pages from memory; they are loaded again when read."""
-        with self.reading():  # so that the map stays at its address
-            give_back(folder.data_file(self.path))
-
     def swap(self, fresh: Path) -> None:
         """Replace the generation by ``fresh``, a folder in the store's with a data file.
 
@@ -386,12 +370,8 @@ class Environment:
 
     def follow(self) -> None:
         """Open the generation that holds, if another process made it. Waits for its writer."""
-        if self._shut or self.is_current():
-            return
-        if self._holding is None or folder.data_file(self.path) == self.path / self._holding.place:
+        if not (self._shut or self.is_current()):
             self.reopen()
-        else:
-            self._take(self._open())
 
     def _take(self, made: Generation) -> None:
         with self._changed:
@@ -401,10 +381,11 @@ class Environment:
 
     def reopen(self) -> None:
         """Open the generation that holds: it is another, or LMDB reported a fatal error."""
+        held = self._holding
+        if held is not None and folder.data_file(self.path) != self.path / held.place:
+            return self._take(self._open())
         with self._changed:
-            held = self._holding
-            if held is not None and folder.data_file(self.path) == self.path / held.place:
-                self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
+            self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
             self._take(self._open())
 
     def _retire(self, timeout: float) -> None:
@@ -433,21 +414,18 @@ class Environment:
             self._close_former()
             return self._changed.wait_for(lambda: not self._former, timeout)
 
-    def close(self) -> None:
-        """Close it; idempotent. Readers that are inside lose their transaction."""
+    def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Close it; idempotent. Readers that are inside lose their transaction after a time."""
         self._shut = True
         with self._changed:
-            self._retire(CLOSE_TIMEOUT_S)
+            self._retire(timeout)
         _open_here.discard(self.folder.id)
         self.folder.close()
 
     def close_after_fork(self) -> None:
         """Close it in a forked child, which may then open it anew; the parent's stays open."""
-        for held in (*self._former, *([self._holding] if self._holding else ())):
-            held.close()
-        self._shut, self._holding, self._former = True, None, []
-        _open_here.discard(self.folder.id)
-        self.folder.close()
+        self._changed = threading.Condition()  # a thread of the parent may hold the former one
+        self.close(0.0)
 
 
 @contextmanager
@@ -472,7 +450,7 @@ def disk_error(path: Path, error: OSError) -> StoreError:
     message = f"{error.filename or path}: {reason}"
     if error.errno in FULL:
         return StoreFullError(f"the disk is full at {message}", hint="Make room on the disk.")
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+    if error.errno in READ_ONLY:
         return StoreUnsafeError(f"cannot write {message}", hint="Make it writable.")
     if error.errno == errno.EIO:
         return StoreError(f"the disk fails at {message}", hint="Replace it; restore a backup.")

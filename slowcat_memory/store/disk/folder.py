@@ -26,7 +26,7 @@ DATA = "data.mdb"
 LOCK = "lock.mdb"
 CURRENT = "CURRENT"  # names the generation that holds; without it, the folder itself is the first
 GENERATION = "g-"  # + time and process: a folder with a DATA that replaced the former one
-FRESH = "g-new-"  # + a random name: a folder with a copy that is about to become a generation
+FRESH = "g-new-"  # + a random name: where a copy is made that may become a generation
 OPENING = "opening.lock"  # held while one process opens or leaves the store
 ERASING = "erasing.lock"  # held by the process that erases, rewrites or copies
 COMMANDS = "commands.lock"  # held by the process that writes the row of a command
@@ -39,12 +39,11 @@ BACKUPS = "backups"
 INDEX = "index"  # sealed indexes, in a folder for each namespace
 DRAFTS = "unfinished"  # paths of files that are being written outside the folder
 LAST_BACKUP = "last-backup"  # time and path of the latest backup
-RESTORING = "restore.tmp"  # where a backup is prepared
-SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
 REPLAYING = "replay"  # a copy in which derived records are made again
 DOOMED = "deleted-"  # + a random name: a folder that is being deleted
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
 CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only a person deletes them
+UNFINISHED = (REPLAYING, f"{FRESH}*", f"{DOOMED}*")  # what is being made or deleted
 
 _PATH_MAX = 1024  # bytes that macOS writes for F_GETPATH
 LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
@@ -164,7 +163,7 @@ def data_file(path: Path) -> Path:
 
 @contextmanager
 def fresh_folder(path: Path) -> Iterator[Path]:
-    """Make a folder for a generation, and remove it unless it has become one."""
+    """Make a folder for a copy of a store, and remove it unless it has become a generation."""
     with TemporaryDirectory(prefix=FRESH, dir=path, ignore_cleanup_errors=True) as fresh:
         yield Path(fresh)
 
@@ -226,6 +225,11 @@ def create(path: Path) -> int:
 def index_folder(path: Path, scope: str) -> Path:
     """Return the folder of a namespace's sealed indexes, in a store's folder."""
     return path / INDEX / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
+
+
+def entries(path: Path, *patterns: str) -> list[Path]:
+    """Return what is in a folder under some names, in which ``*`` stands for anything."""
+    return [entry for pattern in patterns for entry in path.glob(pattern)]
 
 
 def remove(path: Path) -> bool:

@@ -9,6 +9,7 @@ import re
 import struct
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from slowcat_memory.errors import StoreDamagedError
@@ -78,12 +79,15 @@ def scopes(cursor: "lmdb.Cursor[bytes]") -> Iterator[str]:
 def rows_with(
     cursor: "lmdb.Cursor[bytes]", prefix: bytes, start: bytes = b""
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
-    if cursor.set_range(prefix + start):
-        for row in cursor:
-            if not row[0].startswith(prefix):
-                return
-            yield row
+    """Return the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
+    found = iter(cursor if cursor.set_range(prefix + start) else ())
+    return takewhile(lambda row: row[0].startswith(prefix), found)
+
+
+def keys_with(cursor: "lmdb.Cursor[bytes]", prefix: bytes, start: bytes = b"") -> Iterator[bytes]:
+    """Return the keys that begin with ``prefix``, from ``prefix + start`` on; reads no value."""
+    found = cursor.iternext(values=False) if cursor.set_range(prefix + start) else iter(())
+    return takewhile(lambda key: key.startswith(prefix), found)
 
 
 def rows_before(

@@ -146,9 +146,9 @@ class Outbox:
         Raises:
             StoreDamagedError: The store is nobody's copy.
         """
-        self._state = read_state(row)
-        if self._state is None:
+        if row is None:
             raise StoreDamagedError("this folder is not the copy of a memory in a database")
+        self._state = msgspec.convert(codec.decode_meta(keys.name_key(COPY), row), CopyState)
 
     @property
     def seq(self) -> int:
@@ -190,7 +190,7 @@ class Outbox:
         state = replace(state, seq=state.seq + 1, epoch=self._epoch)
         if forgets(changes):
             self._forgot = state.seq
-        events = (keys.id_of(key) for key, value in changes.get("log", {}).items() if value)
+        events = map(keys.id_of, tx.puts("log"))
         unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack_changes(changes))
         tx.put(OUTBOX, *encode(unsent))
         tx.set_meta(COPY, state)
@@ -201,10 +201,3 @@ class Outbox:
         before, self._state = self.seq, state
         if self.seq > before:
             self._on_commit(self.seq)
-
-
-def read_state(row: bytes | None) -> CopyState | None:
-    """Return what the row of ``meta`` says; None without one: the store is nobody's copy."""
-    if row is None:
-        return None
-    return msgspec.convert(codec.decode_meta(keys.name_key(COPY), row), CopyState)

@@ -18,7 +18,7 @@ pages above it are damaged.
 
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -27,10 +27,9 @@ from slowcat_memory.store.disk.envelope import MAX_TABLES
 WORD = struct.Struct("Q" if sys.maxsize > 1 << 32 else "I")
 PAGE_HEADER = WORD.size + 8
 _HEADER = struct.Struct(f"={WORD.format}HHHH")
-_NODE = struct.Struct("<HHHH" if sys.byteorder == "little" else ">HHHH")
+_NODE = struct.Struct("=IHH")
 _TREE = struct.Struct(f"=IHH{5 * WORD.format}")
-_META = struct.Struct(f"=II{2 * WORD.format}")
-_META_END = struct.Struct(f"={2 * WORD.format}")
+_META = struct.Struct(f"=II{2 * WORD.format}{2 * _TREE.format[1:]}{2 * WORD.format}")
 
 BRANCH, LEAF, OVERFLOW, META = 1, 2, 4, 8
 BIG, SUBTREE = 1, 2  # flags of a node: its value is on overflow pages; it is a tree
@@ -52,7 +51,7 @@ class Tree(NamedTuple):
     entries: int
 
 
-def _tree(fields: tuple[int, ...]) -> Tree:
+def _tree(fields: Sequence[int]) -> Tree:
     return Tree(fields[7], fields[6])
 
 
@@ -101,19 +100,14 @@ class PageReader:
 
     def _meta(self, at: int, expected: int) -> tuple[int, MetaPage] | None:
         """Return page size and content of the meta page at an offset, None for another page."""
-        body = self._bytes(at, PAGE_HEADER + 8 * WORD.size + 2 * _TREE.size)
-        wanted = PAGE_HEADER + _META.size + 2 * _TREE.size + _META_END.size
-        if len(body) < wanted or not _HEADER.unpack_from(body)[2] & META:
+        body = self._bytes(at, PAGE_HEADER + _META.size)
+        if len(body) < PAGE_HEADER + _META.size or not _HEADER.unpack_from(body)[2] & META:
             return None
-        magic, version, _, _ = _META.unpack_from(body, PAGE_HEADER)
-        at_trees = PAGE_HEADER + _META.size
-        free = _TREE.unpack_from(body, at_trees)
-        main = _TREE.unpack_from(body, at_trees + _TREE.size)
-        last_page, txn = _META_END.unpack_from(body, at_trees + 2 * _TREE.size)
-        size = free[0]  # the first tree's pad has the page size
+        magic, version, _, _, *trees, last_page, txn = _META.unpack_from(body, PAGE_HEADER)
+        size = trees[0]  # the first tree's pad has the page size
         if magic != MAGIC or version != 1 or size not in PAGE_SIZES or expected not in (0, size):
             return None
-        return size, MetaPage(txn, last_page, _tree(free), _tree(main))
+        return size, MetaPage(txn, last_page, _tree(trees[:8]), _tree(trees[8:]))
 
     def _bytes(self, at: int, size: int) -> bytes:
         """Read up to ``size`` bytes; fewer at the end, or where the disk cannot read."""
@@ -147,8 +141,7 @@ class PageReader:
         found = []
         for at in offsets:
             if PAGE_HEADER <= at <= len(page) - _NODE.size:
-                low, high, flags, key_size = _NODE.unpack_from(page, at)
-                size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+                size, flags, key_size = _NODE.unpack_from(page, at)
                 if (start := at + _NODE.size + key_size) <= len(page):
                     found.append((page[at + _NODE.size : start], size, flags, start))
         return found, len(found) == len(offsets)
@@ -170,8 +163,7 @@ class PageReader:
 
     def run_length(self, page: bytes) -> int:
         """Return the number of overflow pages that the first one of them declares."""
-        _, _, _, low, high = _HEADER.unpack_from(page)
-        count = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+        (count,) = struct.unpack_from("=I", page, PAGE_HEADER - 4)
         return min(max(count, 1), MAX_VALUE // self.page_size)
 
     def run(self, number: int, count: int) -> tuple[bytes, int]:

@@ -16,8 +16,9 @@ replaced, and one that was written later than its writer can have.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
+from itertools import starmap
 from pathlib import Path
 
 from slowcat_memory.clock import boot_id
@@ -102,7 +103,7 @@ def _running(data: os.stat_result) -> str:
 # line, key and envelope as hex: numbers and hashes, never the text of a turn or a memory.
 
 
-def add_unerased(home: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
+def add_unerased(home: KnownFolder, rows: Mapping[bytes, bytes]) -> int:
     """Add tombstones before they are committed, flushed; return the size of the file before.
 
     Raises:
@@ -111,7 +112,7 @@ def add_unerased(home: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(folder.FORGOTTEN, flags, 0o600, dir_fd=home.fd)
     with os.fdopen(fd, "wb"):
-        before = folder.append_whole(fd, b"".join(_line(*row) for row in rows))
+        before = folder.append_whole(fd, b"".join(starmap(_line, rows.items())))
     if not before:
         os.fsync(home.fd)
     return before
@@ -131,15 +132,15 @@ def clear_unerased(home: KnownFolder) -> None:
         os.unlink(folder.FORGOTTEN, dir_fd=home.fd)
 
 
-def read_unerased(path: Path) -> list[tuple[bytes, bytes]]:
+def read_unerased(path: Path) -> dict[bytes, bytes]:
     """Return the tombstones in a store's folder; a line that a power loss cut is left out."""
-    tombstones = list[tuple[bytes, bytes]]()
+    tombstones = dict[bytes, bytes]()
     with suppress(OSError):
         for line in (path / folder.FORGOTTEN).read_bytes().split(b"\n")[:-1]:
             with suppress(ValueError):
                 key, value = (bytes.fromhex(part) for part in line.decode("ascii").split())
                 if intact(key, value):
-                    tombstones.append((key, value))
+                    tombstones[key] = value
     return tombstones
 
 

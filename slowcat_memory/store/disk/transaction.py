@@ -6,7 +6,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
@@ -17,32 +17,35 @@ import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, keys, state
-from slowcat_memory.store.disk.envelope import MAX_TABLES
+from slowcat_memory.store.disk.envelope import LZ4, MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
+BeforeRead = Callable[[], object]
+OnDamaged = Callable[[str, bytes], object]
 ROWS = 5000  # in one transaction of a copy
 TRIES = 3  # of a change that is made beside the writers
 
 
-class Transaction:
-    """Rows to put and to drop, on top of an LMDB transaction.
+class Rows:
+    """The rows that an LMDB transaction sees, by table.
 
-    ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
-    changes too.
+    A damaged record is skipped, and told to ``on_damaged`` with its table and key.
     """
 
-    def __init__(self, txn: Txn, handles: Handles) -> None:
-        self._txn = txn
-        self._handles = handles
-        self._rows: Changes = {}
-
-    def merge(self, other: "Transaction") -> None:
-        for table, rows in other._rows.items():
-            self._rows.setdefault(table, {}).update(rows)
+    def __init__(
+        self,
+        txn: Txn,
+        handles: Handles,
+        before_read: BeforeRead = lambda: None,
+        on_damaged: OnDamaged = lambda table, key: None,
+    ) -> None:
+        """Read through a transaction; ``before_read`` is called before each read, and may raise."""
+        self._txn, self._handles, self._before_read = txn, handles, before_read
+        self.on_damaged = on_damaged
 
     @property
     def number(self) -> int:
@@ -53,13 +56,21 @@ class Transaction:
         return list(self._handles)
 
     def cursor(self, table: str) -> "lmdb.Cursor[bytes]":
+        self._before_read()
         return self._txn.cursor(self._handles[table])
 
-    def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        return iter(self.cursor(table))
+    def rows(
+        self, table: str, prefix: bytes = b"", start: bytes = b""
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
+        for row in keys.rows_with(self.cursor(table), prefix, start):
+            self._before_read()
+            yield row
 
-    def keys(self, table: str) -> Iterator[bytes]:
-        return self.cursor(table).iternext(values=False)
+    def keys(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[bytes]:
+        for key in keys.keys_with(self.cursor(table), prefix, start):
+            self._before_read()
+            yield key
 
     def stat(self, table: str) -> "lmdb._StatDict":
         return self._txn.stat(self._handles[table])
@@ -67,49 +78,86 @@ class Transaction:
     def count(self, table: str) -> int:
         return int(self.stat(table)["entries"])
 
+    def counts(self) -> dict[str, int]:
+        return {table: self.count(table) for table in self._handles}
+
     def get(self, table: str, key: bytes) -> bytes | None:
-        rows = self._rows.get(table)
-        if rows is not None and key in rows:
-            return rows[key]
+        self._before_read()
         return self._txn.get(key, db=self._handles[table])
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
         """Return a record, None when there is none or it is damaged."""
         value = self.get(table, key)
+        decode = partial(codec.decode, kind)
+        return None if value is None else self.undamaged(decode, table, key, value)
+
+    def records(
+        self, kind: type[T], table: str, prefix: bytes = b"", start: bytes = b"", part: bytes = b""
+    ) -> Iterator[T]:
+        """Yield the records of ``rows`` that may hold the bytes ``part``: only these are unpacked."""
+        rows = self.rows(table, prefix, start)
+        return self._records(
+            kind, table, (row for row in rows if part in row[1] or LZ4 in row[1][1:2])
+        )
+
+    def latest(self, kind: type[T], table: str, before: int = 0) -> Iterator[T]:
+        """Yield the records of a numbered table, the last first; with ``before``, earlier ones."""
+        return self._records(kind, table, keys.rows_before(self.cursor(table), b"", before))
+
+    def _records(
+        self, kind: type[T], table: str, rows: Iterable[tuple[bytes, bytes]]
+    ) -> Iterator[T]:
+        decode = partial(codec.decode, kind)
+        for key, value in rows:
+            if (record := self.undamaged(decode, table, key, value)) is not None:
+                yield record
+
+    def undamaged(
+        self, decode: Callable[[bytes, bytes], T], table: str, key: bytes, value: bytes
+    ) -> T | None:
         try:
-            return None if value is None else codec.decode(kind, key, value)
+            return decode(key, value)
         except StoreDamagedError:
+            self.on_damaged(table, key)
             return None
 
-    def records(self, kind: type[T], table: str) -> Iterator[T]:
-        """Yield the committed records of a table, without damaged ones."""
-        found = (self.read(kind, table, key) for key in self.keys(table))
-        return (record for record in found if record is not None)
-
-    def meta(self, name: str, default: Any) -> Any:
+    def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
         value = self.get("meta", key)
         return default if value is None else codec.decode_meta(key, value)
 
-    def new_keys(self, table: str) -> set[bytes]:
-        """Return the keys that this transaction alone puts."""
-        return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
-    def forgetting(self) -> list[tuple[bytes, bytes]]:
-        """Return the tombstones that are put here."""
-        rows = self._rows.get("tombstones", {}).items()
-        return [(key, value) for key, value in rows if value is not None]
+class Transaction(Rows):
+    """Rows to put and to drop, on top of an LMDB transaction.
+
+    ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
+    changes too.
+    """
+
+    def __init__(self, txn: Txn, handles: Handles) -> None:
+        super().__init__(txn, handles)
+        self._rows: Changes = {}
+
+    def merge(self, changes: Changes) -> None:
+        for table, rows in changes.items():
+            self._rows.setdefault(table, {}).update(rows)
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        rows = self._rows.get(table)
+        return rows[key] if rows is not None and key in rows else super().get(table, key)
+
+    def puts(self, table: str) -> dict[bytes, bytes]:
+        """Return the rows that are to be put."""
+        return {key: value for key, value in self._rows.get(table, {}).items() if value is not None}
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed = dict(self._rows.get(table, {}))
-        for key, value in keys.rows_with(self.cursor(table), prefix):
+        changed, new = frozenset(self._rows.get(table, ())), self.puts(table)
+        for key, value in self.rows(table, prefix):
             if key not in changed:
                 yield key, value
-        for key, new in changed.items():
-            if new is not None and key.startswith(prefix):
-                yield key, new
+        yield from ((key, value) for key, value in new.items() if key.startswith(prefix))
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
         return sorted(key for key, _ in self.rows_with(table, prefix))
@@ -128,6 +176,10 @@ class Transaction:
     def drop(self, table: str, key: bytes) -> None:
         self._rows.setdefault(table, {})[key] = None
 
+    def clear(self, table: str) -> None:
+        """Drop every row of a table, those that are to be put included."""
+        self._rows[table] = dict.fromkeys(self.keys(table))
+
     @property
     def changes(self) -> Changes:
         return self._rows
@@ -135,7 +187,7 @@ class Transaction:
     def erased(self) -> bool:
         """Return whether this transaction records that nothing deleted is left to erase."""
         key = keys.name_key(ERASE_DUE)
-        value = self._rows.get("meta", {}).get(key)
+        value = self.puts("meta").get(key)
         return value is not None and not codec.decode_meta(key, value)
 
     def empty(self) -> bool:
@@ -155,12 +207,11 @@ class Transaction:
 
     def _write(self, table: str) -> None:
         db = self._handles[table]
-        rows = sorted(self._rows.get(table, {}).items())
-        for key, value in rows:
+        for key, value in sorted(self._rows.get(table, {}).items()):
             if value is None:
                 self._txn.delete(key, db=db)
         # One call: each single put releases the interpreter's lock, and under load waits for it.
-        self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
+        self._txn.cursor(db).putmulti(sorted(self.puts(table).items()))
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
@@ -174,7 +225,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             with env.begin_write() as txn, ExitStack() as undo:
                 tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
-                if forgotten := tx.forgetting():
+                if forgotten := tx.puts("tombstones"):
                     with our_errors(env.folder.last_path):
                         size = state.add_unerased(env.folder, forgotten)
                     undo.callback(state.take_back_unerased, env.folder, size)
@@ -218,7 +269,7 @@ def _merge_next(
 ) -> bool:
     is_next = env.env is seen and tx.number == number + 1
     if is_next:
-        tx.merge(made)
+        tx.merge(made.changes)
     return is_next
 
 

@@ -15,7 +15,7 @@ from slowcat_memory.store.care import health
 from slowcat_memory.store.disk import codec, envelope, keys, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import FRESH, SALVAGING, data_file
+from slowcat_memory.store.disk.folder import FRESH, data_file
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
 from tests.harness.samples import memory, turn
@@ -53,10 +53,10 @@ def test_open_a_new_store_says_so(open_store, path):
 def test_open_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
     open_store().close()
     (path / FRESH).write_bytes(b"half")
-    (path / SALVAGING).mkdir()
+    (path / f"{FRESH}1").mkdir()
     open_store()
     assert not (path / FRESH).exists()
-    assert not (path / SALVAGING).exists()
+    assert not (path / f"{FRESH}1").exists()
 
 
 def test_open_a_store_is_found_although_the_name_of_its_file_is_damaged(store, path):
