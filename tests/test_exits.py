@@ -38,6 +38,7 @@ from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
 from tests.support.engine_home import Home
 from tests.support.parroting_llm import MONDAY
+from tests.support.rows import listed, listed_texts
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 SECRET, GUESTS, BENS, OPEN = "Zqxprivate", "Zqxvisitor", "Zqxbenjamin", "Zqxopenly"
@@ -173,9 +174,9 @@ def engine(home: Home) -> MemoryEngine:
     )
 
 
-def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str = "") -> list[Turn]:
+def talk(engine: MemoryEngine, scope: str, name: str, *said: str) -> list[Turn]:
     """Log a session; every other line is the agent's."""
-    at, session = engine.clock() - timedelta(hours=6), session or f"{scope}-1"
+    at, session = engine.clock() - timedelta(hours=6), f"{scope}-1"
     engine.append(SessionEdge(session=session, scope=scope, kind="start", at=at))
     turns = list[Turn]()
     for n, text in enumerate(said):
@@ -195,7 +196,7 @@ def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str =
     return turns
 
 
-def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memory]:
+def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> None:
     """Store one memory of each kind that a head, an answer or a graph shows, made from a turn."""
     now, job = engine.clock(), Made(job="test")
     base = Memory(
@@ -218,17 +219,18 @@ def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memo
         replace(base, id="episode/1", kind="episode"),
     ]  # fmt: skip
     engine.apply("test", WriteBatch(memories=tuple(made)))
-    return made
 
 
-def fill(engine: MemoryEngine, scope: str, name: str, word: str) -> list[Turn]:
-    turns = talk(
-        engine, scope, name,
+def told(word: str) -> tuple[str, ...]:
+    return (
         f"I have an appointment with my therapist {word}.", f"{word} is noted, the therapist.",
         "I like the beach in Lisbon, and what do you think?", "Lisbon is nice.",
     )  # fmt: skip
+
+
+def fill(engine: MemoryEngine, scope: str, name: str, word: str) -> None:
+    turns = talk(engine, scope, name, *told(word))
     derived(engine, scope, word, turns[0].id)
-    return turns
 
 
 def leaving(engine: MemoryEngine, scope: str, local: bool) -> dict[str, str]:
@@ -242,13 +244,6 @@ def showing(found: dict[str, str], word: str) -> set[str]:
 
 # ------------------------------------------------------------------- local-only
 
-TOLD = (
-    f"I have an appointment with my therapist {SECRET}.",
-    f"{SECRET} is noted, the therapist.",
-    "I like the beach in Lisbon, and what do you think?",
-    "Lisbon is nice.",
-)
-
 
 def test_exits_what_may_leave_leaves_by_every_exit(engine):
     """The negative control: an exit that shows nothing would pass every attack."""
@@ -258,7 +253,7 @@ def test_exits_what_may_leave_leaves_by_every_exit(engine):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_exits_local_only_words_reach_no_llm_on_another_machine(engine, when):
-    turns = talk(engine, "anna", "Anna", *TOLD)
+    turns = talk(engine, "anna", "Anna", *told(SECRET))
     if when == "after":
         derived(engine, "anna", SECRET, turns[0].id)
     assert engine.edit("anna", chunk_id(turns[0].id), local_only=True)
@@ -276,7 +271,7 @@ def test_exits_a_note_kept_here_is_spoken_to_a_local_llm_only(engine):
 
 def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypatch):
     """Derived memories without the mark, as a store of an older version holds them."""
-    turns = talk(engine, "anna", "Anna", *TOLD)
+    turns = talk(engine, "anna", "Anna", *told(SECRET))
     engine.edit("anna", chunk_id(turns[0].id), local_only=True)
     with monkeypatch.context() as patch:
         patch.setattr(disclosure, "origins", lambda memory: iter(()))
@@ -371,49 +366,9 @@ def test_exits_a_renderer_takes_disclosed_memories_alone():
     assert list(_takes_memories(control)) == ["shown"]
 
 
-# Functions of the doors to an LLM that read memories and are no exit, with the reason.
-NOT_SHOWN = {
-    "engine/search.py": {
-        "hotwords": "ids of muted ones, whose words are left out",
-        "_chunks": "reads whether turns are retired, and when they were said",
-    },
-    "runtime/commands/targets.py": {
-        "why": "for the owner; and for `_why` and `corrected`, which disclose",
-        "made_from": "ids",
-        "mentioning": "ids",
-        "said_during": "ids",
-        "others": "ids, to hide",
-        "_read_aloud": "candidates for `corrected`, its only caller, which discloses",
-    },
-    "runtime/session_head.py": {"_all": "the owner's queue, and disclosed when taken"},
-    "mcp/answers.py": {
-        "_said_about": "ids",
-        "_take_back": "whether a note is there",
-        "remember": "whether a note is there",
-    },
-    "mcp/seen.py": {
-        "_talk": "disclosed by `View.show`",
-        "offered_at": "disclosed by `View.show`",
-        "listed": "disclosed by `View.show`",
-        "meant": "disclosed by `View.show`",
-        "profile": "disclosed by `View.show`",
-    },
-}
-DOORS = (
-    "engine/search.py",
-    "runtime/commands/targets.py",
-    "runtime/commands/executor.py",
-    "runtime/session_head.py",
-    "runtime/session_head.py",
-    "mcp/answers.py",
-    "mcp/seen.py",
-    "tools/functions.py",
-    "processor/turn.py",
-    "processor/commands.py",
-    "processor/conversation.py",
-    "processor/reports.py",
-    "processor/processor.py",
-)
+DOORS = listed_texts("exits", "doors")  # to an LLM
+# Their functions that read memories and are no exit; each with the reason.
+NOT_SHOWN = {(door, name) for door, name, _ in listed("exits", "not shown")}
 READS = {"memories", "memory", "read", "turns"}
 GATES = {"disclose", "disclose_all", "disclose_found"}
 
@@ -437,7 +392,7 @@ def _ungated(tree: ast.Module) -> Iterator[str]:
 def test_exits_what_reads_memories_for_a_reader_passes_the_gate():
     trees = dict(_modules())
     found = {(door, one) for door in DOORS for one in _ungated(trees[door])}
-    assert found == {(door, one) for door, those in NOT_SHOWN.items() for one in those}
+    assert found == NOT_SHOWN
 
 
 def test_exits_every_prompt_of_idle_work_names_its_memories():

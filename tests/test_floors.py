@@ -12,37 +12,12 @@ import pytest
 
 import slowcat_memory
 from tests.support.layout import circles, repeated
+from tests.support.rows import listed
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 ROOT = PACKAGE.parent
 
-# Whoever imports one of these must live at one of its homes, or below it.
-HOMES = {
-    "pipecat": ("processor", "tools", "testing.headless"),
-    "lmdb": ("store",),
-    "faiss": ("index",),
-    "bm25s": ("index",),
-    "openai": ("providers.llm.http", "providers.llm.openai", "providers.embedding.factory"),
-    "json_repair": ("providers.llm.reply_parsing",),
-    "onnxruntime": ("providers",),
-    "tokenizers": ("providers",),
-    # These take seconds and half a gigabyte: only child processes may have them.
-    "torch": ("providers.embedding.export.traced",),
-    "transformers": (),
-    "sentence_transformers": ("providers.embedding.export.traced",),
-    "onnx": ("providers.embedding.export",),
-    "safetensors": ("providers.embedding.export",),
-    "Stemmer": ("core.text.normalize",),
-    "rapidfuzz": ("core.graph.names", "core.graph.dedup"),
-    "nicknames": ("core.graph.names",),
-    "aiohttp": ("testing.server", "testing.wire", "web"),
-    "mcp": ("mcp",),
-    "typer": ("cli",),
-    "rich": ("cli",),
-    "asyncpg": ("fleet.database",),
-    "psutil": ("idle.options",),
-    "opentelemetry": ("idle.scheduler.step", "processor.reports"),
-}
+HOMES = {name: tuple(homes.split()) for name, homes in listed("homes")}
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.
 CHILDREN = {"providers.embedding.export"}

@@ -9,22 +9,11 @@ from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
 from slowcat_memory.core.text_caches import forget_texts, text_cache
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
+from tests.support.rows import listed_texts
 from tests.support.said import turn
 from tests.support.sources import tree
 
 ROOT = Path(slowcat_memory.__file__).parent
-# Keyed by the configuration, a language, a pattern of ours, a type, a size: by nothing that is said.
-KEYED_BY_NOTHING_SAID = {
-    "commands.grammar._before",
-    "commands.grammar._rules", "commands.intent_model.read_model", "disk.codec._decoder",
-    "extraction.clauses.pattern_of", "extraction.clauses.signs_of",
-    "language.__init__.language_of", "language.data.compiled",
-    "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
-    "llm.reply_fields.shape_of", "processor.activity._effect", "processor.conversation._handler",
-    "ranking.token_codes.rotation", "render.attribution._of_classes",
-    "recall.service.compile_patterns", "summaries.extractive._patterns",
-    "summaries.extractive._chatter",
-}  # fmt: skip
 
 
 def keyed_caches() -> set[str]:
@@ -42,7 +31,7 @@ def keyed_caches() -> set[str]:
 
 
 def test_text_caches_every_other_cache_is_keyed_by_nothing_that_is_said():
-    assert keyed_caches() == KEYED_BY_NOTHING_SAID
+    assert keyed_caches() == set(listed_texts("keyed_caches"))
 
 
 def test_text_caches_are_cleared_together():

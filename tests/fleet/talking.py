@@ -32,6 +32,12 @@ def say(member: SharedMember, *texts: str) -> None:
         ack.wait(SOON_S)
 
 
+def texts(fleet: Fleet, person: str = "anna") -> list[str]:
+    """Return what a conversation that begins now finds in the log."""
+    with talking(fleet, person) as member, member.snapshot() as snapshot:
+        return [turn.text for turn in snapshot.turns()]
+
+
 def rows(fleet: Fleet, query: str, *args: object) -> list[tuple[Any, ...]]:
     """Return rows; ``$1`` is the tenant."""
 

@@ -15,7 +15,7 @@ from slowcat_memory.fleet.fleet_process import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.store import Store
-from tests.fleet.talking import SOON_S, files_with, rows, say, talking
+from tests.fleet.talking import SOON_S, files_with, rows, say, talking, texts
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -53,8 +53,7 @@ def test_what_is_forgotten_is_in_no_row_and_in_no_copy(worker_config, tmp_path):
         assert files_with(tmp_path, b"quobble") == []
         with talking(first) as member:
             assert recalled(member, "What is the safe's number?") == []
-            with member.snapshot() as snapshot:
-                assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
+        assert texts(first) == ["My dog is called Bello."]
 
 
 def test_a_copy_cannot_be_written_past_its_outbox(worker_config):
@@ -84,8 +83,7 @@ def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(worker_
             "My dog is called Bello.", "My cat is called Mimi.", "Mimi is grey."
         ]  # fmt: skip
         assert turns[2].reply_to == turns[1].id
-        with talking(first) as member, member.snapshot() as snapshot:
-            assert len(list(snapshot.turns("anna"))) == 3  # once
+        assert len(texts(first)) == 3  # once
         assert not list(tmp_path.rglob("unsent-*"))
 
 
@@ -128,10 +126,8 @@ def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config):
             early = holding.shipper.replica.whole()
             assert member.forget(Forget(turns=(1,))).erased
             fleet.database.run(person_log.write_snapshot, holding.lease, early)
-        with Fleet(worker_config("b")) as other, talking(other) as member:
-            with member.snapshot() as snapshot:
-                texts = [turn.text for turn in snapshot.turns("anna")]
-            assert texts == ["My dog is called Bello."]
+        with Fleet(worker_config("b")) as other:
+            assert texts(other) == ["My dog is called Bello."]
 
 
 def test_forgetting_everything_names_turns_that_wait_on_another_worker(worker_config):
@@ -146,12 +142,10 @@ def test_forgetting_everything_names_turns_that_wait_on_another_worker(worker_co
             assert not gone.erased and len(gone.remains) == 1
             assert "/b/" in gone.remains[0] and "/unsent-" in gone.remains[0]
         second.tidy()  # they are appended as they were said
+        assert texts(first) == ["My cat is called Mimi."]
         with talking(first) as member:
-            with member.snapshot() as snapshot:
-                assert [turn.text for turn in snapshot.turns("anna")] == ["My cat is called Mimi."]
             assert member.forget(Forget(everything=True)).erased
-        with talking(second) as member, member.snapshot() as snapshot:
-            assert list(snapshot.turns("anna")) == []
+        assert texts(second) == []
 
 
 def test_forgetting_names_a_copy_that_another_worker_set_aside(worker_config, tmp_path):

@@ -12,6 +12,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.errors import ConfigError, FleetError
 from slowcat_memory.fleet import Fleet
+from tests.fleet.talking import texts
 from tests.fleet.test_one_person import expire
 from tests.support.voice_pipeline import VoicePipeline, run
 
@@ -101,15 +102,10 @@ def test_pipeline_a_conversation_that_loses_its_lease_goes_on(worker_config):
                 assert await exchange(voice, "it is blue"), f"{time.monotonic() - began} s"
                 await asyncio.to_thread(other.close)
             assert voice.errors == []
+        said = ("my violin is in the attic of my sister", "my boat is called Flora", "it is blue")
         with Fleet(worker_config("b")) as fleet:
-            member = fleet.member("anna")
-            await asyncio.to_thread(member.start, 10.0)
-            with member.snapshot() as snapshot:
-                said = [turn.text for turn in snapshot.turns("anna") if turn.role == "user"]
-            await asyncio.to_thread(member.close)
-        assert sorted(said) == sorted(set(said)) and {
-            "my violin is in the attic of my sister", "my boat is called Flora", "it is blue"
-        } == set(said)  # fmt: skip
+            logged = await asyncio.to_thread(texts, fleet)
+        assert sorted(text for text in logged if text in said) == sorted(said)
 
     run(scenario(), 120.0)
 

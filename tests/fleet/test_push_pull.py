@@ -21,7 +21,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import COUNTS
-from tests.fleet.talking import rows, say, talking
+from tests.fleet.talking import rows, say, talking, texts
 from tests.support.said import turn_at
 
 Make = Callable[..., Config]
@@ -74,13 +74,8 @@ def all_rows(folder: Path) -> dict[str, dict[bytes, bytes]]:
 
 def content(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock.mdb")
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
-def index_files(folder: Path) -> dict[str, str]:
-    return {
-        name.removeprefix(str(folder)): hash for name, hash in content(folder / "index").items()
-    }
+    hashes = ((path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
+    return {str(path.relative_to(folder)): hash for path, hash in hashes}
 
 
 def push(fleet: Fleet, folder: Path, person: str = "anna") -> dict[str, int]:
@@ -99,21 +94,20 @@ def test_there_and_back_the_rows_are_equal(fleet, local, tmp_path):
     pulled = pull(fleet, tmp_path / "back")
     assert pulled["log"] == 2
     assert all_rows(tmp_path / "back") == all_rows(local)
-    assert index_files(tmp_path / "back") == index_files(local) != {}
+    assert content(tmp_path / "back/index") == content(local / "index") != {}
     with Store.open(tmp_path / "back") as store:  # an ordinary one: it may be written
         assert store.opened.moved_aside is None and store.replica is None
 
 
 def test_a_conversation_goes_on_from_what_was_pushed(fleet, local, tmp_path):
     push(fleet, local)
+    assert texts(fleet) == list(SAID[:2])
     with talking(fleet) as member:
-        with member.snapshot() as snapshot:
-            assert [turn.text for turn in snapshot.turns("anna")] == list(SAID[:2])
         say(member, "My cat is called Mimi.")
         pull(fleet, tmp_path / "meanwhile")  # beside the conversation
     with Store.open(tmp_path / "meanwhile", readonly=True) as store, store.snapshot() as snapshot:
-        texts = [turn.text for turn in snapshot.turns("anna")]
-    assert texts == [*SAID[:2], "My cat is called Mimi."]
+        pulled = [turn.text for turn in snapshot.turns("anna")]
+    assert pulled == [*SAID[:2], "My cat is called Mimi."]
 
 
 def test_a_push_that_is_cut_off_leaves_nothing(fleet, local, monkeypatch):

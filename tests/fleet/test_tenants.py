@@ -22,7 +22,8 @@ from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, say, talking, texts
+from tests.support.rows import listed_texts
 
 OPEN = {"tenant", "migration"}  # tables without rows of people
 FORBIDDEN = asyncpg.InsufficientPrivilegeError
@@ -147,34 +148,20 @@ def test_tenants_a_role_changes_and_locks_no_row_of_the_other(dsn, two):
             f"SELECT 1 FROM {name} {where} FOR KEY SHARE",
         ):
             assert queries(mine.dsn, change) == [], change
-        for change in (
-            f"INSERT INTO {name} ({columns}) VALUES ({values})",
-            f"INSERT INTO {name} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING",
-            f"UPDATE {name} SET tenant = '{other.name}'",
-            f"TRUNCATE {name}",
-            f"ALTER TABLE {name} DISABLE ROW LEVEL SECURITY",
-            f"CREATE POLICY all_of_it ON {name} USING (true)",
-        ):
+        asked = {"name": name, "columns": columns, "values": values, "other": other.name}
+        for change in listed_texts("fleet/forbidden", "rows of another"):
             with pytest.raises(FORBIDDEN):
-                queries(mine.dsn, change)
+                queries(mine.dsn, change.format(**asked))
         held = ("BEGIN", f"SELECT 1 FROM {name} {where} FOR UPDATE")
         assert queries(dsn, *held) == [(1,)], "the rows are there, and were not locked"
 
 
 def test_tenants_a_role_cannot_let_itself_in(dsn, two):
     mine, other = two
-    for change in (
-        f"INSERT INTO slowcat.tenant (tenant, role) VALUES ('{other.name}', '{mine.role}')",
-        f"UPDATE slowcat.tenant SET tenant = '{other.name}'",
-        "DELETE FROM slowcat.tenant",
-        "INSERT INTO slowcat.migration (version) VALUES (99)",
-        "DELETE FROM slowcat.migration",
-        "CREATE TABLE slowcat.mine (word text)",
-        f"SET ROLE {other.role}",
-        "SET row_security = off; SELECT 1 FROM slowcat.log",
-    ):
+    names = {"mine": mine.role, "other": other.name, "theirs": other.role}
+    for change in listed_texts("fleet/forbidden", "letting oneself in"):
         with pytest.raises(FORBIDDEN):
-            queries(mine.dsn, *change.split("; "))
+            queries(mine.dsn, *change.format(**names).split("; "))
     assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(4,)]
 
 
@@ -206,10 +193,8 @@ def test_tenants_two_people_of_one_name_are_two(two, tmp_path):
         with Fleet(config_of(tenant, tmp_path)) as fleet, talking(fleet) as member:
             say(member, f"The key is {tenant.word}.")
     for tenant, foreign in ((mine, other), (other, mine)):
-        with Fleet(config_of(tenant, tmp_path)) as fleet, talking(fleet) as member:
-            with member.snapshot() as snapshot:
-                texts = [turn.text for turn in snapshot.turns()]
-            assert texts == [f"The key is {tenant.word}."]
+        with Fleet(config_of(tenant, tmp_path)) as fleet:
+            assert texts(fleet) == [f"The key is {tenant.word}."]
         assert foreign.word not in str(
             queries(tenant.dsn, "SELECT encode(body, 'escape') FROM slowcat.log")
         )

@@ -21,7 +21,7 @@ from slowcat_memory.fleet.unsent import WaitingTurns
 from slowcat_memory.records import Cursor, Turn
 from slowcat_memory.store import Ack, new_future, replica
 from slowcat_memory.store.disk.outbox import Unsent
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, say, talking, texts
 from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
@@ -125,20 +125,13 @@ def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(worker_config, monke
             say(other, "My parrot is called Coco.")
         member.close()
         first.tidy()
-        with talking(second) as other, other.snapshot() as snapshot:
-            texts = [turn.text for turn in snapshot.turns("anna")]
-        assert sorted(texts) == ["My cat is called Mimi.", "My parrot is called Coco."]
+        assert sorted(texts(second)) == ["My cat is called Mimi.", "My parrot is called Coco."]
 
 
 # ------------------------------------------------------------------- what could not be sent, and is tried again after one fault or another: each turn
 
 
 TEXTS = ["My dog is called Bello.", "My cat is called Mimi."]
-
-
-def texts(fleet: Fleet) -> list[str]:
-    with talking(fleet) as member, member.snapshot() as snapshot:
-        return [turn.text for turn in snapshot.turns("anna")]
 
 
 def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> None:

@@ -24,6 +24,7 @@ from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
 from tests.support.memories import engine_remembering, remember
 from tests.support.processors import PETS
+from tests.support.rows import DATA
 
 TOKEN = "a-token-that-is-long-enough"
 ROOT = Path(__file__).parents[2]
@@ -75,23 +76,13 @@ def test_stdio_a_host_starts_the_command_beside_a_bot(command, config, tmp_path:
 
 
 def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_path: Path) -> None:
-    hello = {
-        "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"},
-    }  # fmt: skip
-    call = {"name": "search_memory", "arguments": {"query": "dog"}}
-    messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
-    ]
     process = subprocess.Popen(
         [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env=environment(), cwd=tmp_path, text=True,
     )  # fmt: skip
     assert process.stdin and process.stdout and process.stderr
     try:
-        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+        process.stdin.write((DATA / "mcp/hello.jsonl").read_text("utf-8"))
         process.stdin.flush()
         lines = [process.stdout.readline() for _ in range(2)]
         rest, logs = process.communicate(timeout=4 * PATIENCE_S)  # closes its input

@@ -6,14 +6,6 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 from pipecat.frames import frames
-from pipecat.frames.frames import (
-    BotStartedSpeakingFrame,
-    BotStoppedSpeakingFrame,
-    FunctionCallResultProperties,
-    LLMContextFrame,
-    TranscriptionFrame,
-    UserStartedSpeakingFrame,
-)
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
 from pipecat.processors.frame_processor import FrameDirection
@@ -74,7 +66,7 @@ def frame(name, **fields):
     if name == "LLMContextFrame":
         fields["context"] = CONTEXT
     if "properties" in fields:
-        fields["properties"] = FunctionCallResultProperties(**fields["properties"])
+        fields["properties"] = frames.FunctionCallResultProperties(**fields["properties"])
     return getattr(frames, name)(**fields)
 
 
@@ -96,7 +88,7 @@ def test_activity_what_goes_on(gate, name, seen, expected):
 
 
 def test_activity_subclass_means_the_same(gate):
-    class Mine(TranscriptionFrame):
+    class Mine(frames.TranscriptionFrame):
         pass
 
     Activity(setter(gate), "kitchen").see(Mine("a cat", "anna", "now"), DOWN)
@@ -105,7 +97,7 @@ def test_activity_subclass_means_the_same(gate):
 
 def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
     following = Activity(gate, "kitchen")
-    begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
+    begin, end = frames.BotStartedSpeakingFrame(), frames.BotStoppedSpeakingFrame()
     for pushed in (begin, begin, end, begin, end):  # a later processor pushes it later
         following.see(pushed, DOWN)
     assert [how for how, _ in gate.told] == ["busy", "free"]
@@ -117,7 +109,7 @@ def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
 )
 async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
     pair = LLMContextAggregatorPair(CONTEXT)
-    following, asked = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
+    following, asked = Activity(setter(gate), "kitchen"), frames.LLMContextFrame(CONTEXT)
     following.see(asked, way, getattr(pair, who)())
     following.see(asked, way)  # pushed on by the next processor
     assert bool(gate.going_on) is asks
@@ -126,10 +118,10 @@ async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks
 def test_activity_conversation_that_is_over_counts_no_more(gate):
     following, other = Activity(gate, "kitchen"), Activity(gate, "kitchen2")
     for each in (following, other):
-        each.see(BotStartedSpeakingFrame(), DOWN)
+        each.see(frames.BotStartedSpeakingFrame(), DOWN)
     following.end()
     assert gate.going_on == {"kitchen2/the bot"}
-    following.see(UserStartedSpeakingFrame(), DOWN)
+    following.see(frames.UserStartedSpeakingFrame(), DOWN)
     assert gate.going_on == {"kitchen2/the bot"}
 
 

@@ -4,11 +4,7 @@ from concurrent.futures import Future
 
 import pytest
 from msgspec.structs import replace
-from pipecat.frames.frames import (
-    TranscriptionFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory.runtime.recall.prefetch import Warmup
@@ -17,8 +13,8 @@ from slowcat_memory.runtime.recall.service import Retrieval
 from tests.support.processors import QUESTION, memory
 from tests.support.voice_pipeline import VoicePipeline, run
 
-VOICE = VADUserStartedSpeakingFrame(start_secs=0.2)
-SILENCE = VADUserStoppedSpeakingFrame(stop_secs=0.2)
+VOICE = frames.VADUserStartedSpeakingFrame(start_secs=0.2)
+SILENCE = frames.VADUserStoppedSpeakingFrame(stop_secs=0.2)
 
 
 class Room:
@@ -47,8 +43,8 @@ class Room:
     def active(self) -> bool:
         return any(warmup.is_active for warmup in self.warmups)
 
-    async def hear(self, *frames) -> None:
-        for frame in frames:
+    async def hear(self, *heard) -> None:
+        for frame in heard:
             await self.voice.worker.queue_frame(frame)
 
 
@@ -66,7 +62,7 @@ def test_voice_warmup_from_the_first_sound_until_the_turn(config, monkeypatch, e
             await room.hear(SILENCE)
             await voice.until(lambda: room.touched >= 2)
             assert room.active, "the recogniser still works"
-            final = TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
+            final = frames.TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
             await room.hear(final)
             await voice.until(lambda: bool(voice.server.requests))
             assert not room.active

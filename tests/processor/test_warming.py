@@ -7,11 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
-from pipecat.frames.frames import (
-    InterruptionFrame,
-    LLMMessagesAppendFrame,
-    VADUserStartedSpeakingFrame,
-)
+from pipecat.frames import frames
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.options import IdleOptions
@@ -67,10 +63,10 @@ async def test_warming_whoever_speaks_stops_it_at_once(config, how):
         await voice.exchange("hello")
         warming = asyncio.create_task(processor.rewarm())
         await voice.server.wait_for_requests(2)
-        typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+        typed = frames.LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
         frame = {
-            "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
-            "interrupts": InterruptionFrame(),
+            "speaks": frames.VADUserStartedSpeakingFrame(start_secs=0.2),
+            "interrupts": frames.InterruptionFrame(),
             "types": typed,
         }[how]
         await voice.worker.queue_frame(frame)
@@ -98,7 +94,7 @@ async def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(conf
             began.set()
 
         voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
-        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await voice.worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
         await asyncio.wait_for(began.wait(), 60)
         assert await processor.rewarm() is False
         assert ahead(voice) == []
