@@ -11,7 +11,7 @@ from slowcat_memory.runtime.recall.prefetch import Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 from slowcat_memory.runtime.recall.service import Retrieval
 from tests.support.processors import QUESTION, memory
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 VOICE = frames.VADUserStartedSpeakingFrame(start_secs=0.2)
 SILENCE = frames.VADUserStoppedSpeakingFrame(stop_secs=0.2)
@@ -49,22 +49,18 @@ class Room:
 
 
 @pytest.mark.parametrize("ahead", [True, False], ids=["prefetch", "no prefetch"])
-def test_voice_warmup_from_the_first_sound_until_the_turn(config, monkeypatch, engine, ahead):
+async def test_voice_warmup_from_the_first_sound_until_the_turn(config, monkeypatch, engine, ahead):
     engine.config = replace(engine.config, prefetch=PrefetchOptions(enabled=ahead))
-
-    async def scenario() -> None:
-        processor = memory(engine.config, engine=engine)
-        async with VoicePipeline(lambda _: "I see.", memory=processor) as voice:
-            room = Room(voice, monkeypatch)
-            assert room.touched == 0, "nobody speaks yet"
-            await room.hear(VOICE)
-            await voice.until(lambda: room.touched >= 1)
-            await room.hear(SILENCE)
-            await voice.until(lambda: room.touched >= 2)
-            assert room.active, "the recogniser still works"
-            final = frames.TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
-            await room.hear(final)
-            await voice.until(lambda: bool(voice.server.requests))
-            assert not room.active
-
-    run(scenario())
+    processor = memory(engine.config, engine=engine)
+    async with VoicePipeline(lambda _: "I see.", memory=processor) as voice:
+        room = Room(voice, monkeypatch)
+        assert room.touched == 0, "nobody speaks yet"
+        await room.hear(VOICE)
+        await voice.until(lambda: room.touched >= 1)
+        await room.hear(SILENCE)
+        await voice.until(lambda: room.touched >= 2)
+        assert room.active, "the recogniser still works"
+        final = frames.TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
+        await room.hear(final)
+        await voice.until(lambda: bool(voice.server.requests))
+        assert not room.active

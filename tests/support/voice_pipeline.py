@@ -48,7 +48,7 @@ except ImportError:  # before Pipecat 1.14
 T = TypeVar("T")
 RATE = 16000
 MS_PER_WORD = 60
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0  # beside busy processes
 
 
 def _cut_sentences_offline() -> None:
