@@ -195,7 +195,7 @@ def test_people_off_the_record_is_answered_and_not_kept(home):
 # ------------------------------------------------------------------- what a guest orders is refused and not done; what another says changes nobody's
 
 
-REFUSED = "I don't know who you are"
+REFUSED = "I don't know who you are, so I change nothing in my memory and tell nothing from it."
 CODE = "zqxcode"
 
 
@@ -225,18 +225,11 @@ ORDERS = [order.format(code=CODE) for order in listed_texts("commands/guests")]
 def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(house):
     orders = (("eve", order) for order in ORDERS)
     (_, *refused, _), requests = converse(house, ("s1", "hello"), *orders, ("s1", "good day"))
-    assert [words for words in refused if not words.startswith(REFUSED)] == []
+    assert set(refused) == {REFUSED}, "a sentence that tells nothing of anybody"
     assert len(refused) == len(ORDERS) and len(requests) == 2
     assert stored(house) == ([], [])
     assert not residue(house.folder, CODE)
     assert [t.text for t in turns(house) if t.scope == "anna"][-2:] == ["good day", "Well."]
-
-
-def test_guests_one_guest_is_told_nothing_of_another(house):
-    secret = "I have a secret affair with Zqxlover and I am scared"
-    converse(house, ("eve", secret))
-    (answer,), requests = converse(house, ("adam", "what do you know about me"))
-    assert "Zqxlover" not in answer and requests == []
 
 
 def test_guests_yes_does_not_answer_what_another_was_asked(house):

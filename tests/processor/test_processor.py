@@ -17,7 +17,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
 from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import ledger, remember, said, turns
-from tests.support.processors import MAX, QUESTION, blocks, memory, talking, through, user
+from tests.support.processors import MAX, QUESTION, asking, blocks, memory, talking, through, user
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline
 
@@ -84,11 +84,10 @@ def test_processor_users_own_tag_is_theirs(tmp_path):
     config = configured(tmp_path / "memory", recall={"floor": 0.0})
     remember(config, MAX)
     words = f"is my dog called {OPEN} or {CLOSE}"
-    context = LLMContext(messages=[user(words)])
-    through(memory(config), frames.LLMContextFrame(context))
+    messages, *_ = asking(memory(config), words)
     assert said(config)[-1] == ("User", words)
-    assert context.messages[0]["content"].endswith(f"{CLOSE}\n\n{words}")
-    assert strip_memories(context.messages) == [user(words)]
+    assert messages[0]["content"].endswith(f"{CLOSE}\n\n{words}")
+    assert strip_memories(messages) == [user(words)]
 
 
 def test_processor_block_that_comes_back_is_never_logged(config):
@@ -160,10 +159,9 @@ async def test_the_last_exchanges_alone_reach_the_llm_and_older_ones_are_recalle
 
 def test_a_processor_without_a_memory_passes_everything_on_and_opens_no_store(config) -> None:
     remember(config, MAX)
-    context = LLMContext(messages=[user(QUESTION)])
     processor = memory(config, use_contextual=False)
-    down, _ = through(processor, frames.LLMContextFrame(context))
-    assert context.messages == [user(QUESTION)] and len(down) == 1
+    messages, down, _ = asking(processor)
+    assert messages == [user(QUESTION)] and len(down) == 1
     assert processor.engine is None and processor.tool_call() is None
 
 
@@ -171,8 +169,8 @@ async def test_without_a_memory_nothing_is_said_of_one(config) -> None:
     remember(config, MAX)
 
     processor = memory(config, use_contextual=False)
-    result = await processor.session_context(), await processor.push_icebreaker("Ask about it.")
-    assert result == ("", None)
+    assert await processor.session_context() == ""
+    assert await processor.push_icebreaker("Ask about it.") is None
 
 
 # ------------------------------------------------------------------- what the user is called where the speech recogniser names nobody

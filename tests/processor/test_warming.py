@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,7 +14,7 @@ from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, ahead, memory, user
-from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline
 
 
 def begins_with(request, earlier) -> bool:
@@ -125,66 +124,36 @@ async def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
     assert all(begins_with(first, request) for request in warmed)
 
 
-class Bursts:
-    """Idle thinking that works when it is told to."""
+async def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(
+    config, monkeypatch
+):
+    """Idle thinking uses the conversation's server, and tells of its pauses from another thread."""
+    engine, pauses = MemoryEngine(replace(config, idle=IdleOptions(enabled=False))), []
+    setup = HybridContextualMemoryProcessor.setup
 
-    def __init__(self, engine):
-        self.listeners, self.metrics = [], engine.metrics
-        engine.subscribe = self.subscribe
-
-    def subscribe(self, on_pause=None, **others):
+    def subscribe(on_pause=None, **others):
         if on_pause is None:
             return lambda: None
-        self.listeners.append(on_pause)
-        return lambda: self.listeners.remove(on_pause)
+        pauses.append(on_pause)
+        return lambda: pauses.remove(on_pause)
 
-    async def burst(self, tokens=100):
-        """Tell of the end of one, from another thread."""
-        self.metrics.count("idle_tokens_in", tokens)
-        told = threading.Thread(target=lambda: [tell() for tell in self.listeners])
-        told.start()
-        await asyncio.to_thread(told.join)
-        for _ in range(20):
-            await asyncio.sleep(0)
+    async def knowing(processor, given):
+        url = str(voice.server.url).replace("127.0.0.1", "localhost")
+        engine.config = replace(engine.config, thinking=ThinkingOptions(url=url))
+        await setup(processor, given)
 
-
-class Where(HybridContextualMemoryProcessor):
-    """A memory whose engine's idle LLM is at the conversation's server, once that is known."""
-
-    url = "{server}"
-
-    async def setup(self, setup):
-        server = str(self.server.url).replace("127.0.0.1", "localhost")
-        thinking = ThinkingOptions(url=self.url.format(server=server))
-        self.engine.config = replace(self.engine.config, thinking=thinking)
-        await super().setup(setup)
-
-
-def thinking_beside(config, scenario, url="{server}"):
-    async def whole():
-        engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
-        bursts = Bursts(engine)
-        try:
-            processor = Where(engine=engine)
-            processor.url = url
-            voice = VoicePipeline(lambda _: "I see.", memory=processor, speed=50)
-            processor.server = voice.server
-            async with voice:
-                await voice.exchange("hello")
-                await voice.until(lambda: not voice.bot_speaks)
-                await scenario(voice, bursts)
-            assert not bursts.listeners
-        finally:
-            await asyncio.to_thread(engine.close)
-
-    run(whole())
-
-
-def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(config):
-    async def scenario(voice, bursts):
+    monkeypatch.setattr(engine, "subscribe", subscribe)
+    monkeypatch.setattr(HybridContextualMemoryProcessor, "setup", knowing)
+    processor = HybridContextualMemoryProcessor(engine=engine)
+    voice = VoicePipeline(lambda _: "I see.", memory=processor, speed=50)
+    async with voice:
+        await voice.exchange("hello")
+        await voice.until(lambda: not voice.bot_speaks)
         for count in (1, 2):
-            await bursts.burst()
-            await voice.server.wait_until(lambda count=count: len(ahead(voice)) == count)
+            engine.metrics.count("idle_tokens_in", 100)
+            await asyncio.to_thread(lambda: [tell() for tell in pauses])
+            await voice.server.wait_until(lambda count=count: voice.server.completed == 1 + count)
+            await asyncio.sleep(0.1)  # until it is read
         assert len(ahead(voice)) == 2
-
-    thinking_beside(config, scenario)
+    await asyncio.to_thread(engine.close)
+    assert not pauses

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 from pipecat.frames import frames
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.tests.utils import run_test
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
@@ -48,6 +49,12 @@ def through(processor, *sent: frames.Frame, **how) -> tuple[list[frames.Frame], 
     how.setdefault("start_timeout", 10.0)
     down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
     return list(down), list(up)
+
+
+def asking(processor, words=QUESTION) -> tuple[list, list[frames.Frame], list[frames.Frame]]:
+    """Send a question alone; return its context's messages, and what came out on both sides."""
+    context = LLMContext(messages=[user(words)])
+    return context.messages, *through(processor, frames.LLMContextFrame(context))
 
 
 def blocks(text: str) -> int:
