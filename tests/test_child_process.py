@@ -3,7 +3,6 @@
 import ast
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -13,6 +12,8 @@ import pytest
 
 import slowcat_memory
 from slowcat_memory.child_process import import_path, python_command
+from tests.support.other_process import python
+from tests.support.rows import listed_texts
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 PLANTED = (
@@ -37,13 +38,6 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ran(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.ran"))
-
-
-def start(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **environment}
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", timeout=120, env=env
-    )
 
 
 def python_files(having: str = "") -> Iterator[tuple[str, ast.Module]]:
@@ -94,7 +88,7 @@ def bypasses(name: str, tree: ast.Module) -> Iterator[str]:
 
 @pytest.mark.parametrize("module", children())
 def test_children_import_nothing_from_the_working_directory(planted, module):
-    done = start(python_command(module), PYTHONPATH=f":{PACKAGE.parent}:.")
+    done = python(*python_command(module)[1:], PYTHONPATH=f":{PACKAGE.parent}:.")
     assert ran(planted) == []
     assert "ModuleNotFoundError" not in done.stderr and "ImportError" not in done.stderr
 
@@ -116,7 +110,7 @@ def test_children_find_the_package_where_only_the_parent_looks(planted, how):
         shutil.make_archive(str(place.with_suffix("")), "zip", PACKAGE.parent, "slowcat_memory")
     else:
         shutil.copytree(PACKAGE, place / "slowcat_memory")
-    done = start([sys.executable, "-P", "-c", PARENT.format(place=str(place))])
+    done = python("-P", "-c", PARENT.format(place=str(place)))
     assert done.stdout.startswith("slowcat-memory "), done.stderr
     assert ran(planted) == []
 
@@ -131,19 +125,7 @@ def test_children_are_started_by_python_command_alone():
     assert [found for name, tree in python_files() for found in bypasses(name, tree)] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "subprocess.run([sys.executable, '-m', 'x'])",
-        "subprocess.Popen(command)",
-        "subprocess.Popen(python_command('x'), env=os.environ)",
-        "asyncio.create_subprocess_exec(sys.executable)",
-        "from subprocess import Popen",
-        "import multiprocessing.pool",
-        "os.system('python x')",
-        "os.execv(sys.executable, [])",
-    ],
-)
+@pytest.mark.parametrize("line", listed_texts("other_starts"))
 def test_children_started_otherwise_are_caught(line):
     assert len(list(bypasses("planted.py", ast.parse(line)))) == 1
 
@@ -154,7 +136,7 @@ def test_children_started_otherwise_are_caught(line):
 @pytest.mark.parametrize("arguments", ["facts", "config show"])
 def test_commands_import_nothing_from_the_working_directory(planted, arguments):
     store = ("--path", str(planted.parent / "store"))
-    done = start([sys.executable, "-m", "slowcat_memory", *store, *arguments.split()])
+    done = python("-m", "slowcat_memory", *store, *arguments.split())
     assert ran(planted) == []
     assert "Traceback" not in done.stderr
 

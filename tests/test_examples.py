@@ -5,7 +5,6 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from unittest.mock import MagicMock, patch
 import pytest
 
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.other_process import python
+from tests.support.rows import cases
 from tests.support.sources import members, source_of, tree
 from tests.support.voice_pipeline import run
 
@@ -79,18 +80,9 @@ def test_examples_what_an_example_imports_from_pipecat_is_there(path):
         assert name in names_in(source), f"{path.name}: {module} has no {name}"
 
 
-@pytest.mark.parametrize(
-    ("module", "cls", "used"),
-    [
-        ("pipecat.services.whisper.stt", "WhisperSTTService", {"settings", "Settings"}),
-        ("pipecat.services.whisper.stt", "Model", {"DISTIL_MEDIUM_EN"}),
-        ("pipecat.services.piper.tts", "PiperTTSService", {"settings", "Settings"}),
-        ("pipecat.services.kokoro.tts", "KokoroTTSService", {"settings", "Settings"}),
-        ("pipecat.transports.local.audio", "LocalAudioTransport", {"params"}),
-    ],
-)
+@cases("services.jsonl", "")
 def test_examples_services_whose_extras_are_absent_take_what_they_are_given(module, cls, used):
-    assert used <= members(cls, source_of(module))
+    assert set(used) <= members(cls, source_of(module))
 
 
 async def start(url: str, store: Path, example: str) -> asyncio.subprocess.Process:
@@ -168,13 +160,7 @@ async def test_examples_the_german_bot_obeys_a_german_command(tmp_path):
 
 
 def test_examples_the_custom_job_thinks():
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "custom_job.py")],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        env=os.environ | {"PYTHONPATH": str(FOLDER.parent)},
-    )
+    done = python(str(FOLDER / "custom_job.py"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["Anna loves old bicycles.", "Anna loves the sea."]
 

@@ -12,6 +12,7 @@ import pytest
 
 import slowcat_memory
 from tests.support.layout import circles, repeated
+from tests.support.other_process import python
 from tests.support.rows import listed
 
 PACKAGE = Path(slowcat_memory.__file__).parent
@@ -145,8 +146,7 @@ def test_floors_what_only_children_run_is_imported_by_children_only():
 def loaded(code: str) -> set[str]:
     """Run code in a fresh interpreter and return the packages that are loaded after it."""
     names = "print(*{name.partition('.')[0] for name in sys.modules})"
-    command = [sys.executable, "-c", f"import sys; {code}; {names}"]
-    return set(subprocess.check_output(command, cwd=ROOT, text=True).split())
+    return set(python("-c", f"import sys; {code}; {names}").stdout.split())
 
 
 def test_floors_the_processor_brings_no_torch():

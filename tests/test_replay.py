@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,13 @@ from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import Imported, Where, import_reading
 from slowcat_memory.transfer.reading import Options, readings
 from tests.harness import import_trips
+from tests.support.memories import engine_remembering
 from tests.support.rows import DATA, listed, listed_texts
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    engine = MemoryEngine(memory_config(tmp_path / "memory"))
-    yield engine
-    engine.close()
+engine = engine_remembering({})
 
 
 def written(folder: Path, text: str, name: str = "chat.txt") -> Path:

@@ -12,6 +12,7 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from tests.cli.conftest import CHAT, CommandLine
+from tests.support.other_process import python
 from tests.support.page_client import Client
 from tests.support.stores import configured
 
@@ -81,11 +82,15 @@ def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(fil
 
 def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:
     with started(filled) as (process, url):
-        taken = str(Address(url).port)
-        other = subprocess.run(
-            [sys.executable, "-m", "slowcat_memory", "--path", str(filled.store), "ui", "--no-browser",
-             "--port", taken], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
+        asked = (
+            "--path",
+            str(filled.store),
+            "ui",
+            "--no-browser",
+            "--port",
+            str(Address(url).port),
+        )
+        other = python("-m", "slowcat_memory", *asked)
         assert other.returncode == 1
-        assert f"cannot listen on port {taken}" in " ".join(other.stderr.split())
+        assert f"cannot listen on port {asked[-1]}" in " ".join(other.stderr.split())
         assert process.poll() is None

@@ -22,6 +22,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
 from tests.cli.conftest import CHAT, CONFIG, CommandLine
 from tests.fleet.talking import rows, say, talking
+from tests.support.other_process import python
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -87,11 +88,8 @@ def test_a_memory_goes_there_and_back(sm):
 
 def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm):
     with Store.open(sm.store):
-        result = subprocess.run(
-            [sys.executable, "-m", "slowcat_memory", "--config", str(sm.config),
-             "--path", str(sm.store), "fleet", "push", "user"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+        given = ("--config", str(sm.config), "--path", str(sm.store), "fleet", "push", "user")
+        result = python("-m", "slowcat_memory", *given)
     assert result.returncode == 0 and "9 events" in result.stdout, result.stderr
     assert "what is said from now on is not in the database" in " ".join(result.stderr.split())
 

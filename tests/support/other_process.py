@@ -20,6 +20,15 @@ ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0  # for an answer; a process that hangs is killed, and its test fails
 
 
+def python(
+    *arguments: str, timeout_s: float = 240.0, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; it finds this package, and has what is printed as text."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    command, out = [sys.executable, *arguments], {"capture_output": True, "text": True}
+    return subprocess.run(command, errors="replace", timeout=timeout_s, env=env, **out)
+
+
 class OtherProcess:
     """A running process; ``call`` has it do something."""
 

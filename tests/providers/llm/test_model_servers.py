@@ -1,6 +1,7 @@
 """Finding model servers on loopback, and refusing what is elsewhere."""
 
 import asyncio
+import json
 import os
 import socket
 
@@ -20,6 +21,7 @@ from slowcat_memory.providers.llm.model_servers import (
     list_models,
 )
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.rows import DATA
 from tests.support.scripted_server import serving
 
 
@@ -106,19 +108,7 @@ def test_model_servers_only_this_machine_is_talked_to():
 
 # ------------------------------------------------------------------- for idle work
 
-CLOUD = {"name": "gpt-oss:120b-cloud", "remote_host": "https://ollama.example"}
-UNUSABLE = {
-    "Ollama": {"/api/tags": {"models": [CLOUD]}, "/api/ps": {"models": [CLOUD]}},
-    "LM Studio": {
-        "/api/v0/models": {
-            "data": [
-                {"id": "qwen3-4b", "type": "llm", "state": "not-loaded"},
-                {"id": "nomic", "type": "embeddings", "state": "loaded"},
-            ]
-        }
-    },
-    "llama.cpp": {},  # something else at its port
-}
+UNUSABLE = json.loads((DATA / "providers/unusable_servers.json").read_text("utf-8"))
 
 
 def at(server, name):

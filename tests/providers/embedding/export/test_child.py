@@ -1,8 +1,6 @@
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +11,7 @@ from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child as export_child
+from tests.support.other_process import python
 
 
 class Exported(NamedTuple):
@@ -160,8 +159,5 @@ assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2,
 @pytest.mark.slow
 def test_child_a_model_of_another_kind_is_traced(options: EmbedderOptions, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra [models] is not installed")
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run(
-        [sys.executable, "-c", TRACED, str(tmp_path)], capture_output=True, env=env, text=True
-    )
+    run = python("-c", TRACED, str(tmp_path))
     assert run.returncode == 0, run.stderr[-3000:]
