@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from importlib.resources import files
 from typing import Any
 
 import pytest
 
+from slowcat_memory.cli.look import WORDS
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import LeftOut, WriteBatch
+from slowcat_memory.records import WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web import PageContext
 from slowcat_memory.web.replies import PAGE
@@ -148,9 +150,8 @@ def test_rejected_facts_say_why(page: PageContext) -> None:
     bad = fact(text, "quarantined", id="fact/bad", valid_from=MONDAY, facets=facets, **OTHER)
     page.memory.apply("facts", WriteBatch(memories=(bad,)))
     rows = health.rejected(page, {})["rows"]
-    assert [(row["text"], row["reason"]) for row in rows] == [
-        (bad.text, "reads like an instruction")
-    ]
+    told = [(row["text"], row["reason"]) for row in rows]
+    assert told == [(bad.text, "reads like an instruction")]
     assert bad.text not in texts(know.facts(page, {"past": "1"}))
 
 
@@ -201,20 +202,13 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_pages_follow_on_without_gaps_or_repeats(long: PageContext) -> None:
-    for read, cursor, key in (
-        (said.conversations, "after", "id"),
-        (know.facts, "after", "id"),
-        (said.as_of, "after", "id"),
-    ):
-        seen: list[str] = []
-        given: dict[str, str] = {}
-        while True:
+    for read in (said.conversations, know.facts, said.as_of):
+        seen, given = list[str](), dict[str, str]()
+        while not seen or given:
             found = read(long, given)
             assert len(found["rows"]) <= PAGE
-            seen += [row[key] for row in found["rows"]]
-            if not found[cursor]:
-                break
-            given = {cursor: str(found[cursor])}
+            seen += [row["id"] for row in found["rows"]]
+            given = {"after": str(found["after"])} if found["after"] else {}
         assert len(seen) == len(set(seen)) == MANY
 
 
@@ -262,10 +256,5 @@ def test_the_catalogue_is_read_once_and_then_only_what_changed(long, decoded):
 
 def test_what_recall_left_out_has_a_reason_in_words() -> None:
     """The page's words for the reasons are those of `slowcat-memory why`."""
-    from importlib.resources import files
-
-    from slowcat_memory.cli.look import WORDS
-
     script = (files("slowcat_memory.web") / "static" / "why.js").read_text("utf-8")
-    assert LeftOut("chunk/1", "floor", 0.0).reason in WORDS
     assert [reason for reason in WORDS if f"{reason}: " not in script] == []
