@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ def test_doctor_others_are_shut_out(kept: Any) -> None:
 
 
 def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
-    file = _index_file(kept.store)
+    file = min(path for path in (kept.store / "index").rglob("*") if path.is_file())
     file.write_bytes(file.read_bytes() + b"x")
     assert "is damaged" in found(kept, code=1)["index"]["found"]
     assert found(kept, "--repair")["index"]["state"] == "fine"
@@ -71,10 +70,6 @@ def test_doctor_an_llm_that_does_not_answer(kept: Any, monkeypatch: pytest.Monke
         kept.config.read_text() + '[idle_llm]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
     )
     assert found(kept, code=1)["LLM"]["state"] == "wrong"
-
-
-def _index_file(store: Path) -> Path:
-    return next(path for path in sorted((store / "index").rglob("*")) if path.is_file())
 
 
 # ------------------------------------------------------------------- damage after a clean stop

@@ -27,15 +27,9 @@ def known(sm, tmp_path: Path):
 
 def test_facts_what_is_known_is_shown_with_its_turn(known) -> None:
     text = known.ok("facts")
-    for shown in (
-        "Anna moved to Oslo.",
-        "Max is 4 years old.",
-        "rule",
-        "3 facts, 3 of them still hold",
-    ):
-        assert shown in text
-    for hidden in ("Porto", "Max is 3", "Rome", "Mars"):
-        assert hidden not in text
+    shown = ("Anna moved to Oslo.", "Max is 4 years old.", "rule", "3 facts, 3 of them still hold")
+    assert [words for words in shown if words not in text] == []
+    assert [words for words in ("Porto", "Max is 3", "Rome", "Mars") if words in text] == []
     (oslo,) = [one for one in known.json("facts") if "Oslo" in one["text"]]
     assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
