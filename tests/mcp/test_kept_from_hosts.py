@@ -90,6 +90,10 @@ def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(
         await host("search_memory", query="my dentist", limit=20)
         await host("remember", text="The dentist has a name.")
 
+    async def keep_again(host: Host) -> None:
+        assert "has a name" in await host("search_memory", query="the dentist has a name")
+        await host("remember", text="The practice is in the next street.")
+
     mind = minds["muted"]  # whose secret is not local-only: nothing private is shown
     asking(mind.engine, keep, "anna", local=True)
     dentist = next(m for m in notes(mind) if "dentist" in m.text)
@@ -98,11 +102,6 @@ def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(
     marked = {note.text: note.local_only for note in notes(mind)}
     assert not marked["The bins are emptied on Thursdays."] and not marked["The lamp is green."]
     assert marked["The practice is in the next street."]
-
-
-async def keep_again(host: Host) -> None:
-    assert "has a name" in await host("search_memory", query="the dentist has a name")
-    await host("remember", text="The practice is in the next street.")
 
 
 def notes(mind: Mind) -> list[Memory]:
