@@ -13,7 +13,7 @@ import pytest
 import slowcat_memory
 from tests.support.layout import circles, repeated
 from tests.support.other_process import python
-from tests.support.rows import listed
+from tests.support.rows import cases, listed
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 ROOT = PACKAGE.parent
@@ -91,13 +91,7 @@ def test_floors_every_module_keeps_to_its_floor():
     assert "1 kept, 0 broken" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("module", "line"),
-    [
-        ("core/ranking/score.py", "from slowcat_memory.store import Store"),
-        ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
-    ],
-)
+@cases("floors")
 def test_floors_a_wrong_import_is_caught(copy, module, line):
     spoil(copy, module, line)
     done = lint(copy)
@@ -117,17 +111,7 @@ def test_floors_every_third_party_is_imported_at_its_home_only():
     assert strangers(PACKAGE) == []
 
 
-@pytest.mark.parametrize(
-    ("module", "line", "caught"),
-    [
-        ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
-        (
-            "providers/embedding/local.py",
-            "import torch.nn",
-            "providers.embedding.local imports torch",
-        ),
-    ],
-)
+@cases("floors")
 def test_floors_a_third_party_elsewhere_is_caught(copy, module, line, caught):
     spoil(copy, module, line)
     assert set(strangers(copy / "slowcat_memory")) - set(strangers(PACKAGE)) == {caught}
@@ -154,15 +138,7 @@ def test_floors_the_processor_brings_no_torch():
     assert "pipecat" in brought and not brought & CHILDREN_ONLY
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import slowcat_memory",
-        "from slowcat_memory import Config, MemoryEngine, strip_memories",
-        "import slowcat_memory.testing",
-        "import slowcat_memory.cli.app",
-    ],
-)
+@cases("floors")
 def test_floors_below_the_doors_nobody_needs_pipecat(code):
     brought = loaded(code)
     assert "slowcat_memory" in brought
