@@ -185,7 +185,6 @@ def talk(engine: MemoryEngine, scope: str, name: str, *said: str) -> list[Turn]:
             Turn(session=session, scope=scope, speaker=who, role=role, text=text,
                  at=at + timedelta(seconds=n), reply_to=turns[-1].id if n % 2 else 0)
         )  # fmt: skip
-        assert isinstance(ack.event, Turn)
         turns.append(ack.event)
     end = at + timedelta(minutes=1)
     engine.append(SessionEdge(session=session, scope=scope, kind="end", at=end, reason="silence"))

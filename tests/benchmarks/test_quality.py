@@ -112,11 +112,6 @@ def belongs(question: dict, group: str, data: datasets.Dataset) -> bool:
     return group in ("all", question["category"])
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> datasets.Dataset:
-    return datasets.load(made_up.write(tmp_path / "made-up"))
-
-
 def test_quality_a_recorded_run_is_repeated_without_its_server(folder, tmp_path):
     data, file = datasets.load(folder), tmp_path / "answers.jsonl"
 

@@ -28,7 +28,6 @@ def started(cli: CommandLine, *args: str) -> Iterator[tuple[subprocess.Popen[str
         [sys.executable, *command.split(), *args], stdout=pipe, stderr=pipe, text=True
     ) as process:
         try:
-            assert process.stdout is not None
             yield process, process.stdout.readline().strip()
         finally:
             process.kill()
@@ -55,7 +54,6 @@ def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine)
         assert checks["store"]["state"] == "fine"
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 0
-        assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
     assert "Lisbon" in sm.ok("search", "Where did Ben move?")  # nobody holds the store any more
 

@@ -1,11 +1,9 @@
 """From the lease to the open copy."""
 
 import threading
-from collections.abc import Callable
 
 import pytest
 
-from slowcat_memory.config import Config
 from slowcat_memory.errors import BusyElsewhereError, StoreError
 from slowcat_memory.fleet import housekeeping
 from slowcat_memory.fleet.fleet_process import Fleet
@@ -14,8 +12,6 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.store import replica
 from slowcat_memory.store.disk.outbox import CopyState
 from tests.fleet.talking import say, talking
-
-Make = Callable[..., Config]
 
 
 def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(worker_config):
@@ -56,7 +52,6 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(worker_
 
 def test_sending_lets_a_recall_end_but_not_for_long(worker_config, monkeypatch):
     with Fleet(worker_config("a")) as fleet, talking(fleet) as member:
-        assert member.holding is not None
         shipper, running = member.holding.shipper, iter([True, True, False])
         assert shipper.wait_sent(10.0)
         shipper.recalls = lambda: next(running, False)

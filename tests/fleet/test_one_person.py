@@ -2,13 +2,11 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.config import Config
 from slowcat_memory.errors import FleetError, StoreUnsafeError
 from slowcat_memory.fleet import Fleet, person_log
 from slowcat_memory.fleet.fleet_process import SharedMember
@@ -17,8 +15,6 @@ from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.store import Store
 from tests.fleet.talking import SOON_S, files_with, rows, say, talking, texts
 from tests.support.said import said_by_anna
-
-Make = Callable[..., Config]
 
 
 def recalled(member: SharedMember, question: str) -> list[str]:
@@ -100,7 +96,6 @@ def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_th
         member.start(SOON_S)
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
         holding = member.holding
-        assert holding is not None
         holding.shipper.stop()  # nothing is sent any more, as beside a database that is away
         first.database.run(expire)
         with pytest.raises(FleetError, match="not yet in the database"):
@@ -122,7 +117,6 @@ def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config):
         with talking(fleet) as member:
             say(member, "The safe's number is quobble.", "My dog is called Bello.")
             holding = member.holding
-            assert holding is not None
             early = holding.shipper.replica.whole()
             assert member.forget(Forget(turns=(1,))).erased
             fleet.database.run(person_log.write_snapshot, holding.lease, early)
@@ -152,7 +146,6 @@ def test_forgetting_names_a_copy_that_another_worker_set_aside(worker_config, tm
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
             say(member, "The safe's number is quobble.", "My dog is called Bello.")
-            assert member.holding is not None
             data = member.holding.folder / "data.mdb"
         damaged = data.read_bytes()
         data.write_bytes(damaged[: len(damaged) // 2])

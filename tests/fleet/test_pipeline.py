@@ -1,22 +1,18 @@
 """A conversation in a real Pipecat pipeline whose memory is a fleet's."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.config import Config
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.fleet import Fleet
 from tests.fleet.talking import texts
 from tests.fleet.test_one_person import expire
 from tests.support.processors import events_of
 from tests.support.voice_pipeline import VoicePipeline
-
-Make = Callable[..., Config]
 
 
 async def ready(memory: HybridContextualMemoryProcessor) -> None:

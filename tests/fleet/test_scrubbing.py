@@ -1,13 +1,11 @@
 """Erasing rewrites a copy's file once, if what it had to send was sent before."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
-from slowcat_memory.config import Config
 from slowcat_memory.fleet import person_log
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from slowcat_memory.records import Forget
@@ -15,7 +13,6 @@ from slowcat_memory.store.disk.environment import Environment
 from tests.fleet.talking import SOON_S, files_with, say, talking
 from tests.support.said import said_by_anna
 
-Make = Callable[..., Config]
 pytestmark = pytest.mark.fleet
 
 
@@ -33,7 +30,6 @@ def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def outbox_has(member: SharedMember, word: bytes) -> bool:
-    assert member.engine is not None and member.engine.store.replica is not None
     waiting = member.engine.store.replica.unsent(0, 1 << 20)
     return any(word in zstandard.decompress(one.body) for one in waiting)
 

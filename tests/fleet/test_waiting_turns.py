@@ -2,7 +2,6 @@
 
 import errno
 import shutil
-from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.config import Config
 from slowcat_memory.errors import DatabaseAwayError, StoreFullError
 from slowcat_memory.fleet import copies, leases, person_log, unsent
 from slowcat_memory.fleet.copies import Copies
@@ -26,8 +24,6 @@ from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
 # ------------------------------------------------------------------- turns that are said while there is no copy: in a store on this disk, until a cop
-
-Make = Callable[..., Config]
 
 
 class Waits:
@@ -55,7 +51,6 @@ class Waits:
         found = list[Turn]()
         for folder in self.place.unsent():
             state = replica.state_of(folder)
-            assert state is not None
             left = unsent.read(*state)
             assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"
             found += [event for event in left.events if isinstance(event, Turn)]

@@ -46,7 +46,6 @@ def llama(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     try:
         yield Llama(request.param, f"{_address(process)}/v1")
     finally:
-        assert process.stdin
         process.stdin.close()
         process.wait(30)
 
@@ -56,7 +55,6 @@ def _address(process: subprocess.Popen[str]) -> str:
     lines: queue.Queue[str] = queue.Queue()
 
     def read() -> None:
-        assert process.stdout
         for line in process.stdout:
             lines.put(line)
         lines.put("ended")

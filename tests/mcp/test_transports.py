@@ -77,7 +77,6 @@ def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_
         [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env=environment(), cwd=tmp_path, text=True,
     )  # fmt: skip
-    assert process.stdin and process.stdout and process.stderr
     try:
         process.stdin.write((DATA / "mcp/hello.jsonl").read_text("utf-8"))
         process.stdin.flush()

@@ -247,7 +247,6 @@ def stored(config: Any, text: str) -> bool:
     with engine_of(config) as engine, engine.snapshot() as snapshot:
         memory = snapshot.read("user", chunk_id(turn.id))
         found = engine.search("bank pin", "user", 20).hits
-        assert memory is not None
         assert not (memory.local_only and any(hit.memory.id == memory.id for hit in found))
         return memory.local_only
 

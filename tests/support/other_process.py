@@ -46,13 +46,11 @@ class OtherProcess:
             raise
 
     def call(self, *command: Any, scope: str = "anna") -> Any:
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([scope, *command]) + "\n")
         self.process.stdin.flush()
         return self._answer()
 
     def _answer(self) -> Any:
-        assert self.process.stdout is not None
         watch = threading.Timer(WAIT_S, self.process.kill)
         watch.start()
         try:
@@ -75,7 +73,6 @@ class OtherProcess:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self.process.stdin is not None and self.process.stdout is not None
         try:
             if self.process.poll() is None and kind is None:
                 self.process.stdin.close()

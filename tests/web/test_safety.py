@@ -164,7 +164,6 @@ def test_a_fault_of_the_page_says_nothing_of_this_machine(tmp_path: Path) -> Non
 
 def test_the_page_listens_on_this_machine_alone(running: Running) -> None:
     runner = running.server._runner
-    assert runner is not None
     assert [address[0] for address in runner.addresses] == ["127.0.0.1"]
     assert running.server.guard.port > 1023
 

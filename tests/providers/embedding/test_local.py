@@ -69,7 +69,6 @@ def test_local_a_long_document_keeps_so_many_tokens(local, export_folder):
 def test_local_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
     meta = model_files.read_meta(folder)
-    assert meta
     prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
     (folder / model_files.META).write_bytes(msgspec.json.encode(prompted))
     embedder = LocalEmbedder(folder)
