@@ -19,18 +19,17 @@ Make = Callable[..., Config]
 SECRET = "The safe's number is quobble."
 
 
-def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(worker_config, tenant, tmp_path):
+def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(fleet, tenant, tmp_path):
     place = tmp_path / "a" / copy_name(tenant, "anna")
-    with Fleet(worker_config("a")) as fleet:
-        with talking(fleet) as member:
-            say(member, "My dog is called Bello.")
-        (copy,) = place.glob("copy-*")
-        (copy / "data.mdb").unlink()  # the rest of a deletion
-        for name in (copy.name, "copy-b", "copy-c.new", "copy-d.doomed"):
-            (place / name).mkdir(exist_ok=True)
-            (place / name / "left").write_text(SECRET)
-        assert texts(fleet) == ["My dog is called Bello."]
-        assert files_with(tmp_path, b"quobble") == []
+    with talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+    (copy,) = place.glob("copy-*")
+    (copy / "data.mdb").unlink()  # the rest of a deletion
+    for name in (copy.name, "copy-b", "copy-c.new", "copy-d.doomed"):
+        (place / name).mkdir(exist_ok=True)
+        (place / name / "left").write_text(SECRET)
+    assert texts(fleet) == ["My dog is called Bello."]
+    assert files_with(tmp_path, b"quobble") == []
 
 
 def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(worker_config, tmp_path):
