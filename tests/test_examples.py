@@ -16,7 +16,6 @@ from slowcat_memory.testing.server import ScriptedServer
 from tests.support.other_process import python
 from tests.support.rows import cases
 from tests.support.sources import members, source_of, tree
-from tests.support.voice_pipeline import run
 
 PATIENCE_S = 240.0  # for a bot in a process of its own, beside busy ones
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -136,16 +135,14 @@ async def test_examples_the_minimal_bot_ends_on_ctrl_c_and_remembers_in_another_
     assert "talked once before" in systems[-1] and "talked" not in systems[0]
 
 
-def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path):
-    async def scenario():
-        async with ScriptedServer() as server:
-            store, example = tmp_path / "store", "two_people.py"
-            said = ("anna: My dog is called Max.", "ben: My dog is called Rex.")
-            await talk(server.url, store, *said, example=example)
-            asked = ("ben: What is my dog called?", "guest: What is my dog called?")
-            return await talk(server.url, store, *asked, example=example)
-
-    of_ben, of_guest = run(scenario(), timeout_s=2 * PATIENCE_S).splitlines()
+async def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path):
+    async with ScriptedServer() as server:
+        store, example = tmp_path / "store", "two_people.py"
+        said = ("anna: My dog is called Max.", "ben: My dog is called Rex.")
+        await talk(server.url, store, *said, example=example)
+        asked = ("ben: What is my dog called?", "guest: What is my dog called?")
+        answers = await talk(server.url, store, *asked, example=example)
+    of_ben, of_guest = answers.splitlines()
     assert "Rex" in of_ben and "Max" not in of_ben
     assert "Rex" not in of_guest and "Max" not in of_guest
 

@@ -5,7 +5,7 @@ By construction for every table: they are listed from the catalogue, and filled 
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
 from tests.fleet.talking import SOON_S, say, talking, texts
 from tests.support.rows import listed_texts
+from tests.support.said import until
 
 OPEN = {"tenant", "migration"}  # tables without rows of people
 FORBIDDEN = asyncpg.InsufficientPrivilegeError
@@ -195,9 +196,8 @@ def test_tenants_two_people_of_one_name_are_two(two, tmp_path):
     for tenant, foreign in ((mine, other), (other, mine)):
         with Fleet(config_of(tenant, tmp_path)) as fleet:
             assert texts(fleet) == [f"The key is {tenant.word}."]
-        assert foreign.word not in str(
-            queries(tenant.dsn, "SELECT encode(body, 'escape') FROM slowcat.log")
-        )
+        logged = queries(tenant.dsn, "SELECT encode(body, 'escape') FROM slowcat.log")
+        assert foreign.word not in str(logged)
 
 
 def test_tenants_a_notification_names_nobody(two, tmp_path):
@@ -208,9 +208,9 @@ def test_tenants_a_notification_names_nobody(two, tmp_path):
     database.listen(person_log.CHANNEL, heard.append)
     with Fleet(config_of(other, tmp_path)) as fleet, talking(fleet) as member:
         say(member, f"The key is {other.word}.")
-        asyncio.run(until(lambda: queries(mine.dsn, LISTENING)))
+        assert until(lambda: bool(queries(mine.dsn, LISTENING)), SOON_S)
         assert member.forget(Forget(turns=(1,))).erased
-        asyncio.run(until(lambda: heard))
+        assert until(lambda: bool(heard), SOON_S)
         names = other.word, other.name, "anna", copy_name(other.name, "anna")
         assert len(heard) == 1 and not any(name in heard[0] for name in names)
         assert database.run(lambda c: person_log.notified(c, mine.name, heard[0])) is None
@@ -218,19 +218,13 @@ def test_tenants_a_notification_names_nobody(two, tmp_path):
         assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) == "anna"
         say(member, f"The key is {other.word} again.")
         assert member.forget(Forget(turns=(2,))).erased
-        asyncio.run(until(lambda: len(heard) == 2))
+        assert until(lambda: len(heard) == 2, SOON_S)
         assert heard[0] != heard[1], "two forgettings of one person cannot be linked"
         assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) is None
     database.close()
 
 
 LISTENING = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename = current_user"
-
-
-async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(SOON_S):
-        while not await asyncio.to_thread(true):
-            await asyncio.sleep(0.01)
 
 
 def test_tenants_a_worker_with_a_foreign_tenant_is_refused_by_name(dsn, two, tmp_path):
@@ -282,22 +276,17 @@ def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn, tmp_path):
             queries(dsn, f"DROP ROLE {role}")
 
 
-def test_tenants_no_role_keeps_the_maker_of_tables_waiting(dsn, two):
+async def test_tenants_no_role_keeps_the_maker_of_tables_waiting(dsn, two):
     """Whatever locks a role may take: those of numbers, and those that reading takes."""
     mine, _ = two
-
-    async def held() -> bool:
-        connection = await asyncpg.connect(mine.dsn)
-        made = Database(dsn)
-        try:
-            await connection.execute("BEGIN; SELECT pg_advisory_lock(7512603911)")
-            await connection.execute("LOCK TABLE slowcat.migration IN ACCESS SHARE MODE")
-            return await asyncio.to_thread(made.run, schema.upgrade)
-        finally:
-            made.close()
-            await connection.close()
-
-    assert not asyncio.run(held())
+    connection, made = await asyncpg.connect(mine.dsn), Database(dsn)
+    try:
+        await connection.execute("BEGIN; SELECT pg_advisory_lock(7512603911)")
+        await connection.execute("LOCK TABLE slowcat.migration IN ACCESS SHARE MODE")
+        assert not await asyncio.to_thread(made.run, schema.upgrade)
+    finally:
+        made.close()
+        await connection.close()
 
 
 def test_tenants_two_makers_of_tables_wait_for_each_other(dsn):
