@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from docs_site import command_page, outputs
 from docs_site.check import loaded
 from docs_site.links import linked, outside_pages
+from slowcat_memory import config as configuration
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS, load
@@ -276,15 +276,10 @@ def unknown_modules(text: str) -> list[str]:
 
 
 def options() -> set[str]:
-    """Return every option by its place in code and by its name in config.toml."""
-    found, left = {knob.path for knob in KNOBS}, [("", load(None, {"SLOWCAT_CONFIG": ""}))]
-    while left:
-        above, one = left.pop()
-        for field in msgspec.structs.fields(one):
-            value, path = getattr(one, field.name), f"{above}{field.name}"
-            found.add(path)
-            if isinstance(value, msgspec.Struct):
-                left.append((f"{path}.", value))
+    """Return every option and section by its place in code, and by its name in config.toml."""
+    found = {knob.path for knob in KNOBS} | {"idle.jobs"}
+    for target, *_ in configuration.options():
+        found |= {target.rsplit(".", n)[0] for n in range(target.count(".") + 1)}
     return found
 
 

@@ -1,6 +1,5 @@
 """``slowcat-memory ui`` as a person starts it: a process, an address, Ctrl-C."""
 
-import re
 import signal
 import subprocess
 import sys
@@ -33,21 +32,11 @@ def started(cli: CommandLine, *args: str) -> Iterator[tuple[subprocess.Popen[str
             process.kill()
 
 
-class Address:
-    """Where a page is, as ``Client`` reads it."""
-
-    def __init__(self, url: str) -> None:
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=\S+", url)
-        assert found, url
-        self.server = self.guard = self
-        self.port = int(found[1])
-
-
 def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine) -> None:
     (sm.folder / "chat.txt").write_text(CHAT)
     sm.ok("import", "chat.txt", "--no-embed", "--user", "anna")
     with started(sm) as (process, url):
-        client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
+        client = Client(url).enter()
         words = [row["words"] for row in client.read("said/conversations")["rows"]]
         assert "We moved to Lisbon." in words
         checks = {row["what"]: row for row in client.read("health/doctor")["rows"]}
@@ -61,7 +50,7 @@ def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(filled, number):
     with started(filled) as (process, url):
-        client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
+        client = Client(url).enter()
         talk = client.read("said/conversations")["rows"][0]
         client.done("forget", session=talk["id"])
         process.send_signal(number)
@@ -86,7 +75,7 @@ def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:
             "ui",
             "--no-browser",
             "--port",
-            str(Address(url).port),
+            str(Client(url).port),
         )
         other = python("-m", "slowcat_memory", *asked)
         assert other.returncode == 1

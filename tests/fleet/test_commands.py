@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
 from tests.cli.conftest import CHAT, CONFIG, CommandLine
+from tests.cli.conftest import sm as local  # noqa: F401
 from tests.fleet.talking import rows, say, talking
 from tests.support.other_process import python
 from tests.support.said import said_by_anna
@@ -29,22 +29,14 @@ Make = Callable[..., Config]
 
 
 @pytest.fixture
-def sm(dsn: str, tenant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+def sm(local: CommandLine, dsn: str, tenant: str, monkeypatch: pytest.MonkeyPatch) -> CommandLine:  # noqa: F811
     """A command line of a fleet, whose store holds turns of anna and ben."""
-    config = tmp_path / "config.toml"
-    fleet = (
-        f'\n[fleet]\ndsn = "{dsn}"\ntenant = "{tenant}"\ncache = "{tmp_path / "a"}"\nlease_s = 5\n'
-    )
-    config.write_text(CONFIG + fleet)
-    for name, value in (("COLUMNS", "200"), ("TERM", "dumb")):
-        monkeypatch.setenv(name, value)
-    for name in ("SLOWCAT_CONFIG", "SLOWCAT_TEST_DSN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    made = CommandLine(tmp_path, config, tmp_path / "memory")
-    (tmp_path / "chat.txt").write_text(CHAT)
-    made.ok("import", "chat.txt", "--no-embed")
-    return made
+    fleet = f'dsn = "{dsn}"\ntenant = "{tenant}"\ncache = "{local.folder / "a"}"\nlease_s = 5\n'
+    local.config.write_text(f"{CONFIG}\n[fleet]\n{fleet}")
+    monkeypatch.delenv("SLOWCAT_TEST_DSN", raising=False)
+    (local.folder / "chat.txt").write_text(CHAT)
+    local.ok("import", "chat.txt", "--no-embed")
+    return local
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from loguru import logger
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.pipeline.pipeline import Pipeline
@@ -42,14 +41,6 @@ def no_proxies(monkeypatch):
     for name in (*PROXIES, "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-
-
-@pytest.fixture
-def warnings():
-    lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line)), level="WARNING", format="{message}")
-    yield lines
-    logger.remove(sink)
 
 
 def llm(url: str) -> OpenAILLMService:
@@ -149,16 +140,14 @@ def test_locality_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
     assert locate([llm("http://127.0.0.1:1234/v1")]).local
 
 
-def test_locality_warning_names_the_host_at_the_start_and_once_a_day(warnings):
+def test_locality_warning_names_the_host_at_the_start_and_once_a_day(lines):
     where = Locality(False, "llm.example:443")
     for hours in (0, 1, 23, 24, 30, 47, 48):
         where.remind(NOON + timedelta(hours=hours))
-    assert [line.strip() for line in warnings] == [
-        "memories leave this machine to llm.example:443"
-    ] * 3
+    assert lines == ["WARNING memories leave this machine to llm.example:443"] * 3
     Locality(True, "127.0.0.1:1234").remind(NOON)
     Locality(False).remind(NOON)  # without an LLM nothing leaves
-    assert len(warnings) == 3
+    assert len(lines) == 3
 
 
 # ------------------------------------------------------------------- what stays
