@@ -28,18 +28,6 @@ async def talking(config, reply=None, **how) -> AsyncIterator[tuple[VoicePipelin
         yield voice, processor
 
 
-class Held:
-    """A server that answers a request for one token when it is told to."""
-
-    def __init__(self):
-        self.open = asyncio.Event()
-
-    async def __call__(self, request):
-        if not request.get("stream"):
-            await self.open.wait()
-        return "I see."
-
-
 async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     remember(config, MAX)
     tool = FunctionSchema("look_up", "Looks something up.", {}, [])
@@ -58,7 +46,10 @@ async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(conf
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
 async def test_warming_whoever_speaks_stops_it_at_once(config, how):
-    async with talking(config, Held()) as (voice, processor):
+    async def held(request):
+        return "I see." if request.get("stream") else await asyncio.Event().wait()
+
+    async with talking(config, held) as (voice, processor):
         await voice.exchange("hello")
         warming = asyncio.create_task(processor.rewarm())
         await voice.server.wait_for_requests(2)
