@@ -7,6 +7,7 @@ fails the first tests: whoever adds one says whether a text leaves by it, and it
 import ast
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -278,11 +279,8 @@ def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypat
     with engine.snapshot() as snapshot:
         assert any(one.made and not one.local_only for one in snapshot.memories("anna"))
     engine.close()
-    again = MemoryEngine(engine.config, clock=engine.clock, embedder=HashEmbedder())
-    try:
+    with closing(MemoryEngine(engine.config, clock=engine.clock, embedder=HashEmbedder())) as again:
         assert showing(leaving(again, "anna", False), SECRET) == set()
-    finally:
-        again.close()
 
 
 # ------------------------------------------------------------------- guests, and others

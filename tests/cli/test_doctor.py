@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import backups_of
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.memories import engine_of
 from tests.support.said import turn
 
 # ------------------------------------------------------------------- ``doctor``: what is wrong is told, and what can be made again is
@@ -18,10 +18,9 @@ from tests.support.said import turn
 @pytest.fixture
 def kept(sm: Any) -> Any:
     """A command line whose store holds a sealed memory."""
-    engine = MemoryEngine(memory_config(sm.store))
-    engine.remember("Anna likes tea.", "anna")
-    engine.upkeep.seal("anna")
-    engine.close()
+    with engine_of(memory_config(sm.store)) as engine:
+        engine.remember("Anna likes tea.", "anna")
+        engine.upkeep.seal("anna")
     return sm
 
 
@@ -56,10 +55,9 @@ def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
 
 
 def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
-    engine = MemoryEngine(memory_config(kept.store))
-    dead = Task(id="dream/anna/x", job="dream", key="x", created=engine.clock(), state="dead")
-    engine.store.apply("dream", WriteBatch(tasks=(dead,))).wait(None)
-    engine.close()
+    with engine_of(memory_config(kept.store)) as engine:
+        dead = Task(id="dream/anna/x", job="dream", key="x", created=engine.clock(), state="dead")
+        engine.store.apply("dream", WriteBatch(tasks=(dead,))).wait(None)
     told = found(kept, "--repair", code=1)["queue"]
     assert "dream" in told["found"] and not told["repairable"]
 
@@ -108,9 +106,8 @@ def long_ago(sm: Any) -> Any:
     """A command line whose store was closed two months ago, with a turn of then."""
     sm.config.write_text(DAYS)
     then = datetime.now(UTC) - timedelta(days=60)
-    engine = MemoryEngine(memory_config(sm.store), clock=FixedClock(then))
-    engine.append(turn("tea", id=0, at=then))
-    engine.close()
+    with engine_of(memory_config(sm.store), clock=FixedClock(then)) as engine:
+        engine.append(turn("tea", id=0, at=then))
     return sm
 
 

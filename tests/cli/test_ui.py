@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -57,14 +57,11 @@ def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(fil
         assert process.wait(TIMEOUT_S) == (0 if number == signal.SIGHUP else -number)
     assert "Lisbon" not in filled("search", "Where did Ben move?").stdout
     later = datetime.now(UTC) + timedelta(minutes=1)
-    engine = MemoryEngine(configured(filled.store), clock=lambda: later)
-    try:
+    with closing(MemoryEngine(configured(filled.store), clock=lambda: later)) as engine:
         engine.flush(indexed=True)
         with engine.snapshot() as snapshot:
             assert "Lisbon" not in " ".join(turn.text for turn in snapshot.turns())
             assert "Max" in " ".join(turn.text for turn in snapshot.turns())
-    finally:
-        engine.close()
 
 
 def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:

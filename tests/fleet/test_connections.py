@@ -1,5 +1,6 @@
 """Connections of a worker: what they send besides what they are asked to."""
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -32,9 +33,6 @@ def test_a_transaction_that_was_left_open_is_rolled_back(dsn):
     async def exists(connection: Any) -> Any:
         return await connection.fetchval("SELECT to_regclass('left_open')")
 
-    database = Database(dsn, most=1)
-    try:
+    with closing(Database(dsn, most=1)) as database:
         database.run(leave_open)
         assert database.run(exists) is None
-    finally:
-        database.close()

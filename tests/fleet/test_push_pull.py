@@ -10,18 +10,17 @@ import lmdb
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.config.config import MemoryOptions
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreUnsafeError
 from slowcat_memory.fleet import hydration, leases
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import COUNTS
+from slowcat_memory.testing import memory_config
 from tests.fleet.talking import rows, say, talking, texts
+from tests.support.memories import engine_of
 from tests.support.said import turn_at
 
 Make = Callable[..., Config]
@@ -39,18 +38,12 @@ def fleet(worker_config: Make) -> Any:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with turns, facts, a forgotten turn and a sealed index."""
     folder = tmp_path_factory.mktemp("built") / "store"
-    config = Config(
-        memory=MemoryOptions(path=str(folder)),
-        embedding=EmbedderOptions(kind="none"),
-        idle=IdleOptions(enabled=False, grace_s=0.0),
-    )
-    engine = MemoryEngine(config)
-    for text in SAID:
-        engine.append(turn_at(text))
-    engine.idle.until_done(["facts"])
-    engine.forget(Forget(turns=(3,)))
-    engine.upkeep.seal("anna")
-    engine.close()
+    with engine_of(memory_config(folder, idle={"enabled": False, "grace_s": 0.0})) as engine:
+        for text in SAID:
+            engine.append(turn_at(text))
+        engine.idle.until_done(["facts"])
+        engine.forget(Forget(turns=(3,)))
+        engine.upkeep.seal("anna")
     return folder
 
 

@@ -15,8 +15,8 @@ from slowcat_memory.store import Store
 
 
 @contextmanager
-def engine_of(config: Config) -> Iterator[MemoryEngine]:
-    engine = MemoryEngine(config)
+def engine_of(config: Config, **parts: Any) -> Iterator[MemoryEngine]:
+    engine = MemoryEngine(config, **parts)
     try:
         yield engine
     finally:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from importlib.resources import files
 from typing import Any
@@ -23,12 +24,9 @@ from tests.support.stores import configured
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
-    engine = MemoryEngine(configured(tmp_path_factory.mktemp("reads") / "memory"))
-    try:
+    with closing(MemoryEngine(configured(tmp_path_factory.mktemp("reads") / "memory"))) as engine:
         furnish(engine)
         yield PageContext(engine, person=ANNA)
-    finally:
-        engine.close()
 
 
 OTHER: dict[str, Any] = {"scope": ANNA, "recorded_at": MONDAY, "made": RULE, "sources": ()}
@@ -167,8 +165,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
     def at(n: int) -> datetime:
         return MONDAY + timedelta(hours=n * 37 % MANY)
 
-    engine = MemoryEngine(configured(tmp_path_factory.mktemp("long") / "memory"))
-    try:
+    with closing(MemoryEngine(configured(tmp_path_factory.mktemp("long") / "memory"))) as engine:
         for talk in range(MANY):
             words = [f"Word {talk} {n}." for n in range(4)]
             events = session(f"talk-{talk}", words, MONDAY + timedelta(hours=talk), ended=False)
@@ -182,8 +179,6 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
         engine.apply("facts", WriteBatch(memories=facts))
         engine.flush(60)
         yield PageContext(engine, person=ANNA)
-    finally:
-        engine.close()
 
 
 @pytest.fixture
