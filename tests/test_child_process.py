@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import slowcat_memory
 from slowcat_memory.child_process import import_path, python_command
 from tests.support.other_process import python
 from tests.support.rows import listed_texts
+from tests.support.sources import PACKAGE, package_files
 
-PACKAGE = Path(slowcat_memory.__file__).parent
 PLANTED = (
     *("msgspec", "numpy", "lmdb", "faiss", "loguru", "rich", "typer", "torch", "zstandard"),
     *("json", "typing", "pathlib", "dataclasses", "hashlib", "struct", "tempfile", "asyncio"),
@@ -40,19 +39,11 @@ def ran(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.ran"))
 
 
-def python_files(having: str = "") -> Iterator[tuple[str, ast.Module]]:
-    """Yield the package's files by name, those with a certain word alone."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name, source = path.relative_to(PACKAGE).as_posix(), path.read_text("utf-8")
-        if having in source:
-            yield name, ast.parse(source)
-
-
 @cache
 def children() -> list[str]:
     """List the modules that are programs of their own, commands left out."""
     programs = []
-    for name, tree in python_files("__main__"):
+    for name, tree in package_files("__main__"):
         guards = [ast.unparse(node.test) for node in tree.body if isinstance(node, ast.If)]
         if "__name__ == '__main__'" in guards and not name.startswith("cli/"):
             programs.append("slowcat_memory." + name.removesuffix(".py").replace("/", "."))
@@ -122,7 +113,7 @@ def test_children_of_a_program_without_an_interpreter_are_refused(monkeypatch):
 
 
 def test_children_are_started_by_python_command_alone():
-    assert [found for name, tree in python_files() for found in bypasses(name, tree)] == []
+    assert [found for name, tree in package_files() for found in bypasses(name, tree)] == []
 
 
 @pytest.mark.parametrize("line", listed_texts("other_starts"))

@@ -1,5 +1,4 @@
 import ast
-from pathlib import Path
 
 import pytest
 
@@ -7,6 +6,7 @@ from slowcat_memory import clock
 from slowcat_memory.clock import SystemClock, is_synchronised, kernel_is_synchronised, seconds_of
 from slowcat_memory.testing import FixedClock
 from tests.support.rows import listed
+from tests.support.sources import package_files
 
 
 def test_seconds_of_a_clock_with_its_own_boot_clock_is_used():
@@ -43,16 +43,13 @@ WALL = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("ti
 READERS = {path for path, _ in listed("wall_clock")}  # the other column has what for
 
 
-def wall_clock_readers(package: Path) -> set[str]:
-    found = set()
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                if (node.value.id, node.attr) in WALL:
-                    found.add(str(path.relative_to(package)))
-    return found
-
-
 def test_wall_clock_is_read_where_it_dates_and_nowhere_else():
     """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's guard."""
-    assert wall_clock_readers(Path(clock.__file__).parent) == READERS
+    found = {
+        name
+        for name, tree in package_files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if (node.value.id, node.attr) in WALL
+    }
+    assert found == READERS

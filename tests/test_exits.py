@@ -9,14 +9,11 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-import slowcat_memory
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
@@ -40,8 +37,8 @@ from tests.support.asking_jobs import ASKING
 from tests.support.engine_home import Home
 from tests.support.parroting_llm import MONDAY
 from tests.support.rows import listed, listed_texts
+from tests.support.sources import package_files
 
-PACKAGE = Path(slowcat_memory.__file__).parent
 SECRET, GUESTS, BENS, OPEN = "Zqxprivate", "Zqxvisitor", "Zqxbenjamin", "Zqxopenly"
 QUESTION = "What do you remember about my therapist and the appointment?"
 GUEST = "visitors"
@@ -313,16 +310,6 @@ def test_exits_a_guests_scope_is_not_read_beside_ones_own(engine):
 # ------------------------------------------------------------------- by construction
 
 
-@cache
-def _modules(having: str = "") -> tuple[tuple[str, ast.Module], ...]:
-    sources = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-    return tuple(
-        (path.relative_to(PACKAGE).as_posix(), ast.parse(source))
-        for path, source in sources.items()
-        if having in source
-    )
-
-
 def _makes_disclosed(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
@@ -332,7 +319,9 @@ def _makes_disclosed(node: ast.AST) -> bool:
 
 def test_exits_only_the_gate_makes_a_disclosed_memory():
     found = {
-        name for name, tree in _modules("Disclosed") if any(map(_makes_disclosed, ast.walk(tree)))
+        name
+        for name, tree in package_files("Disclosed")
+        if any(map(_makes_disclosed, ast.walk(tree)))
     }
     assert found == {"core/disclosure.py"}
 
@@ -357,7 +346,7 @@ def _takes_memories(tree: ast.Module) -> Iterator[str]:
 
 
 def test_exits_a_renderer_takes_disclosed_memories_alone():
-    trees = dict(_modules())
+    trees = dict(package_files())
     assert [(name, one) for name in RENDERERS for one in _takes_memories(trees[name])] == []
     control = ast.parse("def shown(memories: Sequence[Memory]) -> str: ...")
     assert list(_takes_memories(control)) == ["shown"]
@@ -387,14 +376,14 @@ def _ungated(tree: ast.Module) -> Iterator[str]:
 
 
 def test_exits_what_reads_memories_for_a_reader_passes_the_gate():
-    trees = dict(_modules())
+    trees = dict(package_files())
     found = {(door, one) for door in DOORS for one in _ungated(trees[door])}
     assert found == NOT_SHOWN
 
 
 def test_exits_every_prompt_of_idle_work_names_its_memories():
     asking, nameless = set[str](), list[str]()
-    for name, tree in _modules():
+    for name, tree in package_files():
         if not name.startswith("idle/"):
             continue
         for node in ast.walk(tree):
@@ -407,7 +396,7 @@ def test_exits_every_prompt_of_idle_work_names_its_memories():
 
 def test_exits_every_job_that_asks_is_attacked():
     """``test_kept_here`` reads the prompts of the jobs in ``ASKING``."""
-    asking = {name for name, tree in _modules() if name.startswith("idle/jobs/")
+    asking = {name for name, tree in package_files() if name.startswith("idle/jobs/")
               and any(getattr(node, "attr", "") == "complete" for node in ast.walk(tree))}  # fmt: skip
     homes = {type(job).__module__.removeprefix("slowcat_memory.").replace(".", "/") + ".py"
              for job in BUILT_IN if job.name in ASKING}  # fmt: skip

@@ -1,9 +1,7 @@
 """Every cache of the process that is keyed by texts can be cleared when a person's memory is closed."""
 
 import ast
-from pathlib import Path
 
-import slowcat_memory
 from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
 from slowcat_memory.core.text_caches import forget_texts, text_cache
@@ -11,17 +9,15 @@ from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
 from tests.support.rows import listed_texts
 from tests.support.said import turn
-from tests.support.sources import tree
-
-ROOT = Path(slowcat_memory.__file__).parent
+from tests.support.sources import package_files
 
 
 def keyed_caches() -> set[str]:
     """Return the functions with arguments that are cached for as long as the process runs."""
     found = set()
-    for path in (path for path in ROOT.rglob("*.py") if "cache" in path.read_text("utf-8")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts[-2:])
-        for node in ast.walk(tree(path)):
+    for name, tree in package_files("cache"):
+        module = ".".join(name.removesuffix(".py").split("/")[-2:])
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.args.args:
                 names = {getattr(n, "id", getattr(n, "attr", "")) for d in node.decorator_list
                          for n in ast.walk(d)}  # fmt: skip

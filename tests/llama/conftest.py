@@ -7,7 +7,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -20,12 +20,9 @@ class Llama(NamedTuple):
     letters: str
     url: str
 
-    def slots(self) -> list[dict[str, Any]]:
-        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/slots", timeout=5) as reply:
-            return json.load(reply)
-
     def busy(self) -> bool:
-        return any(slot["is_processing"] for slot in self.slots())
+        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/slots", timeout=5) as reply:
+            return any(slot["is_processing"] for slot in json.load(reply))
 
 
 @pytest.fixture(scope="session", params=["byte", "ascii"])
