@@ -93,13 +93,10 @@ async def start(url: str, store: Path, example: str) -> asyncio.subprocess.Proce
         "SLOWCAT_RECALL__DEADLINE_MS": "5000",
         "PYTHONPATH": str(FOLDER.parent),
     }
+    pipe = asyncio.subprocess.PIPE
+    command, env = (sys.executable, str(FOLDER / example)), os.environ | settings
     return await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(FOLDER / example),
-        env=os.environ | settings,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        *command, env=env, stdin=pipe, stdout=pipe, stderr=pipe
     )
 
 

@@ -23,7 +23,6 @@ from slowcat_memory.records import (
     Hit,
     LedgerEntry,
     Made,
-    Memory,
     Offer,
     SessionEdge,
     Statement,
@@ -37,6 +36,7 @@ from tests.support.asking_jobs import ASKING
 from tests.support.engine_home import Home
 from tests.support.parroting_llm import MONDAY
 from tests.support.rows import listed, listed_texts
+from tests.support.said import memory_at
 from tests.support.sources import package_files
 
 SECRET, GUESTS, BENS, OPEN = "Zqxprivate", "Zqxvisitor", "Zqxbenjamin", "Zqxopenly"
@@ -68,13 +68,8 @@ def _spoken(kind: Any, argument: str = "") -> Exit:
         with engine.snapshot() as snapshot:
             last = max((turn.id for turn in snapshot.turns(scope)), default=0)
             turn = snapshot.turn(last)
-        context = CommandContext(
-            scope=scope,
-            speaker="Anna",
-            session=turn.session if turn else "s",
-            turn=last + 1,
-            llm="local" if local else "remote",
-        )
+        where = {"scope": scope, "session": turn.session if turn else "s", "turn": last + 1}
+        context = CommandContext(speaker="Anna", llm="local" if local else "remote", **where)
         return engine.carry_out(Command(kind=kind, argument=argument), context).said
 
     return say
@@ -195,12 +190,9 @@ def talk(engine: MemoryEngine, scope: str, name: str, *said: str) -> list[Turn]:
 
 def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> None:
     """Store one memory of each kind that a head, an answer or a graph shows, made from a turn."""
-    now, job = engine.clock(), Made(job="test")
-    base = Memory(
-        id="", kind="", scope=scope, speaker="Anna", text=f"My therapist is called {word}.",
-        valid_from=now - timedelta(hours=5), recorded_at=now - timedelta(hours=5),
-        sources=(turn,), made=job,
-    )  # fmt: skip
+    now, ago = engine.clock(), engine.clock() - timedelta(hours=5)
+    of = {"scope": scope, "recorded_at": ago, "sources": (turn,), "made": Made(job="test")}
+    base = memory_at("", f"My therapist is called {word}.", ago, **of)
     person = f"entity/{word}"
     made = [
         replace(base, id=f"fact/{word}", kind="fact/person", statement=Statement(subject="Anna")),

@@ -196,9 +196,9 @@ def house(tmp_path):
     return config
 
 
-def converse(config, *said: tuple[str, str]):
+def converse(config, *said):
     """Let people speak in turn; return the answers and the LLM's requests."""
-    held = talking(memory(config), *said, reply=lambda _: "Well.")
+    held = talking(memory(config), *map(tuple, said), reply=lambda _: "Well.")
     return held.answers, held.voice.server.requests
 
 
@@ -222,14 +222,12 @@ def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(house):
     assert [t.text for t in turns(house) if t.scope == "anna"][-2:] == ["good day", "Well."]
 
 
-def test_guests_yes_does_not_answer_what_another_was_asked(house):
-    answers, requests = converse(
-        house, ("s1", "forget everything about bicycle"), ("eve", "yes"), ("s2", "yes forget them"),
-        ("s1", "yes forget them"),
-    )  # fmt: skip
-    assert answers[0].startswith("Shall I forget 1 thing")
-    assert answers[1] == answers[2] == "Well." and len(requests) == 2
-    assert answers[3].startswith("I've forgotten 1 thing")
+@cases("commands/people", "")
+def test_guests_and_others_answer_and_end_nothing_of_anothers(house, said, answers, kept, lost):
+    told, _ = converse(house, *(line.split(": ", 1) for line in said.split(" / ")))
+    for answer, begins in zip(told, answers.split(" / "), strict=True):
+        assert answer.startswith(begins)
+    assert residue(house.folder, kept) and not (lost and residue(house.folder, lost))
 
 
 # ------------------------------------------------------------------- muted transcripts
@@ -275,21 +273,6 @@ async def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(house):
 
 
 # ------------------------------------------------------------------- off the record
-
-
-def test_guests_nobody_else_ends_off_the_record(house):
-    answers, _ = converse(
-        house,
-        ("s1", "off the record"),
-        ("s2", "back on the record"),
-        ("eve", "back on the record"),
-        ("s1", "my secret is zanzibar"),
-        ("s1", "back on the record"),
-        ("s1", "I like tea"),
-    )
-    assert answers[1].startswith("We stay off the record") and answers[2].startswith(REFUSED)
-    assert answers[4] == "We are back on the record."
-    assert not residue(house.folder, "zanzibar") and residue(house.folder, "i like tea")
 
 
 @pytest.mark.parametrize("step", [-86400.0, 3600.0])

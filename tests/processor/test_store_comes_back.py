@@ -27,10 +27,8 @@ def hasty(monkeypatch):
 async def test_store_comes_back_and_what_was_said_meanwhile_is_recalled(config):
     remember(config, MAX)
     processor, disk = memory(config), ExitStack()
-    trouble, stored = (
-        events_of(processor, "on_memory_trouble"),
-        events_of(processor, "on_exchange_stored"),
-    )
+    trouble = events_of(processor, "on_memory_trouble")
+    stored = events_of(processor, "on_exchange_stored")
     back = asyncio.Event()
     processor.add_event_handler("on_memory_back", lambda *_: back.set())
     disk.enter_context(refusing(errno.EROFS))

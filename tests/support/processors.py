@@ -144,13 +144,8 @@ def talking(processor, *said, reply=None, tools=False, before=None, then=None, *
     async def scenario():
         if before:
             how["system_instruction"] = await before(processor)
-        offered = processor.tools() if tools else None
-        voice, answers, requests = (
-            VoicePipeline(reply, memory=processor, tools=offered, **how),
-            [],
-            [],
-        )
-        async with voice:
+        offered, answers, requests = processor.tools() if tools else None, [], []
+        async with VoicePipeline(reply, memory=processor, tools=offered, **how) as voice:
             for line in said:
                 who, words = line if isinstance(line, tuple) else ("user", line)
                 first = len(voice.server.requests)

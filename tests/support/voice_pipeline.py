@@ -184,13 +184,9 @@ class VoicePipeline:
 
     async def __aenter__(self) -> Self:
         await self.server.__aenter__()
-        self.llm = OpenAILLMService(
-            api_key="none",
-            base_url=self.server.url,
-            settings=OpenAILLMService.Settings(
-                model="scripted", system_instruction=self._system_instruction
-            ),
-        )
+        told = {"model": "scripted", "system_instruction": self._system_instruction}
+        settings = OpenAILLMService.Settings(**told)
+        self.llm = OpenAILLMService(api_key="none", base_url=self.server.url, settings=settings)
         user, assistant = self.aggregators.user(), self.aggregators.assistant()
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_turn)
         assistant.add_event_handler("on_after_process_frame", self._on_frame)

@@ -27,13 +27,7 @@ def weather_tool(sky: str | None = "rain") -> FunctionSchema:
             raise OSError("no window")
         await params.result_callback({"sky": sky})
 
-    return FunctionSchema(
-        name="get_weather",
-        description="The weather.",
-        properties={},
-        required=[],
-        handler=get_weather,
-    )
+    return FunctionSchema("get_weather", "The weather.", {}, [], handler=get_weather)
 
 
 def call_weather_then_tell(request: dict):

@@ -37,10 +37,8 @@ def test_local_queries_are_unit_vectors_whatever_they_are(local: LocalEmbedder) 
 
 
 def test_local_queries_in_int8_are_close_to_documents_in_fp32(local: LocalEmbedder) -> None:
-    queries, documents = (
-        [local.encode_query_tokens(text) for text in TURNS],
-        local.encode_tokens(TURNS),
-    )
+    queries = [local.encode_query_tokens(text) for text in TURNS]
+    documents = local.encode_tokens(TURNS)
     cosines = (np.stack([query.vector for query in queries]) * documents.vectors).sum(axis=1)
     assert 0.985 < cosines.mean() < 0.9999, "two models"
     tokens = np.concatenate([query.tokens for query in queries])  # type: ignore[misc]

@@ -66,12 +66,9 @@ def test_child_other_weights_need_another_export(export_folder: Path, tmp_path: 
 
 def test_child_an_export_of_an_older_format_is_made_again(export_folder, tmp_path):
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    older = (
-        (copy / model_files.META)
-        .read_text()
-        .replace(f'"format": {model_files.FORMAT}', f'"format": {model_files.FORMAT - 1}')
-    )
-    (copy / model_files.META).write_text(older)
+    meta = copy / model_files.META
+    now, before = (f'"format": {number}' for number in (model_files.FORMAT, model_files.FORMAT - 1))
+    meta.write_text(meta.read_text().replace(now, before))
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
 
