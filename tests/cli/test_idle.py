@@ -9,13 +9,10 @@ import pytest
 from slowcat_memory.engine.idle import IdleWork
 from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store import Store
+from tests.support.idle_doubles import task
 from tests.support.said import turn
 
 AT = datetime(2026, 5, 12, 18, 30, tzinfo=UTC)
-
-
-def task(key: str, job: str = "notes", **given) -> Task:
-    return Task(id=f"{job}/anna/{key}", job=job, scope="anna", key=key, created=AT, **given)
 
 
 def ran(task: Task, outcome="done", ms=2000.0, **given) -> Run:
@@ -25,12 +22,15 @@ def ran(task: Task, outcome="done", ms=2000.0, **given) -> Run:
 @pytest.fixture
 def filled(sm):
     """A store with one task that waits, one that failed once, and two that were given up."""
-    dead = [task(str(n), attempts=3, state="dead", error=f"BadAnswerError: no {n}") for n in (1, 2)]
-    later = task("3", attempts=1, error="TimeoutError", not_before=AT)
+    dead = [
+        task(str(n), "notes", attempts=3, state="dead", error=f"BadAnswerError: no {n}")
+        for n in (1, 2)
+    ]
+    later = task("3", "notes", attempts=1, error="TimeoutError", not_before=AT)
     with Store.open(sm.store) as store:
         store.append(turn("hello", id=0)).wait()
         store.apply("t", WriteBatch(tasks=(*dead, later, task("4", "other")))).wait()
-        done = ran(task("9"), tokens_in=80, tokens_out=20, made=1)
+        done = ran(task("9", "notes"), tokens_in=80, tokens_out=20, made=1)
         store.apply("t", WriteBatch(run=done)).wait()
         store.apply("t", WriteBatch(run=ran(dead[0], "dead", error="BadAnswerError: no 1"))).wait()
     return sm

@@ -1,6 +1,5 @@
 """The MCP tools, called by the SDK's own client in this process."""
 
-import contextlib
 import json
 from datetime import timedelta
 from unittest.mock import Mock
@@ -8,7 +7,6 @@ from unittest.mock import Mock
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory import MemoryEngine
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import StoreBusyError
 from slowcat_memory.mcp.answers import NOTES, NOTHING
@@ -19,21 +17,14 @@ from slowcat_memory.transfer import TranscriptSession, Utterance
 from slowcat_memory.transfer.import_ import ingest
 from tests.support import said
 from tests.support.mcp_host import Host, asking
-from tests.support.memories import remember
+from tests.support.memories import engine_remembering
 from tests.support.processors import PETS
 
 BASIC = ["search_memory", "about_me", "recent", "memory_as_of", "remember", "forget"]
 MOST_TOKENS = 750  # that a host puts before its model with each request
 
 
-@pytest.fixture
-def engine(config):
-    remember(config, *PETS, days=40)
-    remember(config, "Anna: My dog has a red collar.", days=3)
-    remember(config, "Ben: The lighthouse keeper wears green boots.", days=2, scope="ben")
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
+engine = engine_remembering({40: PETS, 3: ["Anna: My dog has a red collar."]})
 
 
 def one(engine, tool: str, **arguments) -> str:
@@ -88,6 +79,9 @@ def test_search_memory_tells_who_and_when_and_that_these_are_notes(engine) -> No
     when = engine.clock() - timedelta(days=40)
     assert found.startswith(NOTES) and "Anna: My dog is called Max." in found
     assert f"({when.day} {when:%b}" in found
+    boots = said.turn_at("The lighthouse keeper wears green boots.", engine.clock(), scope="ben")
+    engine.append(boots)
+    engine.flush(indexed=True)
     assert "green boots" not in one(engine, "search_memory", query="lighthouse keeper boots")
 
 
