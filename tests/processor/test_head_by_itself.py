@@ -18,12 +18,11 @@ SAID = (
 )
 
 
-def settings(folder, mode="auto"):
+def settings(folder):
     return configured(
         folder,
         memory={"user_id": "anna"},
         icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
-        head={"mode": mode},
     )
 
 

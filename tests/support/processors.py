@@ -200,5 +200,5 @@ def logged(level="INFO"):
 
 
 def ahead(voice) -> list[dict]:
-    """Return the requests for a single token."""
+    """Return the requests besides those of the conversation: for a single token, or a summary."""
     return [request for request in voice.server.requests if not request.get("stream")]
