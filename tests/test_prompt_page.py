@@ -182,16 +182,7 @@ EXAMPLES = [
 
 def page() -> str:
     """Return docs/prompts.md."""
-    parts = [
-        "# Prompts",
-        "What an LLM is asked in idle time, one example of each prompt as it is sent, a good reply, and replies "
-        "of which the checks keep nothing. `tests/test_prompt_page.py` keeps this page true: "
-        "`python -m tests.test_prompt_page` writes it again.",
-        "Prompts that read turns begin with what was known before the first of them: up to 15 names, each with "
-        "what it is, and the last conversation in a sentence. Only what had been said *then* is shown, nothing "
-        "local-only, and nothing uncertain. What these lines name counts as said; what is written with such a name "
-        "depends on the turns that it comes from, and is forgotten with them.",
-    ]
+    parts = [(DATA / "prompts.md").read_text("utf-8").rstrip("\n")]
     for one in EXAMPLES:
         shown = ((json.dumps(reply, ensure_ascii=False), why) for reply, why in one.refused)
         refused = ["| `{}` | {} |".format(reply.replace("|", "\\|"), why) for reply, why in shown]
