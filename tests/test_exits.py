@@ -118,10 +118,7 @@ TOOL_EXITS: dict[str, Exit] = {
     "facts_read": _tool("facts_read", name="person"),
     "memory_as_of": _tool("memory_as_of", query=QUESTION, date="2026-05-12"),
 }
-SPOKEN_EXITS: dict[str, Exit] = {
-    "what_known": _spoken("what_known"),
-    "why": _spoken("why"),
-}
+SPOKEN_EXITS: dict[str, Exit] = {kind: _spoken(kind) for kind in ("what_known", "why")}
 EXITS = {**ENGINE_EXITS, **SEARCHES, **TOOL_EXITS, **SPOKEN_EXITS}
 
 # What shows no text of a memory to a reader, or shows it to the owner of the store only.
@@ -318,11 +315,7 @@ def test_exits_only_the_gate_makes_a_disclosed_memory():
     assert found == {"core/disclosure.py"}
 
 
-RENDERERS = (
-    "core/render/memory_block.py",
-    "core/blocks/session_head.py",
-    "core/commands/replies.py",
-)
+RENDERERS = listed_texts("exits", "renderers")
 
 
 def _takes_memories(tree: ast.Module) -> Iterator[str]:

@@ -5,14 +5,14 @@ import shlex
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.look import KINDS
 from tests.support.other_process import OtherProcess
-from tests.support.rows import listed
+from tests.support.rows import listed, listed_texts
 
-ELSEWHERE = {  # what runs until it is stopped, or has a store of its own
-    "chat", "demo", "mcp", "serve", "ui",
-    "fleet housekeeping", "fleet init", "fleet pull", "fleet push", "fleet status", "fleet work",
-}  # fmt: skip
+# What runs until it is stopped, or has a store of its own.
+ELSEWHERE = {*listed_texts("cli/beside_owner", "elsewhere")}
 CALLS = [("show", [kind], "maybe") for kind in KINDS]
-CALLS += [(name, shlex.split(given), maybe) for name, given, maybe in listed("cli/beside_owner")]
+CALLS += [
+    (name, shlex.split(given), maybe) for name, given, maybe in listed("cli/beside_owner", "beside")
+]
 
 
 def names() -> set[str]:

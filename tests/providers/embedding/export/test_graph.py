@@ -21,9 +21,8 @@ from slowcat_memory.providers.embedding.export import child, graph
 from tests.providers.embedding.test_local import TURNS
 from tests.support.rows import DATA, cases
 
-PARTS = (
-    DATA / "tiny_bert"
-)  # of a model, as sentence-transformers saves it, but weights and tokenizer
+# Parts of a model as sentence-transformers saves it; weights and tokenizer are made below.
+PARTS = DATA / "tiny_bert"
 CONFIG: dict[str, Any] = json.loads((PARTS / "config.json").read_text())
 HIDDEN, INNER = CONFIG["hidden_size"], CONFIG["intermediate_size"]
 HEADS, LAYERS = CONFIG["num_attention_heads"], CONFIG["num_hidden_layers"]
