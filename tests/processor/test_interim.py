@@ -45,11 +45,13 @@ class Ear:
     async def begins(self) -> None:
         await self.send(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
 
-    async def interim(self, words: str, who: str = "user") -> None:
-        await self.send(frames.InterimTranscriptionFrame(words, who, time_now_iso8601()))
+    async def interim(self, words: str) -> None:
+        await self.send(frames.InterimTranscriptionFrame(words, "user", time_now_iso8601()))
 
-    async def final(self, words: str, who: str = "user") -> None:
-        await self.send(frames.TranscriptionFrame(words, who, time_now_iso8601(), finalized=True))
+    async def final(self, words: str) -> None:
+        await self.send(
+            frames.TranscriptionFrame(words, "user", time_now_iso8601(), finalized=True)
+        )
 
     async def ends(self) -> None:
         answered = len(with_words(self.voice, 99))

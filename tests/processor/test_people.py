@@ -120,8 +120,9 @@ def hosted(home):
         yield engine, clock
 
 
-def visit(engine, clock, words="a quince for the road") -> None:
-    hold(engine, "visit", [words], clock(), scope="guest", speaker="eve", reason="silence")
+def visit(engine, clock) -> None:
+    said = ["a quince for the road"]
+    hold(engine, "visit", said, clock(), scope="guest", speaker="eve", reason="silence")
     engine.flush(indexed=True)
 
 

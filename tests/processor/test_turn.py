@@ -29,6 +29,7 @@ from tests.support.processors import (
     sessions,
     user,
 )
+from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 # ------------------------------------------------------------------- which contexts bring a new user turn: spoken, typed, of several, with tools; and
@@ -215,11 +216,7 @@ async def test_session_client_that_leaves_and_comes_back(config):
 
 
 async def test_session_silence_ends_the_session(tmp_path):
-    from tests.support.stores import configured
-
     config = configured(tmp_path / "memory", sessions={"silence_s": 1.0})
-
-    processor = memory(config)
     with contextlib.closing(MemoryEngine(config)) as engine:
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             await voice.exchange("hello")
@@ -227,6 +224,5 @@ async def test_session_silence_ends_the_session(tmp_path):
                 while "silence" not in [s.reason for s in sessions(engine)]:
                     await asyncio.sleep(0.02)
             await voice.exchange("hello again")
-    del processor
     assert edges(config)[:3] == ["start", "end silence", "start"]
     assert len({turn.session for turn in turns(config)}) == 2
