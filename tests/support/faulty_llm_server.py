@@ -63,7 +63,8 @@ class Scene:
     async def stream(self, text: Any, finish: str = "stop", tokens_in: int | None = None) -> Any:
         """Stream a whole answer in pieces, as a correct server does."""
         response = await self.open()
-        await self.pieces(response, text)
+        for piece in [text[i : i + 4000] for i in range(0, len(text), 4000)] if text else [text]:
+            await response.write(event(self.chunk(piece)))
         if tokens_in is None:
             tokens_in = sum(len(m["content"]) for m in self.body["messages"])
         usage = {"prompt_tokens": tokens_in, "completion_tokens": 9, "total_tokens": 9}
@@ -71,14 +72,6 @@ class Scene:
         await response.write(event(self.envelope(choices=[], usage=usage)))
         await response.write(b"data: [DONE]\n\n")
         return response
-
-    async def pieces(self, response: web.StreamResponse, text: Any) -> None:
-        pieces = [text[i : i + 4000] for i in range(0, len(text), 4000)] if text else [text]
-        for piece in pieces:
-            await response.write(event(self.chunk(piece)))
-
-    def form(self) -> str:
-        return self.body.get("response_format", {}).get("type", "prompt")
 
 
 def event(value: Any) -> bytes:
@@ -114,7 +107,7 @@ def refuses(code: int, message: str, *forms: str, body: Any = None) -> Play:
     """Reject some ways of requesting JSON, and answer others correctly."""
 
     async def play(scene: Scene) -> web.StreamResponse:
-        if scene.form() in forms:
+        if scene.body.get("response_format", {}).get("type") in forms:
             error = body or {"error": {"message": message, "code": code}}
             return web.json_response(error, status=code)
         return await scene.stream(scene.good)
