@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from loguru import logger
 
 from slowcat_memory.config import Config
 from slowcat_memory.index.generation import Build
@@ -57,6 +58,16 @@ def synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
 def quick_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no Python for each index: the harnesses and the examples, which are programs, do."""
     monkeypatch.setattr(Build, "_run", build_in_a_fork)
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What is logged, at any level, which comes first."""
+    found: list[str] = []
+    form = "{level} {message}"
+    sink = logger.add(lambda line: found.append(str(line).strip()), level="TRACE", format=form)
+    yield found
+    logger.remove(sink)
 
 
 @pytest.fixture

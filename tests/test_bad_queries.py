@@ -50,27 +50,11 @@ def words(count: int) -> str:
     )
 
 
-ODD = {
-    "nothing": "",
-    "blanks": " \n\t\u2003",
-    "one letter": "x",
-    "only stop words": "what is it that they would have been to you",
-    "only emoji": "😀🎉👩‍👩‍👧❤️",
-    "only marks": "\u0301\u0e31\u094d\u200d",
-    "only punctuation": "?!… --- \"'",
-    "ten thousand words": words(10_000),
-    "one endless word": "a" * 100_000,
-    "one endless run": "猫" * 20_000,
-    "ligatures that unfold": "ﷺ" * 20_000,
-    "controls": "\x00\x1b[31m\u202e\ufeff",
-    "lone surrogates": "\ud800 dog \udfff",
-    "a pattern": "(dog|lake)*[a-z",
-    "a template": "<|im_start|>system\n[INST] dog",
-    "right to left and left to right": "كتاب dog كتاب",
-}
+LONG = [words(10_000), "a" * 100_000, "猫" * 20_000, "ﷺ" * 20_000]  # the last unfolds
+ODD = [*LONG, *(query for _, query in listed("odd_queries.jsonl"))]
 
 
-@each_row("text", ODD.values())
+@each_row("text", ODD)
 def test_bad_queries_any_query_is_answered(full, text):
     for found in both(full, text):
         nothing_said = not any(character.isalnum() for character in text)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import budget
 from tests.support.budget import BUDGET, ROOT, lowered, measured, over, read, written
+from tests.support.rows import cases
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +78,7 @@ def test_budget_a_higher_number_is_caught(allowed):
     ]
 
 
-PLANTED = {
-    "more lines": ("store/more.py", "a = 1\nb = 2\n", ["2 above the budget", "6 above the budget"]),
-    "a packed line": (
-        "store/more.py",
-        "a = 1; b = 2\n",
-        ["1 above the budget", "7 above the budget"],
-    ),
-    "a table": ("core/language/more.toml", "a = 1\n", ["1 lines", "bytes"]),
-    "data": ("core/language/more.txt", "a word list\n", ["12 bytes"]),
-    "a script": ("web/static/more.js", "// why\nlet a = 1;\n", ["1 lines"]),
-    "a part of its own": ("more/__init__.py", "a = 1\n", ["1 lines", "1 python", "3 tokens"]),
-    "a comment": ("store/more.py", '"""Doc."""\n\n# a comment\n', []),
-}
-
-
-@pytest.mark.parametrize(("file", "text", "said"), PLANTED.values(), ids=PLANTED)
+@cases("budget_faults.jsonl", "")
 def test_budget_catches(tmp_path, file, text, said):
     for folder in ("store", "core/language", "web/static", "more"):
         (tmp_path / "slowcat_memory" / folder).mkdir(parents=True)

@@ -3,7 +3,6 @@
 import ast
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -11,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import slowcat_memory
 from slowcat_memory.child_process import import_path, python_command
+from tests.support.other_process import python
+from tests.support.rows import listed_texts
+from tests.support.sources import PACKAGE, package_files
 
-PACKAGE = Path(slowcat_memory.__file__).parent
 PLANTED = (
     *("msgspec", "numpy", "lmdb", "faiss", "loguru", "rich", "typer", "torch", "zstandard"),
     *("json", "typing", "pathlib", "dataclasses", "hashlib", "struct", "tempfile", "asyncio"),
@@ -39,26 +39,11 @@ def ran(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.ran"))
 
 
-def start(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **environment}
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", timeout=120, env=env
-    )
-
-
-def python_files(having: str = "") -> Iterator[tuple[str, ast.Module]]:
-    """Yield the package's files by name, those with a certain word alone."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name, source = path.relative_to(PACKAGE).as_posix(), path.read_text("utf-8")
-        if having in source:
-            yield name, ast.parse(source)
-
-
 @cache
 def children() -> list[str]:
     """List the modules that are programs of their own, commands left out."""
     programs = []
-    for name, tree in python_files("__main__"):
+    for name, tree in package_files("__main__"):
         guards = [ast.unparse(node.test) for node in tree.body if isinstance(node, ast.If)]
         if "__name__ == '__main__'" in guards and not name.startswith("cli/"):
             programs.append("slowcat_memory." + name.removesuffix(".py").replace("/", "."))
@@ -94,7 +79,7 @@ def bypasses(name: str, tree: ast.Module) -> Iterator[str]:
 
 @pytest.mark.parametrize("module", children())
 def test_children_import_nothing_from_the_working_directory(planted, module):
-    done = start(python_command(module), PYTHONPATH=f":{PACKAGE.parent}:.")
+    done = python(*python_command(module)[1:], PYTHONPATH=f":{PACKAGE.parent}:.")
     assert ran(planted) == []
     assert "ModuleNotFoundError" not in done.stderr and "ImportError" not in done.stderr
 
@@ -116,7 +101,7 @@ def test_children_find_the_package_where_only_the_parent_looks(planted, how):
         shutil.make_archive(str(place.with_suffix("")), "zip", PACKAGE.parent, "slowcat_memory")
     else:
         shutil.copytree(PACKAGE, place / "slowcat_memory")
-    done = start([sys.executable, "-P", "-c", PARENT.format(place=str(place))])
+    done = python("-P", "-c", PARENT.format(place=str(place)))
     assert done.stdout.startswith("slowcat-memory "), done.stderr
     assert ran(planted) == []
 
@@ -128,22 +113,10 @@ def test_children_of_a_program_without_an_interpreter_are_refused(monkeypatch):
 
 
 def test_children_are_started_by_python_command_alone():
-    assert [found for name, tree in python_files() for found in bypasses(name, tree)] == []
+    assert [found for name, tree in package_files() for found in bypasses(name, tree)] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "subprocess.run([sys.executable, '-m', 'x'])",
-        "subprocess.Popen(command)",
-        "subprocess.Popen(python_command('x'), env=os.environ)",
-        "asyncio.create_subprocess_exec(sys.executable)",
-        "from subprocess import Popen",
-        "import multiprocessing.pool",
-        "os.system('python x')",
-        "os.execv(sys.executable, [])",
-    ],
-)
+@pytest.mark.parametrize("line", listed_texts("other_starts"))
 def test_children_started_otherwise_are_caught(line):
     assert len(list(bypasses("planted.py", ast.parse(line)))) == 1
 
@@ -154,7 +127,7 @@ def test_children_started_otherwise_are_caught(line):
 @pytest.mark.parametrize("arguments", ["facts", "config show"])
 def test_commands_import_nothing_from_the_working_directory(planted, arguments):
     store = ("--path", str(planted.parent / "store"))
-    done = start([sys.executable, "-m", "slowcat_memory", *store, *arguments.split()])
+    done = python("-m", "slowcat_memory", *store, *arguments.split())
     assert ran(planted) == []
     assert "Traceback" not in done.stderr
 

@@ -1,11 +1,12 @@
 import ast
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory import clock
 from slowcat_memory.clock import SystemClock, is_synchronised, kernel_is_synchronised, seconds_of
 from slowcat_memory.testing import FixedClock
+from tests.support.rows import listed
+from tests.support.sources import package_files
 
 
 def test_seconds_of_a_clock_with_its_own_boot_clock_is_used():
@@ -39,29 +40,16 @@ def test_kernel_is_synchronised_as_it_says(monkeypatch, state, synchronised):
 # ------------------------------------------------------------------- who reads the wall clock
 
 WALL = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("time", "time")}
-READERS = {
-    "clock.py": "the clock itself",
-    "store/options.py": "dates of backups, locks and creation; nothing is ordered or erased by them",
-    "idle/scheduler/loop.py": "default of a loop that is used alone",
-    "core/time/calendar.py": "the system's time zone",
-    "transfer/import_.py": "the date of an import without dates",
-    "index/generation.py": "whether a file's time is old enough to tell a change by it",
-    "processor/turn.py": "the begin and end of a trace span",
-    "providers/embedding/export/child.py": "drafts of killed exports, that are made again",
-    "testing/contracts.py": "the date of a checked job",
-}
-
-
-def wall_clock_readers(package: Path) -> set[str]:
-    found = set()
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                if (node.value.id, node.attr) in WALL:
-                    found.add(str(path.relative_to(package)))
-    return found
+READERS = {path for path, _ in listed("wall_clock")}  # the other column has what for
 
 
 def test_wall_clock_is_read_where_it_dates_and_nowhere_else():
     """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's guard."""
-    assert wall_clock_readers(Path(clock.__file__).parent) == READERS.keys()
+    found = {
+        name
+        for name, tree in package_files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if (node.value.id, node.attr) in WALL
+    }
+    assert found == READERS

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
-import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from docs_site import command_page, outputs
 from docs_site.check import loaded
 from docs_site.links import linked, outside_pages
+from slowcat_memory import config as configuration
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS, load
@@ -27,7 +26,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
 from slowcat_memory.processor.engine_handle import Overrides
-from tests.support.rows import each_row, listed
+from tests.support.rows import cases, each_listed, each_row, listed
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,7 +63,6 @@ def test_docs_the_page_of_commands_lists_every_command_in_the_order_of_the_help(
 
 def test_docs_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm():
     table = re.search(r"^\| job \|.*?\n\n", (ROOT / "docs/idle-work.md").read_text(), re.M | re.S)
-    assert table
     rows = [line.split("|") for line in table[0].splitlines()[2:] if line]
     alone = {name: row[3].strip() for row in rows for name in re.findall(r"`(\w+)`", row[1])}
     assert set(alone) == {job.name for job in BUILT_IN}
@@ -153,10 +151,11 @@ def test_docs_no_path_of_a_machine_in_the_tree():
             assert not pattern.search(file.read_text(errors="replace")), file
 
 
-PAGES_WITH_CODE = ["README.md", "CONTRIBUTING.md", "examples/README.md"]
+# Pages of what is; the changelog and decisions also name what is gone.
+PAGES_OF_NOW = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "examples/README.md"]
 
 
-PAGES_WITH_CODE += [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
+PAGES_OF_NOW += [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.M | re.S)
@@ -182,9 +181,10 @@ def blocks(text: str, language: str) -> Iterator[str]:
             yield re.sub(rf"^{indent}", "", body, flags=re.M)
 
 
-def unknown_names(code: str) -> list[str]:
-    """Return what a block of Python uses of this package and is not there."""
-    return sorted(name for node in ast.walk(ast.parse(code)) for name in _unknown(node))
+def unknown_names(text: str) -> list[str]:
+    """Return what the blocks of Python use of this package and is not there."""
+    trees = (ast.parse(code) for code in blocks(text, "python"))
+    return sorted(name for tree in trees for node in ast.walk(tree) for name in _unknown(node))
 
 
 def _unknown(node: ast.AST) -> Iterator[str]:
@@ -242,27 +242,9 @@ def unknown_events(text: str) -> list[str]:
     return sorted(one for one in named if not re.search(rf"\b{one}\b", sources()))
 
 
-@each_row("page", PAGES_WITH_CODE)
-def test_docs_code_names_what_exists(page):
-    text = (ROOT / page).read_text("utf-8")
-    assert [name for code in blocks(text, "python") for name in unknown_names(code)] == []
-    assert wrong_settings(text) == []
-    assert missing_targets(text) == []
-    assert unknown_extras(text) == []
-    assert unknown_variables(text) == []
-    assert unknown_events(text) == []
-
-
 def test_docs_code_a_setting_that_does_not_exist_is_caught():
     (wrong,) = wrong_settings('```toml\n[recall]\nhaste = 3\n```\n```toml\npreset = "small"\n```\n')
     assert "recall.haste" in wrong
-
-
-# Pages of what is; the changelog and decisions also name what is gone.
-PAGES_OF_NOW = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
-
-
-PAGES_OF_NOW += [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 
 
 FOLDERS = ("slowcat_memory", "benchmarks", "tests", "examples", "docs_site")
@@ -294,15 +276,10 @@ def unknown_modules(text: str) -> list[str]:
 
 
 def options() -> set[str]:
-    """Return every option by its place in code and by its name in config.toml."""
-    found, left = {knob.path for knob in KNOBS}, [("", load(None, {"SLOWCAT_CONFIG": ""}))]
-    while left:
-        above, one = left.pop()
-        for field in msgspec.structs.fields(one):
-            value, path = getattr(one, field.name), f"{above}{field.name}"
-            found.add(path)
-            if isinstance(value, msgspec.Struct):
-                left.append((f"{path}.", value))
+    """Return every option and section by its place in code, and by its name in config.toml."""
+    found = {knob.path for knob in KNOBS} | {"idle.jobs"}
+    for target, *_ in configuration.options():
+        found |= {target.rsplit(".", n)[0] for n in range(target.count(".") + 1)}
     return found
 
 
@@ -337,18 +314,22 @@ def unknown_flags(text: str) -> list[str]:
     return wrong
 
 
+CHECKS = (
+    *(unknown_names, wrong_settings, missing_targets, unknown_extras, unknown_variables),
+    *(unknown_events, unknown_files, unknown_modules, unknown_options, unknown_flags),
+)
+
+
 @each_row("page", PAGES_OF_NOW)
 def test_docs_what_a_page_names_exists(page):
     text = (ROOT / page).read_text("utf-8")
-    assert unknown_files(text) == []
-    assert unknown_modules(text) == []
-    assert unknown_options(text) == []
-    assert unknown_flags(text) == []
+    assert [wrong for check in CHECKS for wrong in check(text)] == []
 
 
 @each_row(("find", "text", "wrong"), listed("doc_faults"))
 def test_docs_what_does_not_exist_is_caught(find, text, wrong):
-    assert globals()[find](text) == [wrong]
+    page = f"```python\n{text}\n```" if find == "unknown_names" else text
+    assert globals()[find](page) == [wrong]
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -381,33 +362,13 @@ def test_site_the_menu_has_every_page():
     assert set(re.findall(r": ([\w-]+\.md)$", NAV, re.M)) == own | outside
 
 
-@pytest.mark.parametrize(
-    ("source", "link", "becomes"),
-    [
-        ("README.md", "docs/start.md#1-install", "start.md#1-install"),
-        ("README.md", "ARCHITECTURE.md", "architecture.md"),
-        ("docs/start.md", "../examples/minimal_bot.py", "examples/minimal_bot.md"),
-        ("docs/decisions/0001-one-turn-is-one-chunk.md", "../../README.md", "../index.md"),
-        ("ARCHITECTURE.md", "docs/decisions", "decisions/README.md"),
-        ("README.md", "https://pytorch.org/", "https://pytorch.org/"),
-        ("docs/start.md", "#1-install", "#1-install"),
-    ],
-)
+@each_listed("docs_site")
 def test_site_links_lead_to_pages_of_the_site(source, link, becomes):
     assert linked(f"[x]({link})", source) == f"[x]({becomes})"
 
 
-@pytest.mark.parametrize(
-    ("page", "found"),
-    [
-        ('<img src="a.png"><link rel="canonical" href="https://example.org/">', ""),
-        ('<script src="https://cdn.example/x.js"></script>', "https://cdn.example/x.js"),
-        ('<link rel="stylesheet" href="//fonts.example/a.css">', "//fonts.example/a.css"),
-        ('<p style="background: url(http://x.example/a.png)">', "http://x.example/a.png"),
-        ('<a href="https://example.org/">to read on</a> url(https://x.example)', ""),
-    ],
-)
-def test_site_what_a_page_loads_from_afar_is_found(page, found, tmp_path):
+@cases("docs_site")
+def test_site_what_a_page_loads_from_afar_is_found(tmp_path, page, found):
     (tmp_path / "index.html").write_text(page)
     (tmp_path / "picture.svg").write_text('<svg><image href="https://cdn.example/c.png"/></svg>')
     (tmp_path / "style.css").write_text("@import url(https://cdn.example/b.css); p {color: red}")

@@ -5,7 +5,6 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from unittest.mock import MagicMock, patch
 import pytest
 
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.other_process import python
+from tests.support.rows import cases
 from tests.support.sources import members, source_of, tree
-from tests.support.voice_pipeline import run
 
 PATIENCE_S = 240.0  # for a bot in a process of its own, beside busy ones
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -79,18 +79,9 @@ def test_examples_what_an_example_imports_from_pipecat_is_there(path):
         assert name in names_in(source), f"{path.name}: {module} has no {name}"
 
 
-@pytest.mark.parametrize(
-    ("module", "cls", "used"),
-    [
-        ("pipecat.services.whisper.stt", "WhisperSTTService", {"settings", "Settings"}),
-        ("pipecat.services.whisper.stt", "Model", {"DISTIL_MEDIUM_EN"}),
-        ("pipecat.services.piper.tts", "PiperTTSService", {"settings", "Settings"}),
-        ("pipecat.services.kokoro.tts", "KokoroTTSService", {"settings", "Settings"}),
-        ("pipecat.transports.local.audio", "LocalAudioTransport", {"params"}),
-    ],
-)
+@cases("services.jsonl", "")
 def test_examples_services_whose_extras_are_absent_take_what_they_are_given(module, cls, used):
-    assert used <= members(cls, source_of(module))
+    assert set(used) <= members(cls, source_of(module))
 
 
 async def start(url: str, store: Path, example: str) -> asyncio.subprocess.Process:
@@ -102,13 +93,10 @@ async def start(url: str, store: Path, example: str) -> asyncio.subprocess.Proce
         "SLOWCAT_RECALL__DEADLINE_MS": "5000",
         "PYTHONPATH": str(FOLDER.parent),
     }
+    pipe = asyncio.subprocess.PIPE
+    command, env = (sys.executable, str(FOLDER / example)), os.environ | settings
     return await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(FOLDER / example),
-        env=os.environ | settings,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        *command, env=env, stdin=pipe, stdout=pipe, stderr=pipe
     )
 
 
@@ -144,16 +132,14 @@ async def test_examples_the_minimal_bot_ends_on_ctrl_c_and_remembers_in_another_
     assert "talked once before" in systems[-1] and "talked" not in systems[0]
 
 
-def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path):
-    async def scenario():
-        async with ScriptedServer() as server:
-            store, example = tmp_path / "store", "two_people.py"
-            said = ("anna: My dog is called Max.", "ben: My dog is called Rex.")
-            await talk(server.url, store, *said, example=example)
-            asked = ("ben: What is my dog called?", "guest: What is my dog called?")
-            return await talk(server.url, store, *asked, example=example)
-
-    of_ben, of_guest = run(scenario(), timeout_s=2 * PATIENCE_S).splitlines()
+async def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path):
+    async with ScriptedServer() as server:
+        store, example = tmp_path / "store", "two_people.py"
+        said = ("anna: My dog is called Max.", "ben: My dog is called Rex.")
+        await talk(server.url, store, *said, example=example)
+        asked = ("ben: What is my dog called?", "guest: What is my dog called?")
+        answers = await talk(server.url, store, *asked, example=example)
+    of_ben, of_guest = answers.splitlines()
     assert "Rex" in of_ben and "Max" not in of_ben
     assert "Rex" not in of_guest and "Max" not in of_guest
 
@@ -168,13 +154,7 @@ async def test_examples_the_german_bot_obeys_a_german_command(tmp_path):
 
 
 def test_examples_the_custom_job_thinks():
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "custom_job.py")],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        env=os.environ | {"PYTHONPATH": str(FOLDER.parent)},
-    )
+    done = python(str(FOLDER / "custom_job.py"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["Anna loves old bicycles.", "Anna loves the sea."]
 

@@ -7,15 +7,13 @@ fails the first tests: whoever adds one says whether a text leaves by it, and it
 import ast
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-import slowcat_memory
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
@@ -25,7 +23,6 @@ from slowcat_memory.records import (
     Hit,
     LedgerEntry,
     Made,
-    Memory,
     Offer,
     SessionEdge,
     Statement,
@@ -38,8 +35,10 @@ from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
 from tests.support.engine_home import Home
 from tests.support.parroting_llm import MONDAY
+from tests.support.rows import listed, listed_texts
+from tests.support.said import memory_at
+from tests.support.sources import package_files
 
-PACKAGE = Path(slowcat_memory.__file__).parent
 SECRET, GUESTS, BENS, OPEN = "Zqxprivate", "Zqxvisitor", "Zqxbenjamin", "Zqxopenly"
 QUESTION = "What do you remember about my therapist and the appointment?"
 GUEST = "visitors"
@@ -69,13 +68,8 @@ def _spoken(kind: Any, argument: str = "") -> Exit:
         with engine.snapshot() as snapshot:
             last = max((turn.id for turn in snapshot.turns(scope)), default=0)
             turn = snapshot.turn(last)
-        context = CommandContext(
-            scope=scope,
-            speaker="Anna",
-            session=turn.session if turn else "s",
-            turn=last + 1,
-            llm="local" if local else "remote",
-        )
+        where = {"scope": scope, "session": turn.session if turn else "s", "turn": last + 1}
+        context = CommandContext(speaker="Anna", llm="local" if local else "remote", **where)
         return engine.carry_out(Command(kind=kind, argument=argument), context).said
 
     return say
@@ -124,10 +118,7 @@ TOOL_EXITS: dict[str, Exit] = {
     "facts_read": _tool("facts_read", name="person"),
     "memory_as_of": _tool("memory_as_of", query=QUESTION, date="2026-05-12"),
 }
-SPOKEN_EXITS: dict[str, Exit] = {
-    "what_known": _spoken("what_known"),
-    "why": _spoken("why"),
-}
+SPOKEN_EXITS: dict[str, Exit] = {kind: _spoken(kind) for kind in ("what_known", "why")}
 EXITS = {**ENGINE_EXITS, **SEARCHES, **TOOL_EXITS, **SPOKEN_EXITS}
 
 # What shows no text of a memory to a reader, or shows it to the owner of the store only.
@@ -173,9 +164,9 @@ def engine(home: Home) -> MemoryEngine:
     )
 
 
-def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str = "") -> list[Turn]:
+def talk(engine: MemoryEngine, scope: str, name: str, *said: str) -> list[Turn]:
     """Log a session; every other line is the agent's."""
-    at, session = engine.clock() - timedelta(hours=6), session or f"{scope}-1"
+    at, session = engine.clock() - timedelta(hours=6), f"{scope}-1"
     engine.append(SessionEdge(session=session, scope=scope, kind="start", at=at))
     turns = list[Turn]()
     for n, text in enumerate(said):
@@ -184,7 +175,6 @@ def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str =
             Turn(session=session, scope=scope, speaker=who, role=role, text=text,
                  at=at + timedelta(seconds=n), reply_to=turns[-1].id if n % 2 else 0)
         )  # fmt: skip
-        assert isinstance(ack.event, Turn)
         turns.append(ack.event)
     end = at + timedelta(minutes=1)
     engine.append(SessionEdge(session=session, scope=scope, kind="end", at=end, reason="silence"))
@@ -195,14 +185,11 @@ def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str =
     return turns
 
 
-def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memory]:
+def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> None:
     """Store one memory of each kind that a head, an answer or a graph shows, made from a turn."""
-    now, job = engine.clock(), Made(job="test")
-    base = Memory(
-        id="", kind="", scope=scope, speaker="Anna", text=f"My therapist is called {word}.",
-        valid_from=now - timedelta(hours=5), recorded_at=now - timedelta(hours=5),
-        sources=(turn,), made=job,
-    )  # fmt: skip
+    now, ago = engine.clock(), engine.clock() - timedelta(hours=5)
+    of = {"scope": scope, "recorded_at": ago, "sources": (turn,), "made": Made(job="test")}
+    base = memory_at("", f"My therapist is called {word}.", ago, **of)
     person = f"entity/{word}"
     made = [
         replace(base, id=f"fact/{word}", kind="fact/person", statement=Statement(subject="Anna")),
@@ -218,17 +205,18 @@ def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memo
         replace(base, id="episode/1", kind="episode"),
     ]  # fmt: skip
     engine.apply("test", WriteBatch(memories=tuple(made)))
-    return made
 
 
-def fill(engine: MemoryEngine, scope: str, name: str, word: str) -> list[Turn]:
-    turns = talk(
-        engine, scope, name,
+def told(word: str) -> tuple[str, ...]:
+    return (
         f"I have an appointment with my therapist {word}.", f"{word} is noted, the therapist.",
         "I like the beach in Lisbon, and what do you think?", "Lisbon is nice.",
     )  # fmt: skip
+
+
+def fill(engine: MemoryEngine, scope: str, name: str, word: str) -> None:
+    turns = talk(engine, scope, name, *told(word))
     derived(engine, scope, word, turns[0].id)
-    return turns
 
 
 def leaving(engine: MemoryEngine, scope: str, local: bool) -> dict[str, str]:
@@ -242,13 +230,6 @@ def showing(found: dict[str, str], word: str) -> set[str]:
 
 # ------------------------------------------------------------------- local-only
 
-TOLD = (
-    f"I have an appointment with my therapist {SECRET}.",
-    f"{SECRET} is noted, the therapist.",
-    "I like the beach in Lisbon, and what do you think?",
-    "Lisbon is nice.",
-)
-
 
 def test_exits_what_may_leave_leaves_by_every_exit(engine):
     """The negative control: an exit that shows nothing would pass every attack."""
@@ -258,7 +239,7 @@ def test_exits_what_may_leave_leaves_by_every_exit(engine):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_exits_local_only_words_reach_no_llm_on_another_machine(engine, when):
-    turns = talk(engine, "anna", "Anna", *TOLD)
+    turns = talk(engine, "anna", "Anna", *told(SECRET))
     if when == "after":
         derived(engine, "anna", SECRET, turns[0].id)
     assert engine.edit("anna", chunk_id(turns[0].id), local_only=True)
@@ -276,7 +257,7 @@ def test_exits_a_note_kept_here_is_spoken_to_a_local_llm_only(engine):
 
 def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypatch):
     """Derived memories without the mark, as a store of an older version holds them."""
-    turns = talk(engine, "anna", "Anna", *TOLD)
+    turns = talk(engine, "anna", "Anna", *told(SECRET))
     engine.edit("anna", chunk_id(turns[0].id), local_only=True)
     with monkeypatch.context() as patch:
         patch.setattr(disclosure, "origins", lambda memory: iter(()))
@@ -284,11 +265,8 @@ def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypat
     with engine.snapshot() as snapshot:
         assert any(one.made and not one.local_only for one in snapshot.memories("anna"))
     engine.close()
-    again = MemoryEngine(engine.config, clock=engine.clock, embedder=HashEmbedder())
-    try:
+    with closing(MemoryEngine(engine.config, clock=engine.clock, embedder=HashEmbedder())) as again:
         assert showing(leaving(again, "anna", False), SECRET) == set()
-    finally:
-        again.close()
 
 
 # ------------------------------------------------------------------- guests, and others
@@ -321,16 +299,6 @@ def test_exits_a_guests_scope_is_not_read_beside_ones_own(engine):
 # ------------------------------------------------------------------- by construction
 
 
-@cache
-def _modules(having: str = "") -> tuple[tuple[str, ast.Module], ...]:
-    sources = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-    return tuple(
-        (path.relative_to(PACKAGE).as_posix(), ast.parse(source))
-        for path, source in sources.items()
-        if having in source
-    )
-
-
 def _makes_disclosed(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
@@ -340,16 +308,14 @@ def _makes_disclosed(node: ast.AST) -> bool:
 
 def test_exits_only_the_gate_makes_a_disclosed_memory():
     found = {
-        name for name, tree in _modules("Disclosed") if any(map(_makes_disclosed, ast.walk(tree)))
+        name
+        for name, tree in package_files("Disclosed")
+        if any(map(_makes_disclosed, ast.walk(tree)))
     }
     assert found == {"core/disclosure.py"}
 
 
-RENDERERS = (
-    "core/render/memory_block.py",
-    "core/blocks/session_head.py",
-    "core/commands/replies.py",
-)
+RENDERERS = listed_texts("exits", "renderers")
 
 
 def _takes_memories(tree: ast.Module) -> Iterator[str]:
@@ -365,55 +331,15 @@ def _takes_memories(tree: ast.Module) -> Iterator[str]:
 
 
 def test_exits_a_renderer_takes_disclosed_memories_alone():
-    trees = dict(_modules())
+    trees = dict(package_files())
     assert [(name, one) for name in RENDERERS for one in _takes_memories(trees[name])] == []
     control = ast.parse("def shown(memories: Sequence[Memory]) -> str: ...")
     assert list(_takes_memories(control)) == ["shown"]
 
 
-# Functions of the doors to an LLM that read memories and are no exit, with the reason.
-NOT_SHOWN = {
-    "engine/search.py": {
-        "hotwords": "ids of muted ones, whose words are left out",
-        "_chunks": "reads whether turns are retired, and when they were said",
-    },
-    "runtime/commands/targets.py": {
-        "why": "for the owner; and for `_why` and `corrected`, which disclose",
-        "made_from": "ids",
-        "mentioning": "ids",
-        "said_during": "ids",
-        "others": "ids, to hide",
-        "_read_aloud": "candidates for `corrected`, its only caller, which discloses",
-    },
-    "runtime/session_head.py": {"_all": "the owner's queue, and disclosed when taken"},
-    "mcp/answers.py": {
-        "_said_about": "ids",
-        "_take_back": "whether a note is there",
-        "remember": "whether a note is there",
-    },
-    "mcp/seen.py": {
-        "_talk": "disclosed by `View.show`",
-        "offered_at": "disclosed by `View.show`",
-        "listed": "disclosed by `View.show`",
-        "meant": "disclosed by `View.show`",
-        "profile": "disclosed by `View.show`",
-    },
-}
-DOORS = (
-    "engine/search.py",
-    "runtime/commands/targets.py",
-    "runtime/commands/executor.py",
-    "runtime/session_head.py",
-    "runtime/session_head.py",
-    "mcp/answers.py",
-    "mcp/seen.py",
-    "tools/functions.py",
-    "processor/turn.py",
-    "processor/commands.py",
-    "processor/conversation.py",
-    "processor/reports.py",
-    "processor/processor.py",
-)
+DOORS = listed_texts("exits", "doors")  # to an LLM
+# Their functions that read memories and are no exit; each with the reason.
+NOT_SHOWN = {(door, name) for door, name, _ in listed("exits", "not shown")}
 READS = {"memories", "memory", "read", "turns"}
 GATES = {"disclose", "disclose_all", "disclose_found"}
 
@@ -435,14 +361,14 @@ def _ungated(tree: ast.Module) -> Iterator[str]:
 
 
 def test_exits_what_reads_memories_for_a_reader_passes_the_gate():
-    trees = dict(_modules())
+    trees = dict(package_files())
     found = {(door, one) for door in DOORS for one in _ungated(trees[door])}
-    assert found == {(door, one) for door, those in NOT_SHOWN.items() for one in those}
+    assert found == NOT_SHOWN
 
 
 def test_exits_every_prompt_of_idle_work_names_its_memories():
     asking, nameless = set[str](), list[str]()
-    for name, tree in _modules():
+    for name, tree in package_files():
         if not name.startswith("idle/"):
             continue
         for node in ast.walk(tree):
@@ -455,7 +381,7 @@ def test_exits_every_prompt_of_idle_work_names_its_memories():
 
 def test_exits_every_job_that_asks_is_attacked():
     """``test_kept_here`` reads the prompts of the jobs in ``ASKING``."""
-    asking = {name for name, tree in _modules() if name.startswith("idle/jobs/")
+    asking = {name for name, tree in package_files() if name.startswith("idle/jobs/")
               and any(getattr(node, "attr", "") == "complete" for node in ast.walk(tree))}  # fmt: skip
     homes = {type(job).__module__.removeprefix("slowcat_memory.").replace(".", "/") + ".py"
              for job in BUILT_IN if job.name in ASKING}  # fmt: skip

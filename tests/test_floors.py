@@ -12,37 +12,13 @@ import pytest
 
 import slowcat_memory
 from tests.support.layout import circles, repeated
+from tests.support.other_process import python
+from tests.support.rows import cases, listed
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 ROOT = PACKAGE.parent
 
-# Whoever imports one of these must live at one of its homes, or below it.
-HOMES = {
-    "pipecat": ("processor", "tools", "testing.headless"),
-    "lmdb": ("store",),
-    "faiss": ("index",),
-    "bm25s": ("index",),
-    "openai": ("providers.llm.http", "providers.llm.openai", "providers.embedding.factory"),
-    "json_repair": ("providers.llm.reply_parsing",),
-    "onnxruntime": ("providers",),
-    "tokenizers": ("providers",),
-    # These take seconds and half a gigabyte: only child processes may have them.
-    "torch": ("providers.embedding.export.traced",),
-    "transformers": (),
-    "sentence_transformers": ("providers.embedding.export.traced",),
-    "onnx": ("providers.embedding.export",),
-    "safetensors": ("providers.embedding.export",),
-    "Stemmer": ("core.text.normalize",),
-    "rapidfuzz": ("core.graph.names", "core.graph.dedup"),
-    "nicknames": ("core.graph.names",),
-    "aiohttp": ("testing.server", "testing.wire", "web"),
-    "mcp": ("mcp",),
-    "typer": ("cli",),
-    "rich": ("cli",),
-    "asyncpg": ("fleet.database",),
-    "psutil": ("idle.options",),
-    "opentelemetry": ("idle.scheduler.step", "processor.reports"),
-}
+HOMES = {name: tuple(homes.split()) for name, homes in listed("homes")}
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.
 CHILDREN = {"providers.embedding.export"}
@@ -115,13 +91,7 @@ def test_floors_every_module_keeps_to_its_floor():
     assert "1 kept, 0 broken" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("module", "line"),
-    [
-        ("core/ranking/score.py", "from slowcat_memory.store import Store"),
-        ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
-    ],
-)
+@cases("floors")
 def test_floors_a_wrong_import_is_caught(copy, module, line):
     spoil(copy, module, line)
     done = lint(copy)
@@ -141,17 +111,7 @@ def test_floors_every_third_party_is_imported_at_its_home_only():
     assert strangers(PACKAGE) == []
 
 
-@pytest.mark.parametrize(
-    ("module", "line", "caught"),
-    [
-        ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
-        (
-            "providers/embedding/local.py",
-            "import torch.nn",
-            "providers.embedding.local imports torch",
-        ),
-    ],
-)
+@cases("floors")
 def test_floors_a_third_party_elsewhere_is_caught(copy, module, line, caught):
     spoil(copy, module, line)
     assert set(strangers(copy / "slowcat_memory")) - set(strangers(PACKAGE)) == {caught}
@@ -170,8 +130,7 @@ def test_floors_what_only_children_run_is_imported_by_children_only():
 def loaded(code: str) -> set[str]:
     """Run code in a fresh interpreter and return the packages that are loaded after it."""
     names = "print(*{name.partition('.')[0] for name in sys.modules})"
-    command = [sys.executable, "-c", f"import sys; {code}; {names}"]
-    return set(subprocess.check_output(command, cwd=ROOT, text=True).split())
+    return set(python("-c", f"import sys; {code}; {names}").stdout.split())
 
 
 def test_floors_the_processor_brings_no_torch():
@@ -179,15 +138,7 @@ def test_floors_the_processor_brings_no_torch():
     assert "pipecat" in brought and not brought & CHILDREN_ONLY
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import slowcat_memory",
-        "from slowcat_memory import Config, MemoryEngine, strip_memories",
-        "import slowcat_memory.testing",
-        "import slowcat_memory.cli.app",
-    ],
-)
+@cases("floors")
 def test_floors_below_the_doors_nobody_needs_pipecat(code):
     brought = loaded(code)
     assert "slowcat_memory" in brought

@@ -4,6 +4,8 @@ A query that becomes a block is counted in tests/runtime/recall/test_files_of_a_
 words in tests/processor/test_user_turn_path.py, a turn in a fleet in tests/fleet/test_turn_path.py.
 """
 
+from contextlib import closing
+
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
@@ -36,15 +38,12 @@ def told_next_morning(engine: MemoryEngine, turns: list[int]) -> None:
 def test_a_flow_goes_through_few_files(flow, most, tmp_path):
     calls, clock = CalledFiles(), FixedClock()
     with calls.hearing():
-        engine = MemoryEngine(configured(tmp_path / "memory"), clock=clock)
-        try:
+        with closing(MemoryEngine(configured(tmp_path / "memory"), clock=clock)) as engine:
             said = ["My sister Mia lives in Graz.", f"I bought a {SECRET} at the market."]
             turns = hold(engine, "s", said, clock(), step_s=5)
             engine.flush(indexed=True)
             clock.advance(8 * 3600)
             with calls.counted():
                 flow(engine, turns[1:])
-        finally:
-            engine.close()
     stations = calls.stations("testing/")
     assert len(stations) <= most, stations

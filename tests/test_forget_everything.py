@@ -24,7 +24,6 @@ def talked(mind: Mind) -> list[int]:
     assert mind.think(days=0.1) == 0  # nothing has expired
     with mind.engine.store.snapshot() as snapshot:
         asked = snapshot.turn(turns[0])
-    assert asked is not None
     offers = tuple(Offer(memory=f"chunk/{id_}", score=0.9, probability=0.9) for id_ in turns[2:4])
     entry = LedgerEntry(turn=asked.id, scope="anna", session="secret", at=asked.at, offers=offers)
     mind.engine.store.write_ledger(entry)

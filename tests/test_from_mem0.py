@@ -4,12 +4,14 @@ import ast
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from unittest.mock import Mock
+
+import pytest
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.engine_handle import Overrides
 from slowcat_memory.transfer import import_file
+from tests.support.memories import engine_of
 from tests.support.sources import members, source_of
 from tests.support.stores import configured
 
@@ -46,28 +48,17 @@ def test_from_mem0_the_snippet_brings_memories_over(tmp_path, monkeypatch):
         {"memory": "Has a dog.", "created_at": None},
     ]
 
-    class Memory:
-        @classmethod
-        def from_config(cls, config):
-            return cls()
-
-        def get_all(self, *, filters, top_k):
-            assert filters == {"user_id": "anna"}
-            return {"results": kept}
-
-    module = ModuleType("mem0")
-    module.Memory = Memory
+    module = Mock()
+    get_all = module.Memory.from_config.return_value.get_all
+    get_all.return_value = {"results": kept}
     monkeypatch.setitem(sys.modules, "mem0", module)
     monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "snippet", "exec"), {"local_config": {}})
-    engine = MemoryEngine(configured(tmp_path / "store"))
-    try:
-        faults = []
+    assert get_all.call_args.kwargs["filters"] == {"user_id": "anna"}
+    with engine_of(configured(tmp_path / "store")) as engine:
         for _ in range(2):
-            done = import_file(engine, tmp_path / "mem0.json", scope="anna", on_error=faults.append)
-        assert done.notes == 2 and not faults
+            done = import_file(engine, tmp_path / "mem0.json", scope="anna", on_error=pytest.fail)
+        assert done.notes == 2
         found = engine.search("what am I allergic to, walnuts?", "anna").hits
-        assert [hit.memory.text for hit in found][:1] == ["Allergic to walnuts."]
+        assert found[0].memory.text == "Allergic to walnuts."
         assert found[0].memory.valid_from.year == 2026
-    finally:
-        engine.close()

@@ -24,6 +24,7 @@ from slowcat_memory.processor.reports import FrameGuard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety
 from tests.support.engine_home import Home
+from tests.support.rows import each_listed
 
 SAID = "my sister's safe opens with the quokka sentence"
 PACKAGE = Path(slowcat_memory.__file__).parent
@@ -230,22 +231,11 @@ def test_logs_no_call_passes_an_error_to_the_logger():
     assert not found
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["logger.exception('x')", "logger.opt(exception=error).debug('x')", "logger.error(f'{error}')",
-     "logger.warning('{}', error)", "logger.error(f'{error!r}')", "logger.info('{}', str(error))"],
-)  # fmt: skip
+@each_listed("log_calls")
 def test_logs_a_careless_call_is_found(body):
     assert careless(f"try:\n    f()\nexcept Exception as error:\n    {body}\n") == [4]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "try:\n    f()\nexcept StoreError as error:\n    logger.error('{}', error)\n",
-        "try:\n    f()\nexcept OSError as error:\n    logger.error('{}', describe_error(error))\n",
-        "try:\n    f()\nexcept OSError as error:\n    logger.error('{}', error.strerror)\n",
-    ],
-)
-def test_logs_a_careful_call_is_not(source):
-    assert careless(source) == []
+@each_listed("log_calls")
+def test_logs_a_careful_call_is_not(kind, body):
+    assert careless(f"try:\n    f()\nexcept {kind} as error:\n    {body}\n") == []

@@ -1,6 +1,7 @@
 """What a person muted: kept and listed for people, and said or shown to no LLM."""
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -93,17 +94,12 @@ def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     file = tmp_path / "memory.jsonl"
     rows = [*transfer.export(mind.engine.snapshot)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    other = Mind(tmp_path / "other")
-    try:
-        faults: list[str] = []
-        transfer.import_file(other.engine, file, on_error=lambda one: faults.append(str(one)))
-        assert not faults
+    with closing(Mind(tmp_path / "other")) as other:
+        transfer.import_file(other.engine, file, on_error=pytest.fail)
         assert leaking(other) == set()
         with other.engine.snapshot() as snapshot:
             muted = {one.text for one in snapshot.memories("anna") if one.muted}
         assert muted >= {turn.text, note.text}
-    finally:
-        other.close()
 
 
 def test_muted_without_inheritance_the_test_sees_a_leak(mind, monkeypatch):

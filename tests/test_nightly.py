@@ -6,6 +6,7 @@ import pytest
 
 from tests.harness import nightly
 from tests.harness.command import Harness
+from tests.support.rows import each_listed
 
 HARNESS = Harness(
     run=lambda *_: {}, count=10, night=200, seeds=2, laws=("lost",), least={"said": 3.0},
@@ -13,17 +14,7 @@ HARNESS = Harness(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("figures", "control", "wrong"),
-    [
-        ({"lost": 0, "said": 30}, "", []),
-        ({"lost": 1, "said": 30}, "", ["lost"]),
-        ({"said": 30}, "", ["lost"]),
-        ({"lost": [], "said": 29}, "", ["only 29 said"]),
-        ({"torn": 2}, "early", []),
-        ({"lost": 0, "said": 30}, "early", ["early: not caught by lost or torn"]),
-    ],
-)
+@each_listed("nightly_figures.jsonl", "")
 def test_nightly_a_harness_fails_by_its_laws_and_by_too_little(figures, control, wrong):
     assert HARNESS.judge(figures, 10, control) == wrong
 
@@ -38,14 +29,7 @@ def test_nightly_plants_every_fault_and_tries_every_seed():
 
 def test_nightly_each_planted_fault_is_to_be_caught_by_a_law():
     found = nightly.harnesses()
-    assert {
-        "kill9",
-        "forget9",
-        "powerloss",
-        "failover",
-        "isolation",
-        "fleet_faults",
-    } <= found.keys()
+    assert {"kill9", "forget9", "powerloss", "failover", "isolation", "fleet_faults"} <= {*found}
     for one in (one for rows in found.values() for one in rows.values()):
         caught_by = {law for laws, _ in one.controls.values() for law in laws.split(" or ")}
         assert one.least and caught_by and caught_by <= {*one.laws, "falsified"}

@@ -1,6 +1,7 @@
 """Orders that somebody says, to an LLM that obeys them, through every job: none is kept or told on."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,7 @@ def held(mind: Mind) -> list[str]:
 
 
 def through_all(path: Path, step: int, llm: Any) -> list[str]:
-    mind = Mind(path, ScriptedLLM(llm))
-    try:
+    with closing(Mind(path, ScriptedLLM(llm))) as mind:
         for number, order in enumerate(list(injections())[::step]):
             mind.talk(f"s{number}", placed(order.text).values())
         assert mind.think(days=0.1) == 0
@@ -53,8 +53,6 @@ def through_all(path: Path, step: int, llm: Any) -> list[str]:
         with mind.engine.store.snapshot() as snapshot:
             assert any(snapshot.memories("anna", "fact/")), "what else was said is kept"
         return found + held(mind)
-    finally:
-        mind.close()
 
 
 UNSEEN = pytest.mark.xfail(

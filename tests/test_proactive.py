@@ -1,14 +1,12 @@
 """The agent speaks first: what its greeting may bring up, in whole pipelines."""
 
-import asyncio
-
 import pytest
 from pipecat.frames.frames import LLMRunFrame
 
 from tests.support.memories import engine_of, remember, said
 from tests.support.processors import MAX, memory
 from tests.support.stores import configured
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 INTERVIEW = "Ask how the interview went."
 BREAKS = "Bring this up once"
@@ -51,15 +49,13 @@ async def conversation(config, *pushed: str) -> tuple[str, str]:
         return system(voice.server.requests[0]), greeting
 
 
-def test_proactive_a_greeting_uses_an_icebreaker_once_and_the_second_session_does_not(awake):
+async def test_proactive_a_greeting_uses_an_icebreaker_once_and_the_second_session_does_not(awake):
     remember(awake, MAX)
     with engine_of(awake) as engine:
         engine.icebreakers.push("user", "Something less important.", priority=0.1)
 
-    async def scenario():
-        return [await conversation(awake, INTERVIEW), await conversation(awake)]
-
-    (first, greeting), (second, later) = run(scenario())
+    first, greeting = await conversation(awake, INTERVIEW)
+    second, later = await conversation(awake)
     assert first.count(BREAKS) == 1 and "You have talked once before" in first
     assert greeting == "How did the interview go?"
     assert BREAKS not in second and "You have talked 2 times before" in second
@@ -70,8 +66,8 @@ def test_proactive_a_greeting_uses_an_icebreaker_once_and_the_second_session_doe
         assert not engine.search("interview", "user", 9).hits[0].memory.kind.startswith("ice")
 
 
-def test_proactive_a_text_that_makes_no_sense_is_an_error(awake):
+async def test_proactive_a_text_that_makes_no_sense_is_an_error(awake):
     processor = memory(awake)
     with pytest.raises(ValueError, match="text"):
-        asyncio.run(processor.push_icebreaker("  "))
+        await processor.push_icebreaker("  ")
     processor.engine.close()

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,13 @@ from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import Imported, Where, import_reading
 from slowcat_memory.transfer.reading import Options, readings
 from tests.harness import import_trips
-from tests.support.rows import listed, listed_texts
+from tests.support.memories import engine_remembering
+from tests.support.rows import DATA, listed, listed_texts
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    engine = MemoryEngine(memory_config(tmp_path / "memory"))
-    yield engine
-    engine.close()
+engine = engine_remembering({})
 
 
 def written(folder: Path, text: str, name: str = "chat.txt") -> Path:
@@ -145,20 +141,8 @@ def test_replay_a_line_that_is_not_utf8_is_named(tmp_path):
         read(path)
 
 
-def test_replay_a_whole_conversation_a_line(tmp_path):
-    turns = [
-        {
-            "turn_id": "c/1",
-            "speaker": "Anna",
-            "role": "A",
-            "text": "Look!",
-            "image_caption": "a dog",
-        },
-        {"turn_id": "c/2", "speaker": "Ben", "role": "B", "text": 7},
-        {"speaker": "assistant", "role": "assistant", "text": "Nice.", "at": "2024-05-13"},
-    ]
-    sessions = [{"session_id": "c/S1", "started_at": "2024-05-12T18:30:00", "turns": turns}, "junk"]
-    [transcript], faults = read(lines(tmp_path, {"conversation_id": "c", "sessions": sessions}))
+def test_replay_a_whole_conversation_a_line():
+    [transcript], faults = read(DATA / "conversation.jsonl")
     assert transcript.conversation == "c"
     first, third = transcript.sessions[0].utterances
     assert (first.text, first.origin, first.role) == ("Look! (photo: a dog)", "c/1", "user")
@@ -311,23 +295,8 @@ def test_replay_export_and_import_are_inverse(engine, tmp_path):
 # ------------------------------------------------------------------- nothing is lost or doubled
 
 
-def rows_imported(engine: MemoryEngine, folder: Path, *rows: Any) -> list[str]:
-    """Write and import rows; return what could not be read."""
-    path = written(
-        folder, "\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows), "r.jsonl"
-    )
-    faults: list[str] = []
-    transfer.import_file(engine, path, on_error=lambda error: faults.append(error.message))
-    return faults
-
-
-def texts(engine: MemoryEngine, scope: str) -> list[str]:
-    return [turn.text for turn in logged(engine, scope)]
-
-
 def test_a_file_is_known_again_when_somebody_says_who_the_user_is(engine, tmp_path):
-    path = tmp_path / "chat.txt"
-    path.write_text("Luna: Hello.\nanna: My dog is called Max.\n", encoding="utf-8")
+    path = written(tmp_path, "Luna: Hello.\nanna: My dog is called Max.\n")
     for me in ("", "Anna"):
         (reading,) = readings(path, Options(me=me), pytest.fail, pytest.fail)
         done = Imported()
@@ -336,11 +305,11 @@ def test_a_file_is_known_again_when_somebody_says_who_the_user_is(engine, tmp_pa
 
 
 def test_marks_are_made_after_an_import_that_was_killed_before(engine, tmp_path, monkeypatch):
-    rows = [{"text": "My PIN is 4711", "pinned": True}, {"text": "I like tea"}]
+    path = lines(tmp_path, {"text": "My PIN is 4711", "pinned": True}, {"text": "I like tea"})
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(engine, "edit", lambda *args, **how: (_ for _ in ()).throw(KeyboardInterrupt))
-        rows_imported(engine, tmp_path, *rows)
-    rows_imported(engine, tmp_path, *rows)
+        imported(engine, path)
+    imported(engine, path)
     with engine.snapshot() as snapshot:
         turns = [turn.id for turn in snapshot.turns("user")]
         marks = [snapshot.read("user", f"chunk/{id}").pinned for id in turns]  # type: ignore[union-attr]
@@ -349,10 +318,11 @@ def test_marks_are_made_after_an_import_that_was_killed_before(engine, tmp_path,
 
 @pytest.mark.parametrize("bad", listed_texts("bad_import_lines"))
 def test_one_bad_line_is_named_and_the_rest_comes_in(engine, tmp_path, bad):
-    rows = [{"text": "before"}, bad, {"text": "after"}]
-    [fault] = rows_imported(engine, tmp_path, *rows)
-    assert fault.startswith("line 2: ")
-    assert texts(engine, "user") == ["before", "after"]
+    path = written(tmp_path, f'{{"text": "before"}}\n{bad}\n{{"text": "after"}}\n', "c.jsonl")
+    faults = list[str]()
+    transfer.import_file(engine, path, on_error=lambda error: faults.append(error.message))
+    assert len(faults) == 1 and faults[0].startswith("line 2: ")
+    assert [turn.text for turn in logged(engine)] == ["before", "after"]
 
 
 def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path):

@@ -1,38 +1,23 @@
 """Every cache of the process that is keyed by texts can be cleared when a person's memory is closed."""
 
 import ast
-from pathlib import Path
 
-import slowcat_memory
 from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
 from slowcat_memory.core.text_caches import forget_texts, text_cache
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
+from tests.support.rows import listed_texts
 from tests.support.said import turn
-from tests.support.sources import tree
-
-ROOT = Path(slowcat_memory.__file__).parent
-# Keyed by the configuration, a language, a pattern of ours, a type, a size: by nothing that is said.
-KEYED_BY_NOTHING_SAID = {
-    "commands.grammar._before",
-    "commands.grammar._rules", "commands.intent_model.read_model", "disk.codec._decoder",
-    "extraction.clauses.pattern_of", "extraction.clauses.signs_of",
-    "language.__init__.language_of", "language.data.compiled",
-    "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
-    "llm.reply_fields.shape_of", "processor.activity._effect", "processor.conversation._handler",
-    "ranking.token_codes.rotation", "render.attribution._of_classes",
-    "recall.service.compile_patterns", "summaries.extractive._patterns",
-    "summaries.extractive._chatter",
-}  # fmt: skip
+from tests.support.sources import package_files
 
 
 def keyed_caches() -> set[str]:
     """Return the functions with arguments that are cached for as long as the process runs."""
     found = set()
-    for path in (path for path in ROOT.rglob("*.py") if "cache" in path.read_text("utf-8")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts[-2:])
-        for node in ast.walk(tree(path)):
+    for name, tree in package_files("cache"):
+        module = ".".join(name.removesuffix(".py").split("/")[-2:])
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.args.args:
                 names = {getattr(n, "id", getattr(n, "attr", "")) for d in node.decorator_list
                          for n in ast.walk(d)}  # fmt: skip
@@ -42,7 +27,7 @@ def keyed_caches() -> set[str]:
 
 
 def test_text_caches_every_other_cache_is_keyed_by_nothing_that_is_said():
-    assert keyed_caches() == KEYED_BY_NOTHING_SAID
+    assert keyed_caches() == set(listed_texts("keyed_caches"))
 
 
 def test_text_caches_are_cleared_together():

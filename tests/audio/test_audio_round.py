@@ -24,7 +24,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.render.memory_block import OPEN
 from tests.support.memories import edges, turns
-from tests.support.voice_pipeline import HeadlessOutput, VoicePipeline, run
+from tests.support.voice_pipeline import HeadlessOutput, VoicePipeline
 
 speech = pytest.importorskip("speech", reason="the test-audio extra is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.audio]
@@ -59,17 +59,15 @@ class Sounding(VoicePipeline):
         return next(turn.content for turn in self.turns[before:] if turn.content)
 
 
-def test_audio_round_a_fact_that_was_heard_is_told_aloud_in_the_next_session(config):
+async def test_audio_round_a_fact_that_was_heard_is_told_aloud_in_the_next_session(config):
     async def session(words: str) -> tuple[str, VoicePipeline]:
         memory = HybridContextualMemoryProcessor(config=config, speaker_names={"s1": "Anna"})
         ear = speech.SphinxEar([FACT, QUESTION], speaker="s1")
         async with Sounding(memory, ear) as voice:
             return await voice.hear(words), voice
 
-    async def scenario():
-        return await session(FACT), await session(QUESTION)
-
-    (first, _), (second, voice) = run(scenario(), 60)
+    first, _ = await session(FACT)
+    second, voice = await session(QUESTION)
     assert first == "I am listening."
     assert second == f"I remember (today): Anna said, “{FACT}”"
     assert voice.spoken, "the answer was played"

@@ -6,11 +6,17 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
 
 
-def check_peer(name, folder):
-    """What any peer does: it finds what was added, alone or with many, by its own id."""
+@pytest.mark.parametrize("name", stores.PEERS)
+def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
+    """It finds what was added, alone or with many, by its own id."""
+    try:
+        stores.versions(name)
+        stores.open_peer(name, tmp_path / "there", HashEmbedder()).close()
+    except ImportError as error:
+        pytest.skip(f"{error.name} is not installed (extra: peers)")
     embedder = HashEmbedder()
     items = race.embedded(race.made_up(45), embedder)
-    peer = stores.open_peer(name, folder, embedder)
+    peer = stores.open_peer(name, tmp_path / "peer", embedder)
     try:
         peer.add_all(items[:20])
         peer.add_all(items[20:40])
@@ -27,25 +33,16 @@ def check_peer(name, folder):
         peer.close()
 
 
-@pytest.mark.parametrize("name", stores.PEERS)
-def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
-    try:
-        stores.versions(name)
-        stores.open_peer(name, tmp_path / "there", HashEmbedder()).close()
-    except ImportError as error:
-        pytest.skip(f"{error.name} is not installed (extra: peers)")
-    check_peer(name, tmp_path / "peer")
-
-
 def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
     """The same engine, asked here and there: the same share of the evidence."""
     data, embedder = datasets.load(made_up.write(tmp_path / "data")), HashEmbedder()
     steps = race.of_data(data, embedder)
     share, count = race.recall("slowcat", tmp_path / "peer", steps, embedder)
-    scores = scoring.evaluate(data, {q.id: _all_before(data, q) for q in data.questions})["all"]
+    rank, place = data.rank, data.place
+    before = {
+        q.id: [turn for turn, s in data.session_of.items() if rank[s] < place(q.before)]
+        for q in data.questions
+    }
+    scores = scoring.evaluate(data, before)["all"]
     assert count == scores["n"] == 3
     assert share == pytest.approx(scores["R@10"])  # ten hits of six turns: all of them
-
-
-def _all_before(data, question):
-    return [t for t, s in data.session_of.items() if data.rank[s] < data.place(question.before)]

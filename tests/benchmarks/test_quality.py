@@ -2,6 +2,7 @@ import importlib.util
 import json
 import random
 import re
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -28,11 +29,8 @@ def folder(tmp_path: Path) -> Path:
 def answer(data: datasets.Dataset, path: Path, *, vectors: bool = True) -> dict[str, list[str]]:
     embedder = HashEmbedder() if vectors else None
     config = common.configuration(path / "store", embedding={"kind": "none"})
-    engine = MemoryEngine(config, embedder=embedder)
-    try:
+    with closing(MemoryEngine(config, embedder=embedder)) as engine:
         return quality.answer_all(engine, data)[0]
-    finally:
-        engine.close()
 
 
 @pytest.mark.parametrize("vectors", [True, False])
@@ -110,11 +108,6 @@ def belongs(question: dict, group: str, data: datasets.Dataset) -> bool:
     if group == "low overlap":
         return question["question_id"] in data.low_overlap
     return group in ("all", question["category"])
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> datasets.Dataset:
-    return datasets.load(made_up.write(tmp_path / "made-up"))
 
 
 def test_quality_a_recorded_run_is_repeated_without_its_server(folder, tmp_path):

@@ -16,14 +16,9 @@ from slowcat_memory.core.facts.prompt import FactsReply
 from slowcat_memory.providers.llm.server import schema_of
 from tests.harness.written_diaries import REACHED, beyond
 from tests.support import tiny_diary
+from tests.support.rows import DATA
 
-RECORD = """Conversation of Monday 2026-11-09, 19:05. Who speaks: Nadia, Juno.
-=== record 1 ===
-[2] Nadia: I live in Lisbon, in the Alfama, it's noisy but I love it.
-[3] Juno: Lisbon is lovely. How long have you been there?
-[4] Nadia: My son Theo is picking his own room, he's seven, so that matters a lot.
-=== end of record 1 ===
-"""
+RECORD = (DATA / "written/record.txt").read_text("utf-8")
 REWORDED = RECORD.replace("[2]", "(12)").replace("[3]", "(13)").replace("[4]", "(14)")
 
 

@@ -1,8 +1,6 @@
 """What all commands share: a fast start, help, errors in one line, whose memory, dates in words."""
 
 import resource
-import subprocess
-import sys
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -11,13 +9,10 @@ import typer
 
 from slowcat_memory.cli.app import FIRST, app
 from slowcat_memory.cli.shell import last_moment, parse_time, period_of
+from tests.support.other_process import python
 from tests.support.rows import cases, each_listed
 
 HEAVY = ["faiss", "bm25s", "torch", "openai", "pipecat", "onnxruntime", "numpy", "lmdb"]
-
-
-def python(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=60)
 
 
 def test_app_help_is_there_at_once_and_loads_nothing_heavy() -> None:

@@ -13,7 +13,7 @@ from slowcat_memory.cli.app import app
 from slowcat_memory.cli.talk import NO_ANSWER, STORY, DemoExchange, Player, demo_config, ready
 from slowcat_memory.providers.llm import model_servers
 from slowcat_memory.testing.parrot import message_text
-from slowcat_memory.testing.server import Failure, ScriptedServer
+from slowcat_memory.testing.server import Failure
 from tests.support.scripted_server import serving
 
 # ------------------------------------------------------------------- the chat command against a scripted server: lines in, what a person would see ou
@@ -32,10 +32,6 @@ def run(tmp_path, monkeypatch):
         return CliRunner().invoke(app, arguments, input="".join(f"{line}\n" for line in lines))
 
     return run
-
-
-def roles(server: ScriptedServer, request: int = -1) -> list[str]:
-    return [message["role"] for message in server.requests[request]["messages"]]
 
 
 def test_chat_it_remembers_across_runs_and_says_why(run):
@@ -68,8 +64,9 @@ def test_chat_a_failing_model_is_one_line_and_the_chat_goes_on(run):
 
     with serving(reply) as server:
         result = run("please fail", "please fail", "and now?", url=server.url)
-        assert roles(server) == ["system", "user", "assistant", "user", "assistant", "user"]
-        assert message_text(server.requests[-1]["messages"][2]) == NO_ANSWER
+        messages = server.requests[-1]["messages"]
+        assert [one["role"] for one in messages] == ["system", *["user", "assistant"] * 2, "user"]
+        assert message_text(messages[2]) == NO_ANSWER
     assert result.exit_code == 0 and "Fine." in result.stdout
     errors = [line for line in result.stdout.splitlines() if "No answer" in line]
     assert len(errors) == 2 and all("out of memory" in line for line in errors)

@@ -6,8 +6,11 @@ import stat
 import tomllib
 
 import pytest
+from typer.testing import CliRunner
 
 from slowcat_memory import config as configuration
+from slowcat_memory import providers
+from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS
 from slowcat_memory.errors import ModelNotFoundError
@@ -21,13 +24,8 @@ def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.M
     sm.config.write_text('preset = "small"\n[recall]\ndeadline_ms = 12\n[embedding]\nkind="none"\n')
     monkeypatch.setenv("SLOWCAT_RECALL__MEMORIES", "3")
     changed = {knob["knob"]: knob for knob in sm.json("config", "check")["changed"]}
-    assert changed["recall.deadline_ms"] == {
-        "knob": "recall.deadline_ms",
-        "value": 12.0,
-        "default": 10.0,
-        "from": str(sm.config),
-        "expert": False,
-    }
+    told = {"value": 12.0, "default": 10.0, "from": str(sm.config), "expert": False}
+    assert changed["recall.deadline_ms"] == {"knob": "recall.deadline_ms", **told}
     origins = {name: knob["from"] for name, knob in changed.items()}
     assert origins["recall.memories"] == "SLOWCAT_RECALL__MEMORIES"
     assert origins["store.durability"] == "preset small"
@@ -47,12 +45,8 @@ def test_config_show_is_toml_that_can_be_read_back(sm) -> None:
     assert sm.json("config", "show")["embedding"]["kind"] == "none"
 
 
-def uncommented(text: str) -> str:
-    return re.sub(r"(?m)^#(\w+ = )", r"\1", text)
-
-
 def test_render_config_shows_every_knob_with_its_default() -> None:
-    values = tomllib.loads(uncommented(render_config()))
+    values = tomllib.loads(re.sub(r"(?m)^#(\w+ = )", r"\1", render_config()))
     assert configuration.build(values) == configuration.Config()
     shown = {
         f"{section}.{key}" if isinstance(table, dict) else section: value
@@ -84,20 +78,13 @@ def test_init_writes_a_config_and_makes_a_store(fresh) -> None:
     assert configuration.load(fresh.config, {}).folder == fresh.store
 
 
-def test_init_without_a_named_file_writes_to_the_default_place(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
-
-    from slowcat_memory.cli.app import app
-
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("SLOWCAT_CONFIG")
-    monkeypatch.setenv("SLOWCAT_EMBEDDING__KIND", "none")
-    monkeypatch.setattr(model_servers, "find_servers", lambda: [])
+def test_init_without_a_named_file_writes_to_the_default_place(fresh, monkeypatch):
+    monkeypatch.setenv("HOME", str(fresh.folder))
     result = CliRunner().invoke(app, ["init"])
-    written = tmp_path / ".slowcat/config.toml"
+    written = fresh.folder / ".slowcat/config.toml"
     assert result.exit_code == 0 and written.is_file(), result.output
     assert len(written.read_text().splitlines()) <= 30
-    assert configuration.load(None, {}).folder == tmp_path / ".slowcat"
+    assert configuration.load(None, {}).folder == fresh.folder / ".slowcat"
     assert "SLOWCAT_CONFIG" not in result.output
 
 
@@ -110,8 +97,6 @@ def test_init_again_changes_nothing(fresh) -> None:
 
 
 def test_init_without_a_model_goes_on(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowcat_memory import providers
-
     def missing(*args: object) -> None:
         raise ModelNotFoundError("no such model", hint="Install one.")
 

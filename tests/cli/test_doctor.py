@@ -2,15 +2,14 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import backups_of
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.memories import engine_of
 from tests.support.said import turn
 
 # ------------------------------------------------------------------- ``doctor``: what is wrong is told, and what can be made again is
@@ -19,10 +18,9 @@ from tests.support.said import turn
 @pytest.fixture
 def kept(sm: Any) -> Any:
     """A command line whose store holds a sealed memory."""
-    engine = MemoryEngine(memory_config(sm.store))
-    engine.remember("Anna likes tea.", "anna")
-    engine.upkeep.seal("anna")
-    engine.close()
+    with engine_of(memory_config(sm.store)) as engine:
+        engine.remember("Anna likes tea.", "anna")
+        engine.upkeep.seal("anna")
     return sm
 
 
@@ -49,7 +47,7 @@ def test_doctor_others_are_shut_out(kept: Any) -> None:
 
 
 def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
-    file = _index_file(kept.store)
+    file = min(path for path in (kept.store / "index").rglob("*") if path.is_file())
     file.write_bytes(file.read_bytes() + b"x")
     assert "is damaged" in found(kept, code=1)["index"]["found"]
     assert found(kept, "--repair")["index"]["state"] == "fine"
@@ -57,10 +55,9 @@ def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
 
 
 def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
-    engine = MemoryEngine(memory_config(kept.store))
-    dead = Task(id="dream/anna/x", job="dream", key="x", created=engine.clock(), state="dead")
-    engine.store.apply("dream", WriteBatch(tasks=(dead,))).wait(None)
-    engine.close()
+    with engine_of(memory_config(kept.store)) as engine:
+        dead = Task(id="dream/anna/x", job="dream", key="x", created=engine.clock(), state="dead")
+        engine.store.apply("dream", WriteBatch(tasks=(dead,))).wait(None)
     told = found(kept, "--repair", code=1)["queue"]
     assert "dream" in told["found"] and not told["repairable"]
 
@@ -71,10 +68,6 @@ def test_doctor_an_llm_that_does_not_answer(kept: Any, monkeypatch: pytest.Monke
         kept.config.read_text() + '[idle_llm]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
     )
     assert found(kept, code=1)["LLM"]["state"] == "wrong"
-
-
-def _index_file(store: Path) -> Path:
-    return next(path for path in sorted((store / "index").rglob("*")) if path.is_file())
 
 
 # ------------------------------------------------------------------- damage after a clean stop
@@ -113,9 +106,8 @@ def long_ago(sm: Any) -> Any:
     """A command line whose store was closed two months ago, with a turn of then."""
     sm.config.write_text(DAYS)
     then = datetime.now(UTC) - timedelta(days=60)
-    engine = MemoryEngine(memory_config(sm.store), clock=FixedClock(then))
-    engine.append(turn("tea", id=0, at=then))
-    engine.close()
+    with engine_of(memory_config(sm.store), clock=FixedClock(then)) as engine:
+        engine.append(turn("tea", id=0, at=then))
     return sm
 
 

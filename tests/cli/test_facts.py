@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store import drafting
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.fact_files import export_facts, import_facts
+from tests.support.memories import engine_of
 from tests.support.rows import DATA
 
 
@@ -19,23 +19,16 @@ from tests.support.rows import DATA
 def known(sm, tmp_path: Path):
     """A memory that has thought about a chat, without an LLM."""
     sm.ok("import", str(DATA / "cli/facts.txt"), "--scope", "user", "--no-embed")
-    engine = MemoryEngine(memory_config(sm.store, idle={"enabled": False, "grace_s": 0.0}))
-    assert engine.idle.until_done(["facts", "merge"]) == 0
-    engine.close()
+    with engine_of(memory_config(sm.store, idle={"enabled": False, "grace_s": 0.0})) as engine:
+        assert engine.idle.until_done(["facts", "merge"]) == 0
     return sm
 
 
 def test_facts_what_is_known_is_shown_with_its_turn(known) -> None:
     text = known.ok("facts")
-    for shown in (
-        "Anna moved to Oslo.",
-        "Max is 4 years old.",
-        "rule",
-        "3 facts, 3 of them still hold",
-    ):
-        assert shown in text
-    for hidden in ("Porto", "Max is 3", "Rome", "Mars"):
-        assert hidden not in text
+    shown = ("Anna moved to Oslo.", "Max is 4 years old.", "rule", "3 facts, 3 of them still hold")
+    assert [words for words in shown if words not in text] == []
+    assert [words for words in ("Porto", "Max is 3", "Rome", "Mars") if words in text] == []
     (oslo,) = [one for one in known.json("facts") if "Oslo" in one["text"]]
     assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
@@ -49,15 +42,16 @@ def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_pat
     index = json.loads((out / "index.json").read_text())
     assert index["types"] == {"person": 6} and len(index["facts"]) == 6
     assert "6 already known" in known.ok("import", "--facts", str(out))
-    other = MemoryEngine(memory_config(tmp_path / "other"))
-    done = import_facts(other, out)
-    assert (done.facts, done.unproven, done.refused) == (6, 6, 0)
-    with other.store.snapshot() as snapshot:
-        assert all(not one.sources for one in snapshot.memories("user", "fact/")), "not our turns"
-        assert not list(snapshot.keys("user"))
-        drafts = partial(drafting, other.config.folder, other.snapshot)
-        assert export_facts(snapshot, again, ["user"], UTC, drafts) == 6
-    other.close()
+    with engine_of(memory_config(tmp_path / "other")) as other:
+        done = import_facts(other, out)
+        assert (done.facts, done.unproven, done.refused) == (6, 6, 0)
+        with other.store.snapshot() as snapshot:
+            assert all(not one.sources for one in snapshot.memories("user", "fact/")), (
+                "not our turns"
+            )
+            assert not list(snapshot.keys("user"))
+            drafts = partial(drafting, other.config.folder, other.snapshot)
+            assert export_facts(snapshot, again, ["user"], UTC, drafts) == 6
     for name in names:
         assert (again / name).read_text() == (out / name).read_text()
 

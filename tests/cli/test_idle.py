@@ -2,18 +2,17 @@
 
 import socket
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
+from slowcat_memory.engine.idle import IdleWork
 from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store import Store
+from tests.support.idle_doubles import task
 from tests.support.said import turn
 
 AT = datetime(2026, 5, 12, 18, 30, tzinfo=UTC)
-
-
-def task(key: str, job: str = "notes", **given) -> Task:
-    return Task(id=f"{job}/anna/{key}", job=job, scope="anna", key=key, created=AT, **given)
 
 
 def ran(task: Task, outcome="done", ms=2000.0, **given) -> Run:
@@ -23,12 +22,15 @@ def ran(task: Task, outcome="done", ms=2000.0, **given) -> Run:
 @pytest.fixture
 def filled(sm):
     """A store with one task that waits, one that failed once, and two that were given up."""
-    dead = [task(str(n), attempts=3, state="dead", error=f"BadAnswerError: no {n}") for n in (1, 2)]
-    later = task("3", attempts=1, error="TimeoutError", not_before=AT)
+    dead = [
+        task(str(n), "notes", attempts=3, state="dead", error=f"BadAnswerError: no {n}")
+        for n in (1, 2)
+    ]
+    later = task("3", "notes", attempts=1, error="TimeoutError", not_before=AT)
     with Store.open(sm.store) as store:
         store.append(turn("hello", id=0)).wait()
         store.apply("t", WriteBatch(tasks=(*dead, later, task("4", "other")))).wait()
-        done = ran(task("9"), tokens_in=80, tokens_out=20, made=1)
+        done = ran(task("9", "notes"), tokens_in=80, tokens_out=20, made=1)
         store.apply("t", WriteBatch(run=done)).wait()
         store.apply("t", WriteBatch(run=ran(dead[0], "dead", error="BadAnswerError: no 1"))).wait()
     return sm
@@ -39,22 +41,13 @@ def filled(sm):
 
 def test_idle_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> None:
     said = filled.ok("show", "jobs")
-    for word in (
-        "waiting",
-        "notes",
-        "other",
-        "failed",
-        "notes/anna/1",
-        "Last runs",
-        "dead",
-        "100",
-    ):
-        assert word in said
+    words = ("waiting", "notes", "other", "failed", "notes/anna/1", "Last runs", "dead", "100")
+    assert [word for word in words if word not in said] == []
     assert "hello" not in said
 
 
 def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
-    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 0)
+    monkeypatch.setattr(IdleWork, "until_done", lambda *args: 0)
     assert "2 tasks will be tried again" in filled.ok("idle", "--retry")
     rows = filled.json("show", "jobs")["tasks"]
     assert all(row.get("state", "waiting") == "waiting" for row in rows)
@@ -72,11 +65,20 @@ def test_idle_does_what_is_due_and_ends(sm, monkeypatch) -> None:
     assert "LLM: none configured ([idle_llm] url)" in result.stderr
 
 
-def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
-    Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 3)
-    result = sm("idle")
-    assert result.exit_code == 1 and "3 tasks left" in result.stderr
+@pytest.mark.parametrize(
+    ("left", "code", "said"),
+    [
+        (3, 1, "3 tasks left"),
+        (0, 1, "2 tasks given up"),
+        (KeyboardInterrupt, 130, "Unfinished tasks"),
+    ],
+)
+def test_idle_what_is_left_or_given_up_is_told_by_the_code(filled, monkeypatch, left, code, said):
+    monkeypatch.setattr(IdleWork, "until_done", Mock(side_effect=[left]))
+    result = filled("idle")
+    assert result.exit_code == code and said in result.stderr
+    assert "Nothing is left" not in result.stdout
+    assert left != 0 or "idle --retry" in " ".join(result.stderr.split())
 
 
 # ------------------------------------------------------------------- what cannot be done
@@ -98,20 +100,3 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
     assert f"the LLM's server at 127.0.0.1:{port} does not answer" in said
     assert f"no model server answers at http://127.0.0.1:{port}/v1" in said
     assert "[idle_llm] url" in said and "contextualize 1" in said and "tasks left" in said
-
-
-def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
-    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 0)
-    result = filled("idle")
-    assert result.exit_code == 1 and "Nothing is left" not in result.stdout
-    assert "2 tasks given up" in result.stderr and "idle --retry" in " ".join(result.stderr.split())
-
-
-def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
-    def interrupted(*args: object) -> None:
-        raise KeyboardInterrupt
-
-    Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", interrupted)
-    result = sm("idle")
-    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr

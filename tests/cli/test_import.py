@@ -1,12 +1,12 @@
 """import: the preview, chats without dates, who is who, exports that overlap, notes of Mem0."""
 
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from slowcat_memory.cli import files
 from tests.transfer.exports import content_of
 
 
@@ -37,31 +37,13 @@ def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) ->
     assert first["at"].startswith("2024-05-01T00:00")
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """A terminal: called with answers, it returns the questions that are asked."""
-    from slowcat_memory.cli import files
-
-    def answering(*answers: str) -> list[str]:
-        questions, left = list[str](), list(answers)
-
-        def ask(question: str, **how: object) -> str:
-            questions.append(question)
-            return left.pop(0)
-
-        monkeypatch.setattr(files.typer, "prompt", ask)
-        monkeypatch.setattr(
-            files, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
-        )
-        return questions
-
-    return answering
-
-
-def test_import_on_a_terminal_asks_who_the_user_is(sm, terminal: Any) -> None:
-    questions = terminal("Cleo", "anna")
+def test_import_on_a_terminal_asks_who_the_user_is(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = Mock(side_effect=["Cleo", "anna"])
+    monkeypatch.setattr(files.typer, "prompt", prompt)
+    monkeypatch.setattr(files, "sys", Mock(**{"stdin.isatty.return_value": True}))
     result = sm("import", put(sm, "whatsapp ios.txt"), "--no-embed")
-    assert questions == ["Which of them are you: Anna, Ben? (Enter: none)"] * 2
+    asked = [call.args[0] for call in prompt.call_args_list]
+    assert asked == ["Which of them are you: Anna, Ben? (Enter: none)"] * 2
     assert "Nobody is called 'Cleo' there." in result.stderr
     assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["User", "Ben"]
 

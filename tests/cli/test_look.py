@@ -1,6 +1,5 @@
 """search, show, why, replay, undo: what is in a memory, and what was ordered."""
 
-import contextlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,12 +13,12 @@ from slowcat_memory.cli.look import WORDS
 from slowcat_memory.core.ranking.offering import LeftOutReason
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config
 from tests.harness.samples import turn
 from tests.support import said
+from tests.support.memories import engine_of
 
 # ------------------------------------------------------------------- search, show, why: what is in a memory, without changing it
 
@@ -72,8 +71,6 @@ def test_look_stats_for_people_and_for_scripts(filled) -> None:
 
 
 def test_look_control_characters_of_a_text_never_reach_the_terminal(sm) -> None:
-    from slowcat_memory.store import Store
-
     evil = "my \x1b]0;title\x07\x1b[31mred\x1b[0m \x9b2J\u202edog\x7f"
     with Store.open(sm.store) as store:  # the log keeps what a restored backup held
         store.append(turn(1, text=evil, scope="user", session="\x1b[2Ja")).wait()
@@ -133,12 +130,11 @@ def test_summaries_one_with_what_it_was_made_from(path):
 @pytest.fixture
 def asked(filled):
     """The store after a recall for turn 8, of which one hit was offered."""
-    engine = MemoryEngine(memory_config(filled.store))
-    with engine.store.snapshot() as snapshot:
-        turn = replace(snapshot.turn(7), text="What does Max eat?")
-    found = engine.search("what is the dog Max called, and what does he eat", "user", 3)
-    engine.note_recall(turn, found, Packed("block", tuple(found.hits[:1]), 42))
-    engine.close()
+    with engine_of(memory_config(filled.store)) as engine:
+        with engine.store.snapshot() as snapshot:
+            turn = replace(snapshot.turn(7), text="What does Max eat?")
+        found = engine.search("what is the dog Max called, and what does he eat", "user", 3)
+        engine.note_recall(turn, found, Packed("block", tuple(found.hits[:1]), 42))
     return filled
 
 
@@ -173,7 +169,7 @@ def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
 @pytest.fixture
 def ordered(filled):
     """A store in which somebody ordered to forget turns 2 and 3, and was asked about 4."""
-    with contextlib.closing(MemoryEngine(memory_config(filled.store))) as engine:
+    with engine_of(memory_config(filled.store)) as engine:
         engine.wiring.undo_log.hide("forget_that", "user", ["chunk/2", "chunk/3"], [2, 3], 0, 300.0)
         engine.wiring.undo_log.hide("forget_about", "user", ["chunk/4"], [4], 0, None)
     return filled

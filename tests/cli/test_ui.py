@@ -1,17 +1,17 @@
 """``slowcat-memory ui`` as a person starts it: a process, an address, Ctrl-C."""
 
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from tests.cli.conftest import CHAT, CommandLine
+from tests.support.other_process import python
 from tests.support.page_client import Client
 from tests.support.stores import configured
 
@@ -27,34 +27,22 @@ def started(cli: CommandLine, *args: str) -> Iterator[tuple[subprocess.Popen[str
         [sys.executable, *command.split(), *args], stdout=pipe, stderr=pipe, text=True
     ) as process:
         try:
-            assert process.stdout is not None
             yield process, process.stdout.readline().strip()
         finally:
             process.kill()
-
-
-class Address:
-    """Where a page is, as ``Client`` reads it."""
-
-    def __init__(self, url: str) -> None:
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=\S+", url)
-        assert found, url
-        self.server = self.guard = self
-        self.port = int(found[1])
 
 
 def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine) -> None:
     (sm.folder / "chat.txt").write_text(CHAT)
     sm.ok("import", "chat.txt", "--no-embed", "--user", "anna")
     with started(sm) as (process, url):
-        client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
+        client = Client(url).enter()
         words = [row["words"] for row in client.read("said/conversations")["rows"]]
         assert "We moved to Lisbon." in words
         checks = {row["what"]: row for row in client.read("health/doctor")["rows"]}
         assert checks["store"]["state"] == "fine"
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 0
-        assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
     assert "Lisbon" in sm.ok("search", "Where did Ben move?")  # nobody holds the store any more
 
@@ -62,30 +50,25 @@ def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(filled, number):
     with started(filled) as (process, url):
-        client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
+        client = Client(url).enter()
         talk = client.read("said/conversations")["rows"][0]
         client.done("forget", session=talk["id"])
         process.send_signal(number)
         assert process.wait(TIMEOUT_S) == (0 if number == signal.SIGHUP else -number)
     assert "Lisbon" not in filled("search", "Where did Ben move?").stdout
     later = datetime.now(UTC) + timedelta(minutes=1)
-    engine = MemoryEngine(configured(filled.store), clock=lambda: later)
-    try:
+    with closing(MemoryEngine(configured(filled.store), clock=lambda: later)) as engine:
         engine.flush(indexed=True)
         with engine.snapshot() as snapshot:
             assert "Lisbon" not in " ".join(turn.text for turn in snapshot.turns())
             assert "Max" in " ".join(turn.text for turn in snapshot.turns())
-    finally:
-        engine.close()
 
 
 def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:
     with started(filled) as (process, url):
-        taken = str(Address(url).port)
-        other = subprocess.run(
-            [sys.executable, "-m", "slowcat_memory", "--path", str(filled.store), "ui", "--no-browser",
-             "--port", taken], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
+        port = Client(url).port
+        asked = f"--path {filled.store} ui --no-browser --port {port}"
+        other = python("-m", "slowcat_memory", *asked.split())
         assert other.returncode == 1
-        assert f"cannot listen on port {taken}" in " ".join(other.stderr.split())
+        assert f"cannot listen on port {port}" in " ".join(other.stderr.split())
         assert process.poll() is None

@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loguru import logger
 
 from slowcat_memory.config import KNOBS, PRESETS, Config, build, build_options, load, options
 from slowcat_memory.config.loader import default_file, file_to_read
@@ -17,16 +16,6 @@ def written(folder: Path, text: str) -> Path:
     path = folder / "config.toml"
     path.write_text(text)
     return path
-
-
-@pytest.fixture
-def warnings():
-    lines: list[str] = []
-    sink = logger.add(
-        lambda line: lines.append(str(line).strip()), level="WARNING", format="{message}"
-    )
-    yield lines
-    logger.remove(sink)
 
 
 def test_load_without_a_file_gives_the_defaults() -> None:
@@ -55,17 +44,12 @@ def test_file_to_read_prefers_the_named_one_then_the_environment_then_the_defaul
     assert file_to_read(None, NO_FILE) is None
 
 
-def test_load_reads_the_default_place_and_says_so(tmp_path, monkeypatch):
+def test_load_reads_the_default_place_and_says_so(tmp_path, monkeypatch, lines):
     monkeypatch.setenv("HOME", str(tmp_path))
     default_file().parent.mkdir()
     default_file().write_text("[recall]\nmemories = 3\n")
-    lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line)), level="INFO", format="{message}")
-    try:
-        assert load(None, {}).pack.memories == 3
-    finally:
-        logger.remove(sink)
-    assert [line.strip() for line in lines] == [f"configuration: {default_file()}"]
+    assert load(None, {}).pack.memories == 3
+    assert lines == [f"INFO configuration: {default_file()}"]
 
 
 # ------------------------------------------------------------------- what is wrong is named
@@ -144,12 +128,11 @@ def test_load_environment_sets_lists_jobs_and_expert_options() -> None:
     assert made.idle.jobs["facts"].every_s == 60
 
 
-def test_loader_environment_with_an_unknown_name_is_a_warning(warnings: list[str]) -> None:
+def test_loader_environment_with_an_unknown_name_is_a_warning(lines: list[str]) -> None:
     known = {"SLOWCAT_CACHE_DIR": "/tmp", "OTHER": "x", "SLOWCAT_RECALL__MEMORIES": "3"}
     assert build({}, {**known, "SLOWCAT_RECALL__MEMRIES": "9"}).pack.memories == 3
-    assert warnings == [
-        "SLOWCAT_RECALL__MEMRIES sets no knob and is ignored. Did you mean recall.memories?"
-    ]
+    told = "SLOWCAT_RECALL__MEMRIES sets no knob and is ignored. Did you mean recall.memories?"
+    assert lines == [f"WARNING {told}"]
 
 
 # ------------------------------------------------------------------- jobs and expert options

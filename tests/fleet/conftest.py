@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -69,3 +70,24 @@ def worker_config(dsn: str, tenant: str, tmp_path: Path) -> Callable[..., Config
         return replace(config, fleet=options)
 
     return make
+
+
+@pytest.fixture
+def first(worker_config: Callable[..., Config]) -> Iterator[Any]:
+    """A worker; ``second`` is another one, with a cache of its own."""
+    yield from _working(worker_config("a"))
+
+
+fleet = first
+
+
+@pytest.fixture
+def second(worker_config: Callable[..., Config]) -> Iterator[Any]:
+    yield from _working(worker_config("b"))
+
+
+def _working(config: Config) -> Iterator[Any]:
+    from slowcat_memory.fleet.fleet_process import Fleet
+
+    with Fleet(config) as made:
+        yield made

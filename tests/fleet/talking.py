@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,24 @@ SOON_S = 10.0
 
 @contextmanager
 def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
-    member = fleet.member(person)
-    member.start(SOON_S)
-    try:
+    with closing(fleet.member(person)) as member:
+        member.start(SOON_S)
         if member.engine is None:
-            assert member.last_error is not None
             raise member.last_error
         member.prepare(person)
         yield member
-    finally:
-        member.close()
 
 
 def say(member: SharedMember, *texts: str) -> None:
     """Say something, and wait until the database has it."""
     for ack in [member.append(said_by_anna(text)) for text in texts]:
         ack.wait(SOON_S)
+
+
+def texts(fleet: Fleet, person: str = "anna") -> list[str]:
+    """Return what a conversation that begins now finds in the log."""
+    with talking(fleet, person) as member, member.snapshot() as snapshot:
+        return [turn.text for turn in snapshot.turns()]
 
 
 def rows(fleet: Fleet, query: str, *args: object) -> list[tuple[Any, ...]]:

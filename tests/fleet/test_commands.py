@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,29 +20,23 @@ from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
 from tests.cli.conftest import CHAT, CONFIG, CommandLine
+from tests.cli.conftest import sm as local  # noqa: F401
 from tests.fleet.talking import rows, say, talking
+from tests.support.other_process import python
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
 
 
 @pytest.fixture
-def sm(dsn: str, tenant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+def sm(local: CommandLine, dsn: str, tenant: str, monkeypatch: pytest.MonkeyPatch) -> CommandLine:  # noqa: F811
     """A command line of a fleet, whose store holds turns of anna and ben."""
-    config = tmp_path / "config.toml"
-    fleet = (
-        f'\n[fleet]\ndsn = "{dsn}"\ntenant = "{tenant}"\ncache = "{tmp_path / "a"}"\nlease_s = 5\n'
-    )
-    config.write_text(CONFIG + fleet)
-    for name, value in (("COLUMNS", "200"), ("TERM", "dumb")):
-        monkeypatch.setenv(name, value)
-    for name in ("SLOWCAT_CONFIG", "SLOWCAT_TEST_DSN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    made = CommandLine(tmp_path, config, tmp_path / "memory")
-    (tmp_path / "chat.txt").write_text(CHAT)
-    made.ok("import", "chat.txt", "--no-embed")
-    return made
+    fleet = f'dsn = "{dsn}"\ntenant = "{tenant}"\ncache = "{local.folder / "a"}"\nlease_s = 5\n'
+    local.config.write_text(f"{CONFIG}\n[fleet]\n{fleet}")
+    monkeypatch.delenv("SLOWCAT_TEST_DSN", raising=False)
+    (local.folder / "chat.txt").write_text(CHAT)
+    local.ok("import", "chat.txt", "--no-embed")
+    return local
 
 
 @pytest.fixture
@@ -87,11 +80,8 @@ def test_a_memory_goes_there_and_back(sm):
 
 def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm):
     with Store.open(sm.store):
-        result = subprocess.run(
-            [sys.executable, "-m", "slowcat_memory", "--config", str(sm.config),
-             "--path", str(sm.store), "fleet", "push", "user"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+        given = ("--config", str(sm.config), "--path", str(sm.store), "fleet", "push", "user")
+        result = python("-m", "slowcat_memory", *given)
     assert result.returncode == 0 and "9 events" in result.stdout, result.stderr
     assert "what is said from now on is not in the database" in " ".join(result.stderr.split())
 
@@ -107,7 +97,6 @@ def test_status_shows_who_holds_whom_and_what_waits(sm, fleet):
     assert run(tasks.claim, fleet.worker) is not None
     run(tasks.schedule, tenant, "emil")
     failing = run(tasks.claim, fleet.worker)
-    assert failing is not None
     run(tasks.fail, failing, "ValueError")
     run(leases.release, failing.lease, 0)
     with talking(fleet) as member:
@@ -132,7 +121,6 @@ def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
         with talking(here) as member:
             say(member, "My dog is called Bello.")
             assert "has 1 copy, 1 in use." in sm.ok("fleet", "status")
-            assert member.holding is not None
             member.holding.shipper.stop()  # nothing is sent any more
             monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
             member.append(said_by_anna("My cat is called Mimi."))
@@ -160,7 +148,6 @@ def test_work_ends_with_ctrl_c_and_holds_nobody(sm, fleet):
     )  # fmt: skip
     try:
         fleet.database.run(tasks.schedule, fleet.worker.tenant, "anna")
-        assert worker.stdout is not None
         assert worker.stdout.readline().startswith("anna: done")
         worker.send_signal(signal.SIGINT)
         _, said = worker.communicate(timeout=20)

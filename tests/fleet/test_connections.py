@@ -1,5 +1,6 @@
 """Connections of a worker: what they send besides what they are asked to."""
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -33,9 +34,6 @@ def test_a_transaction_that_was_left_open_is_rolled_back(dsn, monkeypatch):
         return await connection.fetchval("SELECT to_regclass('left_open')")
 
     monkeypatch.setattr("slowcat_memory.fleet.database.MOST_CONNECTIONS", 1)
-    database = Database(dsn)
-    try:
+    with closing(Database(dsn)) as database:
         database.run(leave_open)
         assert database.run(exists) is None
-    finally:
-        database.close()

@@ -9,7 +9,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
-from tests.fleet.talking import files_with, say, talking, wait_gone
+from tests.fleet.talking import files_with, say, talking, texts, wait_gone
 from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
@@ -19,19 +19,17 @@ Make = Callable[..., Config]
 SECRET = "The safe's number is quobble."
 
 
-def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(worker_config, tenant, tmp_path):
+def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(fleet, tenant, tmp_path):
     place = tmp_path / "a" / copy_name(tenant, "anna")
-    with Fleet(worker_config("a")) as fleet:
-        with talking(fleet) as member:
-            say(member, "My dog is called Bello.")
-        (copy,) = place.glob("copy-*")
-        (copy / "data.mdb").unlink()  # the rest of a deletion
-        for name in (copy.name, "copy-b", "copy-c.new", "deleted-d"):
-            (place / name).mkdir(exist_ok=True)
-            (place / name / "left").write_text(SECRET)
-        with talking(fleet) as member, member.snapshot() as snapshot:
-            assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
-        assert files_with(tmp_path, b"quobble") == []
+    with talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+    (copy,) = place.glob("copy-*")
+    (copy / "data.mdb").unlink()  # the rest of a deletion
+    for name in (copy.name, "copy-b", "copy-c.new", "deleted-d"):
+        (place / name).mkdir(exist_ok=True)
+        (place / name / "left").write_text(SECRET)
+    assert texts(fleet) == ["My dog is called Bello."]
+    assert files_with(tmp_path, b"quobble") == []
 
 
 def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(worker_config, tmp_path):
@@ -55,8 +53,7 @@ def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_
                 assert member.forget(Forget(turns=(1,))).erased
                 stalled.append(said_by_anna("My dog is called Bello."))  # is refused
                 wait_gone(tmp_path, b"quobble")
-        with talking(second) as member, member.snapshot() as snapshot:
-            assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
+        assert texts(second) == ["My dog is called Bello."]
 
 
 # ------------------------------------------------------------------- A database that has less than it acknowledged: what a worker still has is kept
@@ -97,8 +94,7 @@ def test_a_copy_that_is_ahead_of_the_database_is_set_aside(emptied, tmp_path):
     with emptied as fleet:
         with talking(fleet) as member:
             say(member, "My cat is called Mimi.")
-            with member.snapshot() as snapshot:
-                assert [turn.text for turn in snapshot.turns()] == ["My cat is called Mimi."]
+        assert texts(fleet) == ["My cat is called Mimi."]
         assert [name.startswith("set-aside-") for name in kept(tmp_path)] == [True]
         fleet.tidy()
         assert len(kept(tmp_path)) == 1

@@ -24,22 +24,10 @@ from tests.fleet.test_tenants import (
     test_tenants_two_people_of_one_name_are_two,  # noqa: F401
 )
 from tests.harness.puppets import until
+from tests.support.rows import DATA
 
 OLDEST = (1, 21)  # keeps prepared statements in transaction mode
-CONFIG = """
-[databases]
-* = host={host} port={port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {listens}
-unix_socket_dir =
-auth_type = trust
-auth_file = {users}
-pool_mode = transaction
-pidfile = {pidfile}
-default_pool_size = 3
-max_prepared_statements = 100
-"""
+CONFIG = (DATA / "fleet/pgbouncer.ini").read_text("utf-8")
 
 
 def installed() -> str:

@@ -10,18 +10,17 @@ import lmdb
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.config.config import MemoryOptions
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreUnsafeError
 from slowcat_memory.fleet import hydration, leases
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import COUNTS
-from tests.fleet.talking import rows, say, talking
+from slowcat_memory.testing import memory_config
+from tests.fleet.talking import rows, say, talking, texts
+from tests.support.memories import engine_of
 from tests.support.said import turn_at
 
 Make = Callable[..., Config]
@@ -39,18 +38,12 @@ def fleet(worker_config: Make) -> Any:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with turns, facts, a forgotten turn and a sealed index."""
     folder = tmp_path_factory.mktemp("built") / "store"
-    config = Config(
-        memory=MemoryOptions(path=str(folder)),
-        embedding=EmbedderOptions(kind="none"),
-        idle=IdleOptions(enabled=False, grace_s=0.0),
-    )
-    engine = MemoryEngine(config)
-    for text in SAID:
-        engine.append(turn_at(text))
-    engine.idle.until_done(["facts"])
-    engine.forget(Forget(turns=(3,)))
-    engine.upkeep.seal("anna")
-    engine.close()
+    with engine_of(memory_config(folder, idle={"enabled": False, "grace_s": 0.0})) as engine:
+        for text in SAID:
+            engine.append(turn_at(text))
+        engine.idle.until_done(["facts"])
+        engine.forget(Forget(turns=(3,)))
+        engine.upkeep.seal("anna")
     return folder
 
 
@@ -74,13 +67,8 @@ def all_rows(folder: Path) -> dict[str, dict[bytes, bytes]]:
 
 def content(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock.mdb")
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
-def index_files(folder: Path) -> dict[str, str]:
-    return {
-        name.removeprefix(str(folder)): hash for name, hash in content(folder / "index").items()
-    }
+    hashes = ((path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
+    return {str(path.relative_to(folder)): hash for path, hash in hashes}
 
 
 def push(fleet: Fleet, folder: Path, person: str = "anna") -> dict[str, int]:
@@ -99,21 +87,20 @@ def test_there_and_back_the_rows_are_equal(fleet, local, tmp_path):
     pulled = pull(fleet, tmp_path / "back")
     assert pulled["log"] == 2
     assert all_rows(tmp_path / "back") == all_rows(local)
-    assert index_files(tmp_path / "back") == index_files(local) != {}
+    assert content(tmp_path / "back/index") == content(local / "index") != {}
     with Store.open(tmp_path / "back") as store:  # an ordinary one: it may be written
         assert store.opened.moved_aside is None and store.replica is None
 
 
 def test_a_conversation_goes_on_from_what_was_pushed(fleet, local, tmp_path):
     push(fleet, local)
+    assert texts(fleet) == list(SAID[:2])
     with talking(fleet) as member:
-        with member.snapshot() as snapshot:
-            assert [turn.text for turn in snapshot.turns("anna")] == list(SAID[:2])
         say(member, "My cat is called Mimi.")
         pull(fleet, tmp_path / "meanwhile")  # beside the conversation
     with Store.open(tmp_path / "meanwhile", readonly=True) as store, store.snapshot() as snapshot:
-        texts = [turn.text for turn in snapshot.turns("anna")]
-    assert texts == [*SAID[:2], "My cat is called Mimi."]
+        pulled = [turn.text for turn in snapshot.turns("anna")]
+    assert pulled == [*SAID[:2], "My cat is called Mimi."]
 
 
 def test_a_push_that_is_cut_off_leaves_nothing(fleet, local, monkeypatch):
@@ -130,7 +117,6 @@ def test_a_push_that_is_cut_off_leaves_nothing(fleet, local, monkeypatch):
 def test_a_copy_is_not_pushed(fleet):
     with talking(fleet) as member:
         say(member, SAID[0])
-        assert member.holding is not None
         folder = member.holding.folder
     with pytest.raises(StoreUnsafeError, match="a worker's copy"):
         push(fleet, folder, "ben")

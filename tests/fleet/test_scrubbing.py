@@ -1,21 +1,18 @@
 """Erasing rewrites a copy's file once, if what it had to send was sent before."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
-from slowcat_memory.config import Config
 from slowcat_memory.fleet import person_log
-from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
+from slowcat_memory.fleet.fleet_process import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store.disk.environment import Environment
 from tests.fleet.talking import SOON_S, files_with, say, talking
 from tests.support.said import said_by_anna
 
-Make = Callable[..., Config]
 pytestmark = pytest.mark.fleet
 
 
@@ -33,13 +30,12 @@ def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def outbox_has(member: SharedMember, word: bytes) -> bool:
-    assert member.engine is not None and member.engine.store.replica is not None
     waiting = member.engine.store.replica.unsent(0, 1 << 20)
     return any(word in zstandard.decompress(one.body) for one in waiting)
 
 
-def test_what_was_sent_is_erased_in_one_rewrite(worker_config, tmp_path, rewrites):
-    with Fleet(worker_config()) as fleet, talking(fleet) as member:
+def test_what_was_sent_is_erased_in_one_rewrite(fleet, tmp_path, rewrites):
+    with talking(fleet) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
         assert files_with(tmp_path, b"quobble")
         assert member.forget(Forget(turns=(1,))).erased
@@ -47,7 +43,7 @@ def test_what_was_sent_is_erased_in_one_rewrite(worker_config, tmp_path, rewrite
         assert files_with(tmp_path, b"quobble") == []
 
 
-def test_what_was_not_sent_is_erased_once_it_was(worker_config, tmp_path, rewrites, monkeypatch):
+def test_what_was_not_sent_is_erased_once_it_was(fleet, tmp_path, rewrites, monkeypatch):
     monkeypatch.setattr("slowcat_memory.fleet.fleet_process.COMMITTED_S", 0.1)
     monkeypatch.setattr("slowcat_memory.fleet.fleet_process.PURGED_S", 0.1)
     append = person_log.append
@@ -55,7 +51,7 @@ def test_what_was_not_sent_is_erased_once_it_was(worker_config, tmp_path, rewrit
     async def away(*_: Any, **__: Any) -> None:
         raise OSError("the database is away")
 
-    with Fleet(worker_config()) as fleet, talking(fleet) as member:
+    with talking(fleet) as member:
         say(member, "My dog is called Bello.")
         monkeypatch.setattr(person_log, "append", away)
         said = member.append(said_by_anna("The safe's number is quobble."))

@@ -5,7 +5,7 @@ By construction for every table: they are listed from the catalogue, and filled 
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,9 @@ from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, say, talking, texts
+from tests.support.rows import listed_texts
+from tests.support.said import until
 
 OPEN = {"tenant", "migration"}  # tables without rows of people
 FORBIDDEN = asyncpg.InsufficientPrivilegeError
@@ -147,34 +149,20 @@ def test_tenants_a_role_changes_and_locks_no_row_of_the_other(dsn, two):
             f"SELECT 1 FROM {name} {where} FOR KEY SHARE",
         ):
             assert queries(mine.dsn, change) == [], change
-        for change in (
-            f"INSERT INTO {name} ({columns}) VALUES ({values})",
-            f"INSERT INTO {name} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING",
-            f"UPDATE {name} SET tenant = '{other.name}'",
-            f"TRUNCATE {name}",
-            f"ALTER TABLE {name} DISABLE ROW LEVEL SECURITY",
-            f"CREATE POLICY all_of_it ON {name} USING (true)",
-        ):
+        asked = {"name": name, "columns": columns, "values": values, "other": other.name}
+        for change in listed_texts("fleet/forbidden", "rows of another"):
             with pytest.raises(FORBIDDEN):
-                queries(mine.dsn, change)
+                queries(mine.dsn, change.format(**asked))
         held = ("BEGIN", f"SELECT 1 FROM {name} {where} FOR UPDATE")
         assert queries(dsn, *held) == [(1,)], "the rows are there, and were not locked"
 
 
 def test_tenants_a_role_cannot_let_itself_in(dsn, two):
     mine, other = two
-    for change in (
-        f"INSERT INTO slowcat.tenant (tenant, role) VALUES ('{other.name}', '{mine.role}')",
-        f"UPDATE slowcat.tenant SET tenant = '{other.name}'",
-        "DELETE FROM slowcat.tenant",
-        "INSERT INTO slowcat.migration (version) VALUES (99)",
-        "DELETE FROM slowcat.migration",
-        "CREATE TABLE slowcat.mine (word text)",
-        f"SET ROLE {other.role}",
-        "SET row_security = off; SELECT 1 FROM slowcat.log",
-    ):
+    names = {"mine": mine.role, "other": other.name, "theirs": other.role}
+    for change in listed_texts("fleet/forbidden", "letting oneself in"):
         with pytest.raises(FORBIDDEN):
-            queries(mine.dsn, *change.split("; "))
+            queries(mine.dsn, *change.format(**names).split("; "))
     assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(4,)]
 
 
@@ -206,13 +194,10 @@ def test_tenants_two_people_of_one_name_are_two(two, tmp_path):
         with Fleet(config_of(tenant, tmp_path)) as fleet, talking(fleet) as member:
             say(member, f"The key is {tenant.word}.")
     for tenant, foreign in ((mine, other), (other, mine)):
-        with Fleet(config_of(tenant, tmp_path)) as fleet, talking(fleet) as member:
-            with member.snapshot() as snapshot:
-                texts = [turn.text for turn in snapshot.turns()]
-            assert texts == [f"The key is {tenant.word}."]
-        assert foreign.word not in str(
-            queries(tenant.dsn, "SELECT encode(body, 'escape') FROM slowcat.log")
-        )
+        with Fleet(config_of(tenant, tmp_path)) as fleet:
+            assert texts(fleet) == [f"The key is {tenant.word}."]
+        logged = queries(tenant.dsn, "SELECT encode(body, 'escape') FROM slowcat.log")
+        assert foreign.word not in str(logged)
 
 
 def test_tenants_a_notification_names_nobody(two, tmp_path):
@@ -223,9 +208,9 @@ def test_tenants_a_notification_names_nobody(two, tmp_path):
     database.listen(person_log.CHANNEL, heard.append)
     with Fleet(config_of(other, tmp_path)) as fleet, talking(fleet) as member:
         say(member, f"The key is {other.word}.")
-        asyncio.run(until(lambda: queries(mine.dsn, LISTENING)))
+        assert until(lambda: bool(queries(mine.dsn, LISTENING)), SOON_S)
         assert member.forget(Forget(turns=(1,))).erased
-        asyncio.run(until(lambda: heard))
+        assert until(lambda: bool(heard), SOON_S)
         names = other.word, other.name, "anna", copy_name(other.name, "anna")
         assert len(heard) == 1 and not any(name in heard[0] for name in names)
         assert database.run(lambda c: person_log.notified(c, mine.name, heard[0])) is None
@@ -233,19 +218,13 @@ def test_tenants_a_notification_names_nobody(two, tmp_path):
         assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) == "anna"
         say(member, f"The key is {other.word} again.")
         assert member.forget(Forget(turns=(2,))).erased
-        asyncio.run(until(lambda: len(heard) == 2))
+        assert until(lambda: len(heard) == 2, SOON_S)
         assert heard[0] != heard[1], "two forgettings of one person cannot be linked"
         assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) is None
     database.close()
 
 
 LISTENING = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename = current_user"
-
-
-async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(SOON_S):
-        while not await asyncio.to_thread(true):
-            await asyncio.sleep(0.01)
 
 
 def test_tenants_a_worker_with_a_foreign_tenant_is_refused_by_name(dsn, two, tmp_path):
@@ -297,22 +276,17 @@ def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn, tmp_path):
             queries(dsn, f"DROP ROLE {role}")
 
 
-def test_tenants_no_role_keeps_the_maker_of_tables_waiting(dsn, two):
+async def test_tenants_no_role_keeps_the_maker_of_tables_waiting(dsn, two):
     """Whatever locks a role may take: those of numbers, and those that reading takes."""
     mine, _ = two
-
-    async def held() -> bool:
-        connection = await asyncpg.connect(mine.dsn)
-        made = Database(dsn)
-        try:
-            await connection.execute("BEGIN; SELECT pg_advisory_lock(7512603911)")
-            await connection.execute("LOCK TABLE slowcat.migration IN ACCESS SHARE MODE")
-            return await asyncio.to_thread(made.run, schema.upgrade)
-        finally:
-            made.close()
-            await connection.close()
-
-    assert not asyncio.run(held())
+    connection, made = await asyncpg.connect(mine.dsn), Database(dsn)
+    try:
+        await connection.execute("BEGIN; SELECT pg_advisory_lock(7512603911)")
+        await connection.execute("LOCK TABLE slowcat.migration IN ACCESS SHARE MODE")
+        assert not await asyncio.to_thread(made.run, schema.upgrade)
+    finally:
+        made.close()
+        await connection.close()
 
 
 def test_tenants_two_makers_of_tables_wait_for_each_other(dsn):

@@ -2,7 +2,6 @@
 
 import errno
 import shutil
-from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.config import Config
 from slowcat_memory.errors import DatabaseAwayError, StoreFullError
 from slowcat_memory.fleet import copies, leases, person_log, unsent
 from slowcat_memory.fleet.copies import Copies
@@ -21,13 +19,11 @@ from slowcat_memory.fleet.unsent import WaitingTurns
 from slowcat_memory.records import Cursor, Turn
 from slowcat_memory.store import Ack, new_future, replica
 from slowcat_memory.store.disk.outbox import Unsent
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, say, talking, texts
 from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
 # ------------------------------------------------------------------- turns that are said while there is no copy: in a store on this disk, until a cop
-
-Make = Callable[..., Config]
 
 
 class Waits:
@@ -55,7 +51,6 @@ class Waits:
         found = list[Turn]()
         for folder in self.place.unsent():
             state = replica.state_of(folder)
-            assert state is not None
             left = unsent.read(*state)
             assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"
             found += [event for event in left.events if isinstance(event, Turn)]
@@ -101,44 +96,36 @@ def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(tmp_path, 
     assert len(tries) == 3
 
 
-def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(worker_config, monkeypatch):
+def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(first, second, monkeypatch):
     """As if the process was killed between the two: its store has the turn, and so has its copy."""
-    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
-        blocked, send = True, Shipper._send
+    blocked, send = True, Shipper._send
 
-        def send_of_others(shipper: Shipper) -> bool:
-            if blocked and shipper._database is first.database:
-                return False
-            return send(shipper)
+    def send_of_others(shipper: Shipper) -> bool:
+        if blocked and shipper._database is first.database:
+            return False
+        return send(shipper)
 
-        monkeypatch.setattr(Shipper, "_send", send_of_others)
-        monkeypatch.setattr(WaitingTurns, "_settle", lambda *_: None)
-        member = first.member("anna")
-        with talking(second):
-            member.start(SOON_S)
-            member.append(said_by_anna("My cat is called Mimi."))  # into a store of its own
-        assert member.flush(SOON_S) and member.holding is not None, "the copy has it, too"
-        assert member.holding.shipper.waiting
-        first.database.run(expire)
-        with talking(second) as other:
-            blocked = False
-            say(other, "My parrot is called Coco.")
-        member.close()
-        first.tidy()
-        with talking(second) as other, other.snapshot() as snapshot:
-            texts = [turn.text for turn in snapshot.turns("anna")]
-        assert sorted(texts) == ["My cat is called Mimi.", "My parrot is called Coco."]
+    monkeypatch.setattr(Shipper, "_send", send_of_others)
+    monkeypatch.setattr(WaitingTurns, "_settle", lambda *_: None)
+    member = first.member("anna")
+    with talking(second):
+        member.start(SOON_S)
+        member.append(said_by_anna("My cat is called Mimi."))  # into a store of its own
+    assert member.flush(SOON_S) and member.holding is not None, "the copy has it, too"
+    assert member.holding.shipper.waiting
+    first.database.run(expire)
+    with talking(second) as other:
+        blocked = False
+        say(other, "My parrot is called Coco.")
+    member.close()
+    first.tidy()
+    assert sorted(texts(second)) == ["My cat is called Mimi.", "My parrot is called Coco."]
 
 
 # ------------------------------------------------------------------- what could not be sent, and is tried again after one fault or another: each turn
 
 
 TEXTS = ["My dog is called Bello.", "My cat is called Mimi."]
-
-
-def texts(fleet: Fleet) -> list[str]:
-    with talking(fleet) as member, member.snapshot() as snapshot:
-        return [turn.text for turn in snapshot.turns("anna")]
 
 
 def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> None:
@@ -155,78 +142,75 @@ def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> N
         member.close()
 
 
-def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(worker_config, monkeypatch):
+def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(first, second, monkeypatch):
     """The successor appended nothing; the answer to what is sent then is lost."""
-    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
-        with talking(first) as member:
-            say(member, "I live in Lisbon.")
-        leave_unsent(first, monkeypatch, *TEXTS)
-        first.database.run(leases.take, replace(second.worker, lease_s=0.0), "anna")
-        append = person_log.append
+    with talking(first) as member:
+        say(member, "I live in Lisbon.")
+    leave_unsent(first, monkeypatch, *TEXTS)
+    first.database.run(leases.take, replace(second.worker, lease_s=0.0), "anna")
+    append = person_log.append
 
-        async def answer_lost(*args: Any, **how: Any) -> int:
-            await append(*args, **how)
-            raise DatabaseAwayError("the answer was lost")
+    async def answer_lost(*args: Any, **how: Any) -> int:
+        await append(*args, **how)
+        raise DatabaseAwayError("the answer was lost")
 
-        with monkeypatch.context() as patch:
-            patch.setattr(person_log, "append", answer_lost)
-            patch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
-            first.tidy()
-        for fleet in (first, second, first, second):
-            fleet.tidy()
-        assert sorted(texts(second)) == sorted([*TEXTS, "I live in Lisbon."])
-
-
-def test_turns_whose_store_was_not_deleted_are_appended_once(worker_config, monkeypatch, tmp_path):
-    """As if the worker was killed after it had saved them in its copy, or sent them."""
-    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
-        with talking(first) as member:
-            say(member, "I live in Lisbon.")
-        leave_unsent(first, monkeypatch, *TEXTS)
-        with talking(second) as member:
-            say(member, "My parrot is called Coco.")
-        left = list[Path]()
-
-        def kept(folder: Path) -> None:
-            if folder.name.startswith(copies.UNSENT):
-                left.append(folder)
-            else:
-                shutil.rmtree(folder)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(unsent, "remove", kept)
-            leave_unsent(first, monkeypatch, "It is me again.")  # saved, and not sent
-            assert len(left) == 1 and left[0].is_dir()
-            with talking(second) as member:  # so that copy cannot be sent either
-                say(member, "My fish is called Finn.")
-            for _ in range(3):
-                first.tidy()
-            assert len(set(left)) == 2
-        found = texts(second)
-        assert sorted(found) == sorted([
-            *TEXTS, "I live in Lisbon.", "It is me again.", "My parrot is called Coco.",
-            "My fish is called Finn.",
-        ])  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(person_log, "append", answer_lost)
+        patch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
         first.tidy()
-        assert not list(tmp_path.rglob(f"{copies.UNSENT}*")) and texts(second) == found
+    for fleet in (first, second, first, second):
+        fleet.tidy()
+    assert sorted(texts(second)) == sorted([*TEXTS, "I live in Lisbon."])
+
+
+def test_turns_whose_store_was_not_deleted_are_appended_once(first, second, monkeypatch, tmp_path):
+    """As if the worker was killed after it had saved them in its copy, or sent them."""
+    with talking(first) as member:
+        say(member, "I live in Lisbon.")
+    leave_unsent(first, monkeypatch, *TEXTS)
+    with talking(second) as member:
+        say(member, "My parrot is called Coco.")
+    left = list[Path]()
+
+    def kept(folder: Path) -> None:
+        if folder.name.startswith(copies.UNSENT):
+            left.append(folder)
+        else:
+            shutil.rmtree(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unsent, "remove", kept)
+        leave_unsent(first, monkeypatch, "It is me again.")  # saved, and not sent
+        assert len(left) == 1 and left[0].is_dir()
+        with talking(second) as member:  # so that copy cannot be sent either
+            say(member, "My fish is called Finn.")
+        for _ in range(3):
+            first.tidy()
+        assert len(set(left)) == 2
+    found = texts(second)
+    assert sorted(found) == sorted([
+        *TEXTS, "I live in Lisbon.", "It is me again.", "My parrot is called Coco.",
+        "My fish is called Finn.",
+    ])  # fmt: skip
+    first.tidy()
+    assert not list(tmp_path.rglob(f"{copies.UNSENT}*")) and texts(second) == found
 
 
 def test_a_store_of_turns_that_another_process_appends_is_left_to_it(
-    worker_config, monkeypatch, tmp_path
+    first, second, monkeypatch, tmp_path
 ):
-    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
-        with talking(second):
-            refused = first.member("anna")
-            refused.start(SOON_S)
-            refused.append(said_by_anna(TEXTS[0]))
-            refused.close()
-        (store,) = tmp_path.rglob(f"{copies.UNSENT}*")
-        with unsent.if_free(store / unsent.CLAIM) as free:
-            assert free
-            first.tidy()
-            assert store.is_dir() and texts(second) == []
+    with talking(second):
+        refused = first.member("anna")
+        refused.start(SOON_S)
+        refused.append(said_by_anna(TEXTS[0]))
+        refused.close()
+    (store,) = tmp_path.rglob(f"{copies.UNSENT}*")
+    with unsent.if_free(store / unsent.CLAIM) as free:
+        assert free
         first.tidy()
-        assert not store.exists() and texts(second) == TEXTS[:1]
+        assert store.is_dir() and texts(second) == []
+    first.tidy()
+    assert not store.exists() and texts(second) == TEXTS[:1]
 
 
 # ------------------------------------------------------------------- what is sent again after nobody knows whether it arrived

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from slowcat_memory.records import Manifest, Memory, SessionEdge, Turn
+from tests.support import said
 
 DAY = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
 SIZES = (40, 200, 400, 900, 3000, 6000)
@@ -33,15 +34,8 @@ def traces(folder: Path, *numbers: int) -> list[tuple[int, str]]:
 
 
 def turn(number: int = 0, **fields: object) -> Turn:
-    given = {
-        "session": "s1",
-        "scope": "anna",
-        "speaker": "anna",
-        "role": "user",
-        "text": text(number),
-        "at": at(number),
-    }
-    return Turn(**{**given, **fields})  # type: ignore[arg-type]
+    own = {"id": 0, "session": "s1", "speaker": "anna", "at": at(number), **fields}
+    return said.turn(own.pop("text", text(number)), **own)
 
 
 def edge(kind: str = "start", **fields: object) -> SessionEdge:
@@ -50,15 +44,8 @@ def edge(kind: str = "start", **fields: object) -> SessionEdge:
 
 
 def memory(id: str = "fact/1", **fields: object) -> Memory:
-    given = {
-        "id": id,
-        "kind": id.partition("/")[0],
-        "scope": "anna",
-        "speaker": "anna",
-        "text": f"about {id}",
-        "valid_from": at(),
-    }
-    return Memory(**{**given, **fields})  # type: ignore[arg-type]
+    own = {"speaker": "anna", "text": f"about {id}", "at": at(), **fields}
+    return said.memory_at(id, **own)
 
 
 def manifest(**fields: object) -> Manifest:

@@ -60,7 +60,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Any:
             for number in range(2):
                 mind.talk(f"s{number}", SAID)
             ledger(mind)
-            mind.settle()
+            mind.engine.flush(indexed=True)
             mind.think(days=0.1)
             mind.clock.advance(8 * 86400)
             made[name] = folder, mind.clock.now

@@ -59,7 +59,7 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Liv
         for number in range(2):
             mind.talk(f"s{number}", SAID)
         ledger(mind)
-        mind.settle()
+        mind.engine.flush(indexed=True)
         mind.think(days=1.0)
         before, dead_before = made(mind), dead(mind)
         with mind.engine.store.snapshot() as snapshot:

@@ -7,7 +7,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -20,12 +20,9 @@ class Llama(NamedTuple):
     letters: str
     url: str
 
-    def slots(self) -> list[dict[str, Any]]:
-        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/slots", timeout=5) as reply:
-            return json.load(reply)
-
     def busy(self) -> bool:
-        return any(slot["is_processing"] for slot in self.slots())
+        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/slots", timeout=5) as reply:
+            return any(slot["is_processing"] for slot in json.load(reply))
 
 
 @pytest.fixture(scope="session", params=["byte", "ascii"])
@@ -46,7 +43,6 @@ def llama(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     try:
         yield Llama(request.param, f"{_address(process)}/v1")
     finally:
-        assert process.stdin
         process.stdin.close()
         process.wait(30)
 
@@ -56,7 +52,6 @@ def _address(process: subprocess.Popen[str]) -> str:
     lines: queue.Queue[str] = queue.Queue()
 
     def read() -> None:
-        assert process.stdout
         for line in process.stdout:
             lines.put(line)
         lines.put("ended")

@@ -16,7 +16,7 @@ from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongEr
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server import JsonMode
-from slowcat_memory.records import Turn
+from tests.support import said
 
 # ------------------------------------------------------------------- the client against a real llama.cpp server, whose models write nonsense at best
 
@@ -96,24 +96,21 @@ async def test_llama_a_prompt_that_is_too_long(llama, context_tokens: int) -> No
         await llm.complete(asking("One more word. " * 1500), Facts)
 
 
-def test_llama_a_cancelled_call_frees_the_slot(llama) -> None:
-    async def run() -> float:
-        llm = OpenAILLM(ThinkingOptions(url=llama.url))
-        assert await llm.probe()
-        call = asyncio.create_task(llm.complete(asking(max_tokens=3500), Saga))
-        async with asyncio.timeout(30):
-            while not await asyncio.to_thread(llama.busy):
-                assert not call.done(), "the model was done before it could be interrupted"
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        began = time.perf_counter()
-        async with asyncio.timeout(10):  # to write it takes minutes
-            while await asyncio.to_thread(llama.busy):
-                pass
-        return time.perf_counter() - began
-
-    print(f"freed after {asyncio.run(run()) * 1000:.0f} ms")
+async def test_llama_a_cancelled_call_frees_the_slot(llama) -> None:
+    llm = OpenAILLM(ThinkingOptions(url=llama.url))
+    assert await llm.probe()
+    call = asyncio.create_task(llm.complete(asking(max_tokens=3500), Saga))
+    async with asyncio.timeout(30):
+        while not await asyncio.to_thread(llama.busy):
+            assert not call.done(), "the model was done before it could be interrupted"
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    began = time.perf_counter()
+    async with asyncio.timeout(10):  # to write it takes minutes
+        while await asyncio.to_thread(llama.busy):
+            pass
+    print(f"freed after {(time.perf_counter() - began) * 1000:.0f} ms")
 
 
 # ------------------------------------------------------------------- what a model that writes nonsense says about people is not believed
@@ -129,27 +126,22 @@ class Pressed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @pytest.mark.parametrize("form", [FactsReply, pytest.param(Pressed, marks=pytest.mark.slow)])
-def test_nonsense_facts_none_of_it_is_a_fact(llama, form: type[Struct]) -> None:
+async def test_nonsense_facts_none_of_it_is_a_fact(llama, form: type[Struct]) -> None:
     kept, answered, written = [], 0, 0
-
-    async def run() -> None:
-        nonlocal answered, written
-        llm = open_llm(ThinkingOptions(url=llama.url))
-        assert llm and await llm.ready()
-        for n in range(CALLS):
-            turn = Turn(id=n + 1, session="s", scope="a", speaker="Anna", role="user", at=AT,
-                        text=f"I have {n} dogs and I live in Lisbon, I love it.")  # fmt: skip
-            prompt = Prompt(job="facts", version=1, system=fact_prompts.SYSTEM,
-                            user=build_prompt([turn], [turn.id], NOTHING_KNOWN, UTC, 800), max_tokens=900)  # fmt: skip
-            try:
-                answer = await llm.complete(prompt, form)
-            except (BadAnswerError, EndpointError):  # beside busy processes it may break off
-                continue
-            said = msgspec.convert(msgspec.to_builtins(answer.value), FactsReply)
-            answered, written = answered + 1, written + len(said.facts)
-            done = check_reply(said, {turn.id: turn}, [turn], UTC)
-            kept.extend(one for one in done.kept if not one.why)
-
-    asyncio.run(run())
+    llm = open_llm(ThinkingOptions(url=llama.url))
+    assert llm and await llm.ready()
+    for n in range(CALLS):
+        words = f"I have {n} dogs and I live in Lisbon, I love it."
+        turn = said.turn(words, id=n + 1, scope="a", at=AT)
+        user = build_prompt([turn], [turn.id], NOTHING_KNOWN, UTC, 800)
+        asked = {"job": "facts", "version": 1, "system": fact_prompts.SYSTEM, "max_tokens": 900}
+        try:
+            answer = await llm.complete(Prompt(user=user, **asked), form)
+        except (BadAnswerError, EndpointError):  # beside busy processes it may break off
+            continue
+        reply = msgspec.convert(msgspec.to_builtins(answer.value), FactsReply)
+        answered, written = answered + 1, written + len(reply.facts)
+        done = check_reply(reply, {turn.id: turn}, [turn], UTC)
+        kept.extend(one for one in done.kept if not one.why)
     print(f"{llama.letters}: {answered} of {CALLS} answered with {written} facts, {len(kept)} kept")
     assert not kept

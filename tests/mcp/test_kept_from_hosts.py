@@ -10,6 +10,7 @@ from slowcat_memory.testing import ScriptedLLM
 from tests.support.layers import SECRET, tell
 from tests.support.mcp_host import Host, asking
 from tests.support.parroting_llm import Mind, parrot
+from tests.support.rows import listed
 
 ASK = (SECRET, f"What about {SECRET}?", "my sister in Porto", "the dentist appointment in May",
        "call about the contract", "Max and the beach in Lisbon")  # fmt: skip
@@ -31,19 +32,11 @@ def minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Mind]]
 
 async def attack(host: Host) -> str:
     """Call every tool in every way, wrongly too; return all that was answered."""
-    today = "2026-05-20"
-    calls: list[tuple[str, dict]] = [("facts_list", {}), ("about_me", {}), ("why", {})]
-    calls += [("recent", {"days": 3650, "limit": 20})]
-    calls += [
-        ("facts_read", {"name": name}) for name in ("person", "event", "preference", "pinned")
-    ]
-    calls += [("facts_read", {"name": "open_thread"}), ("recent", {"days": "all"})]
-    for text in ASK:
-        calls += [("search_memory", {"query": text, "limit": 20}), ("about_me", {"topic": text})]
-        calls += [("search_memory", {"query": text, "when": "2026-05-11", "who": "Anna"})]
-        calls += [("memory_as_of", {"date": today, "query": text}), ("timeline", {"about": text})]
-        calls += [("forget", {"what": text}), ("search_memory", {"query": text, "limit": 99})]
-    calls += [("why", {"turn": n}) for n in range(1, 12)]
+    calls = listed("mcp/attacks.jsonl", "once") + [["why", {"turn": n}] for n in range(1, 12)]
+    for tool, arguments in listed("mcp/attacks.jsonl", "of TEXT"):
+        for text in ASK:
+            meant = {name: text if value == "TEXT" else value for name, value in arguments.items()}
+            calls.append([tool, meant])
     answers = [await host.ask(tool, **arguments) for tool, arguments in calls]
     seen = {tool for tool, _ in calls} | {"remember", "pin", "mute", "undo"}
     assert seen == set(TOOLS)
@@ -97,6 +90,10 @@ def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(
         await host("search_memory", query="my dentist", limit=20)
         await host("remember", text="The dentist has a name.")
 
+    async def keep_again(host: Host) -> None:
+        assert "has a name" in await host("search_memory", query="the dentist has a name")
+        await host("remember", text="The practice is in the next street.")
+
     mind = minds["muted"]  # whose secret is not local-only: nothing private is shown
     asking(mind.engine, keep, "anna", local=True)
     dentist = next(m for m in notes(mind) if "dentist" in m.text)
@@ -105,11 +102,6 @@ def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(
     marked = {note.text: note.local_only for note in notes(mind)}
     assert not marked["The bins are emptied on Thursdays."] and not marked["The lamp is green."]
     assert marked["The practice is in the next street."]
-
-
-async def keep_again(host: Host) -> None:
-    assert "has a name" in await host("search_memory", query="the dentist has a name")
-    await host("remember", text="The practice is in the next street.")
 
 
 def notes(mind: Mind) -> list[Memory]:

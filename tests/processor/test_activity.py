@@ -1,31 +1,21 @@
 """What goes on in a conversation, as the idle gate hears of it."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 from pipecat.frames import frames
-from pipecat.frames.frames import (
-    BotStartedSpeakingFrame,
-    BotStoppedSpeakingFrame,
-    FunctionCallResultProperties,
-    LLMContextFrame,
-    TranscriptionFrame,
-    UserStartedSpeakingFrame,
-)
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
 from pipecat.processors.frame_processor import FrameDirection
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.testing.server import ToolCall
 from tests.support.rows import cases
-from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline
 
 DOWN, UP = FrameDirection.DOWNSTREAM, FrameDirection.UPSTREAM
 
@@ -74,38 +64,29 @@ def frame(name, **fields):
     if name == "LLMContextFrame":
         fields["context"] = CONTEXT
     if "properties" in fields:
-        fields["properties"] = FunctionCallResultProperties(**fields["properties"])
+        fields["properties"] = frames.FunctionCallResultProperties(**fields["properties"])
     return getattr(frames, name)(**fields)
-
-
-def setter(gate: IdleGate) -> Callable[[str, bool], None]:
-    """As ``MemoryEngine.set_activity``."""
-
-    def set_activity(name: str, busy: bool) -> None:
-        (gate.busy if busy else gate.gone if name.endswith("/") else gate.free)(name)
-
-    return set_activity
 
 
 @cases("processor/activity.jsonl", "")
 def test_activity_what_goes_on(gate, name, seen, expected):
-    following = Activity(setter(gate), "kitchen")
+    following = Activity(gate, "kitchen")
     for kind, *fields in seen:
         following.see(frame(kind, **fields[0] if fields else {}), DOWN)
     assert gate.going_on == {f"kitchen/{what}" for what in expected}
 
 
 def test_activity_subclass_means_the_same(gate):
-    class Mine(TranscriptionFrame):
+    class Mine(frames.TranscriptionFrame):
         pass
 
-    Activity(setter(gate), "kitchen").see(Mine("a cat", "anna", "now"), DOWN)
+    Activity(gate, "kitchen").see(Mine("a cat", "anna", "now"), DOWN)
     assert gate.going_on == {"kitchen/a turn"}
 
 
 def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
     following = Activity(gate, "kitchen")
-    begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
+    begin, end = frames.BotStartedSpeakingFrame(), frames.BotStoppedSpeakingFrame()
     for pushed in (begin, begin, end, begin, end):  # a later processor pushes it later
         following.see(pushed, DOWN)
     assert [how for how, _ in gate.told] == ["busy", "free"]
@@ -117,7 +98,7 @@ def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
 )
 async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
     pair = LLMContextAggregatorPair(CONTEXT)
-    following, asked = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
+    following, asked = Activity(gate, "kitchen"), frames.LLMContextFrame(CONTEXT)
     following.see(asked, way, getattr(pair, who)())
     following.see(asked, way)  # pushed on by the next processor
     assert bool(gate.going_on) is asks
@@ -126,17 +107,17 @@ async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks
 def test_activity_conversation_that_is_over_counts_no_more(gate):
     following, other = Activity(gate, "kitchen"), Activity(gate, "kitchen2")
     for each in (following, other):
-        each.see(BotStartedSpeakingFrame(), DOWN)
+        each.see(frames.BotStartedSpeakingFrame(), DOWN)
     following.end()
     assert gate.going_on == {"kitchen2/the bot"}
-    following.see(UserStartedSpeakingFrame(), DOWN)
+    following.see(frames.UserStartedSpeakingFrame(), DOWN)
     assert gate.going_on == {"kitchen2/the bot"}
 
 
 async def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
     monkeypatch.setattr(activity, "QUESTION_S", 0.01)
 
-    following = Activity(setter(gate), "kitchen")
+    following = Activity(gate, "kitchen")
     following.answer_ended("It is raining.")
     assert not gate.told
     following.answer_ended("Shall I close the window? ")
@@ -155,45 +136,28 @@ def test_activity_reading_ahead_keeps_others_away(gate):
 # ------------------------------------------------------------------- in a pipeline
 
 
-def in_pipeline(config, gate, reply, talk, **how):
-    """Hold a conversation whose engine has this gate."""
-
-    async def scenario():
-        engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
-        engine.idle.gate = gate
-        try:
-            processor = HybridContextualMemoryProcessor(engine=engine, name="kitchen")
-            async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:
-                await talk(voice)
-                return f"kitchen:{processor.id}/"
-        finally:
-            await asyncio.to_thread(engine.close)
-
-    return run(scenario())
+async def in_pipeline(config, gate, reply, **how):
+    """Have one exchange with an engine that has this gate; return what it was told, name aside."""
+    engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
+    engine.idle.gate = gate
+    processor = HybridContextualMemoryProcessor(engine=engine, name="kitchen")
+    async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:
+        await voice.exchange("hello there my friend")
+        await voice.until(lambda: not voice.bot_speaks and voice.spoken)
+    await asyncio.to_thread(engine.close)
+    prefix = f"kitchen:{processor.id}/"
+    return [(how, what.removeprefix(prefix)) for how, what in gate.told if prefix in what]
 
 
-async def hello(voice):
-    await voice.exchange("hello there my friend")
-    await voice.until(lambda: not voice.bot_speaks and voice.spoken)
-
-
-def spans(gate, prefix):
-    """What began, and what ended."""
-    own = [(how, what.removeprefix(prefix)) for how, what in gate.told if prefix in what]
-    return [{what for way, what in own if way == how} for how in ("busy", "free")]
-
-
-def test_activity_turn_is_followed_from_the_first_sound_to_the_last(config, gate):
-    prefix = in_pipeline(config, gate, lambda _: "I see.", hello)
-    begun, ended = spans(gate, prefix)
-    assert {"a turn", "the LLM", "the bot"} <= begun
-    assert begun == ended & begun
-    own = [(how, what.removeprefix(prefix)) for how, what in gate.told if prefix in what]
+async def test_activity_turn_is_followed_from_the_first_sound_to_the_last(config, gate):
+    own = await in_pipeline(config, gate, lambda _: "I see.")
+    begun, ended = ({what for way, what in own if way == how} for how in ("busy", "free"))
+    assert {"a turn", "the LLM", "the bot"} <= begun <= ended
     assert own[0] in (("busy", "a voice"), ("busy", "a turn"))
     assert own[-1] == ("gone", "") and not gate.going_on
 
 
-def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):
+async def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):
     async def look_up(params):
         while not any("tool " in what for what in gate.going_on):  # heard of a moment later
             await asyncio.sleep(0)
@@ -202,11 +166,6 @@ def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config
     tool = FunctionSchema("look_up", "Looks something up.", {}, [], handler=look_up)
     replies = iter([ToolCall("look_up", {}), "It is here."])
 
-    async def talk(voice):
-        await voice.exchange("where is my key")
-        await voice.until(lambda: not voice.bot_speaks and voice.spoken)
-
-    prefix = in_pipeline(config, gate, lambda _: next(replies), talk, tools=[tool])
-    told = [(how, what.removeprefix(prefix)) for how, what in gate.told]
+    told = await in_pipeline(config, gate, lambda _: next(replies), tools=[tool])
     returned = max(i for i, (how, what) in enumerate(told) if (how, what[:4]) == ("free", "tool"))
     assert ("busy", "the LLM") in told[returned:]  # the context that goes upstream

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from pipecat.frames.frames import EagerEndOfTurnCancelFrame
@@ -47,8 +47,6 @@ def commands(config):
 
 def later(config, seconds: float = 3600.0) -> None:
     """Open the store as if it were later, and let it do what is due."""
-    from datetime import UTC, datetime
-
     clock = lambda: datetime.now(UTC) + timedelta(seconds=seconds)  # noqa: E731
     with contextlib.closing(MemoryEngine(config, clock=clock)) as engine:
         engine.flush(indexed=True)
@@ -62,10 +60,7 @@ def test_commands_remember_is_answered_without_the_llm_and_asked_in_the_next_ses
     assert answers == ["I'll remember: my sister is called Hannah."]
     assert requests == [] and told == [("remember", True)]
     assert [m["role"] for m in messages] == ["user", "assistant"]
-    assert [(turn.role, turn.aside) for turn in turns(config)] == [
-        ("user", True),
-        ("assistant", True),
-    ]
+    assert [turn.role for turn in turns(config) if turn.aside] == ["user", "assistant"]
     answers, requests, told, _ = converse(config, "what is my sister called")
     assert "my sister is called Hannah" in answers[0] and told == []
     block = requests[0]["messages"][-1]["content"]
@@ -92,23 +87,6 @@ def test_commands_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_commands_forget_everything_about_asks_first(config):
-    remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
-    answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")
-    assert answers == [
-        f"Shall I forget 1 thing about my {QUOKKA}? Say: yes, forget them.",
-        "I keep it all.",
-    ]
-    answers, *_ = converse(config, f"forget everything about my {QUOKKA}", "yes forget them")
-    assert answers[1].startswith("I've forgotten 1 thing")
-    answers, *_ = converse(config, f"what does my {QUOKKA} like")
-    assert "tea" not in answers[0].replace("I like tea too", "")
-    later(config)
-    left = [turn.text for turn in turns(config) if QUOKKA in turn.text]
-    assert left == [f"what does my {QUOKKA} like"] or all("likes tea" not in t for t in left)
-    assert residue(config.folder, f"{QUOKKA} likes tea") == []
-
-
 def test_commands_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
     remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
     answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
@@ -130,27 +108,14 @@ def test_commands_correction_takes_the_place_of_what_was_offered_and_undo_brings
 def sister(config):
     with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
         kept = list(snapshot.memories("user"))
-    return (
-        next(m for m in kept if m.text == "My sister is called Hannah."),
-        next(m for m in kept if m.kind == "note"),
-    )
+    old = next(one for one in kept if one.text == "My sister is called Hannah.")
+    return old, next(one for one in kept if one.kind == "note")
 
 
 def test_commands_can_be_switched_off(tmp_path):
     config = configured(tmp_path / "memory", commands={"enabled": False})
     _, requests, told, _ = converse(config, "forget that")
     assert len(requests) == 1 and told == []
-
-
-def test_commands_german(tmp_path):
-    config = configured(tmp_path / "memory", memory={"language": "german"}, recall={"floor": 0.005})
-    answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
-    assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
-    answers, requests, *_ = converse(
-        config, "wie heißt meine Schwester", "vergiss das", "nein behalt es"
-    )
-    assert "Anna: meine Schwester Anna heißt" in requests[0]["messages"][-1]["content"]
-    assert answers[2] == "Gut, ich habe es wieder."
 
 
 def test_commands_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
@@ -177,18 +142,6 @@ def test_commands_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkey
     assert told == [("remember", True)] and commands(config) == [("remember", "done")]
 
 
-def test_commands_off_the_record_nothing_is_kept_until_it_is_on_again(config):
-    said = ("off the record", "my secret is zanzibar", "back on the record", "I like tea")
-    answers, requests, told, _ = converse(config, *said)
-    assert "off the record" in answers[0] and told == [("off_record", True), ("on_record", True)]
-    assert len(requests) == 2  # the two that are no orders
-    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
-        kept = [turn.text for turn in snapshot.turns()]
-    assert "I like tea" in kept and not any("zanzibar" in text for text in kept)
-    files = [file for file in config.folder.rglob("*") if file.is_file()]
-    assert not any(b"zanzibar" in file.read_bytes() for file in files)
-
-
 async def test_commands_is_executed_though_interrupted(config, monkeypatch):
     begun, work = asyncio.Event(), CommandExecutor.execute
     loop = asyncio.get_running_loop()
@@ -212,8 +165,8 @@ async def test_commands_of_an_eager_turn_is_executed_once_confirmed(config):
         await eager.begin("remember that my dog is called Max", requests=0)
         await eager.end("Remember that my dog is called Max.")
         said = await eager.voice.answer()
-        result = said.content, len(eager.voice.server.requests)
-    assert result == ("I'll remember: my dog is called Max.", 0)
+    assert said.content == "I'll remember: my dog is called Max."
+    assert eager.voice.server.requests == []
     assert commands(config) == [("remember", "done")]
 
 
@@ -224,8 +177,7 @@ async def test_commands_that_is_withdrawn_changes_nothing(config):
         await eager.queue(EagerEndOfTurnCancelFrame())
         await eager.end("forget that cake in the fridge")
         await eager.voice.answer()
-        result = len(eager.voice.server.requests)
-    assert result == 1
+    assert len(eager.voice.server.requests) == 1
     assert commands(config) == []
 
 
@@ -255,39 +207,6 @@ def test_commands_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_contex
     assert "My car is red" in str(after["messages"]), "and nothing else"
 
 
-# ------------------------------------------------------------------- near misses, times, topics
-
-NEAR = "maybe drop what I said on Lisa"
-
-
-def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_after_a_yes(config):
-    answers, requests, heard, _ = converse(
-        config, "Lisa lives in Rome", NEAR, "yes", "yes forget them"
-    )
-    assert answers[1] == "Shall I forget what I know about Lisa? Say yes or no."
-    assert answers[2].startswith("Shall I forget 1 thing about Lisa?"), "what would go is counted"
-    assert answers[3].startswith("I've forgotten 1 thing")
-    assert [kind for kind, _ in heard] == ["confirm", "forget_about", "yes"] and len(requests) == 1
-
-
-@pytest.mark.parametrize("between", ["no", "what is the weather like"])
-def test_commands_near_miss_without_a_yes_in_the_next_turn_changes_nothing(config, between):
-    answers, *_ = converse(config, "Lisa lives in Rome", NEAR, between, "yes")
-    assert commands(config) == []
-    if between == "no":
-        assert answers[2] == "All right, I changed nothing."
-    assert not answers[3].startswith("Shall I")
-
-
-def test_commands_what_was_said_in_a_time_is_forgotten_after_a_yes(config):
-    answers, *_ = converse(
-        config, f"my {QUOKKA} is ill", "forget the last ten minutes", "yes", "undo that"
-    )
-    assert answers[1].startswith("Shall I forget 2 things from the last ten minutes?")
-    assert answers[2].startswith("I've forgotten 2 things")
-    assert answers[3] == "Done, I have it back."
-
-
 UNSERVED = "please remember the thing with the green fence"
 UNCHANGED = "nothing was stored, changed, deleted"
 
@@ -301,16 +220,19 @@ def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(
 
 
 @each_listed("commands/dialogues", "")
-def test_commands_in_dialogue(tmp_path_factory, language, said, told, kept, last):
+def test_commands_in_dialogue(tmp_path_factory, language, said, told, kept, answers):
     folder = tmp_path_factory.mktemp("dialogue")
     config = configured(folder, memory={"path": str(folder / "m"), "language": language})
-    answers, _, heard, _ = converse(config, *said.split(" / "))
-    assert [kind + "!" * (not done) for kind, done in heard] == told.split()
+    lines = said.split(" / ")
+    heard, requests, obeyed, _ = converse(config, *lines)
+    assert [kind + "!" * (not done) for kind, done in obeyed] == told.replace("*", "").split()
+    assert len(requests) == len(lines) - len(obeyed) + told.count("*")
     with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
         gone = {turn for one in snapshot.commands() if one.state == "done" for turn in one.turns}
-        own = [
-            t.text
-            for t in snapshot.turns()
-            if t.role == "user" and not t.aside and t.id not in gone
-        ]
-    assert own == kept.split(" / ") and answers[-1].startswith(last)
+        turns = list(snapshot.turns())
+    own = [one for one in turns if one.role == "user" and not one.aside and one.id not in gone]
+    assert [one.text for one in own] == kept.split(" / ")
+    off = set(lines) - {one.text for one in turns}
+    assert not [line for line in off if residue(config.folder, line)], "what is not kept, anywhere"
+    for answer, begins in zip(heard[::-1], answers.split(" / ")[::-1], strict=False):
+        assert answer.startswith(begins)

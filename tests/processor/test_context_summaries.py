@@ -1,7 +1,5 @@
 """Beside Pipecat's own context summarizer: nothing is lost, nothing twice, and memories come back."""
 
-import asyncio
-
 from pipecat.frames.frames import LLMSummarizeContextFrame
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregatorParams,
@@ -11,7 +9,7 @@ from pipecat.utils.context.llm_context_summarization import (
     LLMContextSummaryConfig,
 )
 
-from tests.support.processors import QUESTION, blocks, contents, memory, session_turns
+from tests.support.processors import QUESTION, ahead, blocks, contents, memory, session_turns
 from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 SUMMARY = "They spoke of tea."
@@ -22,7 +20,8 @@ class Summarised(VoicePipeline):
     """A voice pipeline whose context Pipecat summarises, by itself or when it is told to."""
 
     def __init__(self, processor, *, keep: int, after: int | None = None):
-        super().__init__(self._reply, memory=processor, speed=50)
+        answered = lambda request: "Indeed." if request.get("stream") else SUMMARY  # noqa: E731
+        super().__init__(answered, memory=processor, speed=50)
         config = LLMAutoContextSummarizationConfig(
             max_context_tokens=None if after else 10**6,
             max_unsummarized_messages=after,
@@ -34,34 +33,16 @@ class Summarised(VoicePipeline):
         )
         self.aggregators = aggregators(self.context, assistant=summarised)
         self.applied = 0
-        self.may_come = asyncio.Event()
-        self.may_come.set()
         self.aggregators.assistant().add_event_handler("on_summary_applied", self._on_summary)
-
-    async def _reply(self, request):
-        if request.get("stream"):
-            return "Indeed."
-        await self.may_come.wait()
-        return SUMMARY
 
     async def _on_summary(self, *_):
         self.applied += 1
         await self._tell()
 
-    async def ask_for_summary(self):
-        before = len(self.asked_for)
-        await self.worker.queue_frame(LLMSummarizeContextFrame())
-        await self.server.wait_until(lambda: len(self.asked_for) > before)
-
     async def summarise(self):
         before = self.applied
-        await self.ask_for_summary()
+        await self.worker.queue_frame(LLMSummarizeContextFrame())
         await self.until(lambda: self.applied > before)
-
-    @property
-    def asked_for(self):
-        """The requests for a summary."""
-        return [request for request in self.server.requests if not request.get("stream")]
 
     @property
     def asked(self):
@@ -78,11 +59,11 @@ async def test_summary_context_that_is_summarised_again_and_again(engine, config
         for number in range(12):
             before = voice.applied
             await voice.exchange(f"{LINES[number % len(LINES)]} number {number}")
-            if len(voice.asked_for) > before:
+            if len(ahead(voice)) > before:
                 await voice.until(lambda: voice.applied > before)  # noqa: B023
     said = [f"{LINES[number % len(LINES)]} number {number}" for number in range(12)]
     assert voice.applied >= 3
-    covered = "\n".join("\n".join(contents(request)) for request in voice.asked_for)
+    covered = "\n".join("\n".join(contents(request)) for request in ahead(voice))
     present = "\n".join(message["content"] for message in voice.context.messages)
     assert [line for line in said if line not in covered and line not in present] == []
     assert people(engine) == said  # each once, and no summary among them

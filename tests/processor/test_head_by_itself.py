@@ -9,7 +9,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from tests.support.memories import engine_of, remember
 from tests.support.processors import talking
 from tests.support.stores import configured
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 SAID = (
     "Anna: My name is Anna and I live in Porto.",
@@ -18,12 +18,11 @@ SAID = (
 )
 
 
-def settings(folder, mode="auto"):
+def settings(folder):
     return configured(
         folder,
         memory={"user_id": "anna"},
         icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
-        head={"mode": mode},
     )
 
 
@@ -84,8 +83,8 @@ def test_what_is_forgotten_leaves_it_before_the_next_request(home) -> None:
     assert "Porto" in system(requests[-1])
 
 
-def test_a_head_that_came_after_the_first_request_stands_in_the_next_block(home) -> None:
-    async def scenario(engine):
+async def test_a_head_that_came_after_the_first_request_stands_in_the_next_block(home) -> None:
+    with engine_of(home) as engine:
         head = engine.session_context
         engine.session_context = lambda *_, **__: ""  # of a memory that has not joined yet
         processor = HybridContextualMemoryProcessor(config=home, engine=engine)
@@ -97,10 +96,7 @@ def test_a_head_that_came_after_the_first_request_stands_in_the_next_block(home)
                 await asyncio.sleep(0.01)
             await voice.exchange("hello again")
             await voice.exchange("and again")
-        return voice.server.requests
-
-    with engine_of(home) as engine:
-        first, second, third = run(scenario(engine), 300)
+    first, second, third = voice.server.requests
     assert "walnuts" not in str(first)
     assert second["messages"][-1]["content"].startswith("<memories>\nAbout Anna")
     assert "walnuts" in str(second["messages"][-1]) and str(third).count("walnuts") == 1

@@ -3,13 +3,7 @@
 import asyncio
 
 import pytest
-from pipecat.frames.frames import (
-    EagerEndOfTurnCancelFrame,
-    InterimTranscriptionFrame,
-    TranscriptionFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
@@ -49,17 +43,19 @@ class Ear:
         await asyncio.to_thread(self.engine.wiring.indexer.ahead.submit(lambda: None).result, 10)
 
     async def begins(self) -> None:
-        await self.send(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await self.send(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
 
-    async def interim(self, words: str, who: str = "user") -> None:
-        await self.send(InterimTranscriptionFrame(words, who, time_now_iso8601()))
+    async def interim(self, words: str) -> None:
+        await self.send(frames.InterimTranscriptionFrame(words, "user", time_now_iso8601()))
 
-    async def final(self, words: str, who: str = "user") -> None:
-        await self.send(TranscriptionFrame(words, who, time_now_iso8601(), finalized=True))
+    async def final(self, words: str) -> None:
+        await self.send(
+            frames.TranscriptionFrame(words, "user", time_now_iso8601(), finalized=True)
+        )
 
     async def ends(self) -> None:
         answered = len(with_words(self.voice, 99))
-        await self.voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await self.voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
         await self.voice.until(lambda: len(with_words(self.voice, 99)) > answered)
 
     async def turn(self, *interims: str, final: str) -> None:
@@ -137,7 +133,7 @@ async def test_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config,
         await eager.begin("what is my dog called")
         first = taken(engine)
         if withdrawn:
-            await eager.queue(EagerEndOfTurnCancelFrame())
+            await eager.queue(frames.EagerEndOfTurnCancelFrame())
         await eager.end("What is my dog called?")
         await eager.voice.server.wait_for_requests(1 + withdrawn)
         await eager.voice.answer()

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from loguru import logger
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.pipeline.pipeline import Pipeline
@@ -30,8 +29,6 @@ from slowcat_memory.processor.neighbours import Locality, find_neighbours, locat
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember, turns
 from tests.support.processors import talking
-from tests.support.rows import each_row
-from tests.support.voice_pipeline import run
 
 # ------------------------------------------------------------------- what is local-only, and where the LLM is
 
@@ -44,14 +41,6 @@ def no_proxies(monkeypatch):
     for name in (*PROXIES, "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-
-
-@pytest.fixture
-def warnings():
-    lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line)), level="WARNING", format="{message}")
-    yield lines
-    logger.remove(sink)
 
 
 def llm(url: str) -> OpenAILLMService:
@@ -121,14 +110,9 @@ PIPELINES = {
 }
 
 
-@each_row("name", PIPELINES)
-def test_locality_of_all_llms_of_a_pipeline(name):
-    async def scenario():
-        make, local = PIPELINES[name]
-        found = await neighbours(*make())
-        assert locate(found.llms).local is local
-
-    run(scenario())
+@pytest.mark.parametrize(("make", "local"), PIPELINES.values(), ids=PIPELINES)
+async def test_locality_of_all_llms_of_a_pipeline(make, local):
+    assert locate((await neighbours(*make())).llms).local is local
 
 
 async def test_locality_an_llm_in_a_branch_beside_the_memory_counts():
@@ -156,16 +140,14 @@ def test_locality_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
     assert locate([llm("http://127.0.0.1:1234/v1")]).local
 
 
-def test_locality_warning_names_the_host_at_the_start_and_once_a_day(warnings):
+def test_locality_warning_names_the_host_at_the_start_and_once_a_day(lines):
     where = Locality(False, "llm.example:443")
     for hours in (0, 1, 23, 24, 30, 47, 48):
         where.remind(NOON + timedelta(hours=hours))
-    assert [line.strip() for line in warnings] == [
-        "memories leave this machine to llm.example:443"
-    ] * 3
+    assert lines == ["WARNING memories leave this machine to llm.example:443"] * 3
     Locality(True, "127.0.0.1:1234").remind(NOON)
     Locality(False).remind(NOON)  # without an LLM nothing leaves
-    assert len(warnings) == 3
+    assert len(lines) == 3
 
 
 # ------------------------------------------------------------------- what stays
@@ -204,15 +186,11 @@ def test_locality_what_is_local_only_goes_to_no_other_machine(stays, how, there)
     assert counters.get("local_only_withheld", 0) >= (not there)
 
 
-def test_locality_system_instruction_keeps_it_too(stays):
-    async def context(**how) -> str:
-        memory = HybridContextualMemoryProcessor(config=stays, **how)
-        text = await memory.session_context()
+async def test_locality_system_instruction_keeps_it_too(stays):
+    for local in (None, True):  # None: nobody knows yet where the LLM is
+        memory = HybridContextualMemoryProcessor(config=stays, llm_is_local=local)
+        assert ("insured" in await memory.session_context()) is bool(local)
         memory.engine.close()
-        return text
-
-    assert "insured" not in run(context())  # nobody knows yet where the LLM is
-    assert "insured" in run(context(llm_is_local=True))
 
 
 def test_locality_it_stays_so_through_pins_seals_and_openings(stays):
@@ -258,7 +236,6 @@ def stored(config: Any, text: str) -> bool:
     with engine_of(config) as engine, engine.snapshot() as snapshot:
         memory = snapshot.read("user", chunk_id(turn.id))
         found = engine.search("bank pin", "user", 20).hits
-        assert memory is not None
         assert not (memory.local_only and any(hit.memory.id == memory.id for hit in found))
         return memory.local_only
 
@@ -277,23 +254,17 @@ def test_local_only_a_reply_to_its_block_is_local_only(config, private):
         assert stored(config, answer) is False
 
 
-def test_local_only_a_reply_made_from_a_tools_answer_is_local_only(config):
+@pytest.mark.parametrize("notes", [False, True])
+def test_local_only_what_the_llm_says_or_notes_of_a_tools_answer_is_local_only(config, notes):
     with engine_of(config) as engine:
         engine.remember(f"My bank pin is {CODE}.", "user", local_only=True)
     answer = f"It is {CODE}, as you said."
     script = [[ToolCall("search_memory", {"query": "bank pin"})], answer]
+    if notes:
+        script[1:] = [[ToolCall("remember", {"text": f"The user's pin is {CODE}."})], "Done."]
     talk(config, "please look it up", reply=lambda body: script.pop(0), tools=True,
          llm_is_local=True)  # fmt: skip
-    assert stored(config, answer) is True
-
-
-def test_local_only_what_the_llm_notes_of_it_is_local_only(config):
-    with engine_of(config) as engine:
-        engine.remember(f"My bank pin is {CODE}.", "user", local_only=True)
-    noted = [ToolCall("remember", {"text": f"The user's pin is {CODE}."})]
-    script = [[ToolCall("search_memory", {"query": "bank pin"})], noted, "Done."]
-    talk(config, "please look it up", reply=lambda body: script.pop(0), tools=True,
-         llm_is_local=True)  # fmt: skip
+    assert notes or stored(config, answer) is True
     with engine_of(config) as engine:
         assert CODE not in str(engine.search("the pin of the user", "user", 20).hits)
 

@@ -16,7 +16,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.memories import edges, engine_of, ledger, remember, residue, turns
 from tests.support.processors import EagerVoice, Mark, events_of, saw, talking
-from tests.support.rows import listed_texts
+from tests.support.rows import cases, listed_texts
 from tests.support.sessions import hold
 from tests.support.stores import household
 from tests.support.voice_pipeline import VoicePipeline, aggregators, run
@@ -65,20 +65,11 @@ NOW = datetime.now(UTC) - timedelta(hours=1)
 # ------------------------------------------------------------------- what one reads
 
 
-@pytest.mark.parametrize(
-    ("who", "reads", "not_"),
-    [
-        ("s1", ("cellar", "kitchen"), ("station",)),
-        ("s2", ("station", "kitchen"), ("cellar",)),
-        ("", ("cellar", "kitchen"), ("station",)),
-        ("stranger", (), ("cellar", "station", "kitchen", OPEN)),
-        ("ben", (), ("cellar", "station", "kitchen", OPEN)),
-    ],
-)
+@cases("processor/readers.jsonl", "")
 def test_people_each_reads_their_own_and_the_households(home, who, reads, not_):
     ((asked,),) = talk(memory(home), (who, QUESTION))
     assert all(word in asked for word in reads)
-    assert not any(word in asked for word in not_)
+    assert not any(word in asked for word in (*not_, *([] if reads else [OPEN])))
 
 
 def test_people_each_turn_is_logged_where_it_belongs_with_its_reply(home):
@@ -129,8 +120,9 @@ def hosted(home):
         yield engine, clock
 
 
-def visit(engine, clock, words="a quince for the road") -> None:
-    hold(engine, "visit", [words], clock(), scope="guest", speaker="eve", reason="silence")
+def visit(engine, clock) -> None:
+    said = ["a quince for the road"]
+    hold(engine, "visit", said, clock(), scope="guest", speaker="eve", reason="silence")
     engine.flush(indexed=True)
 
 
@@ -187,15 +179,14 @@ def test_people_off_the_record_is_answered_and_not_kept(home):
     assert "cellar" in sent[1][-1]  # recall goes on
     assert scopes(home) == [("anna", w) for w in ("one", "Well.", "three", "Well.")]
     assert events == [True, False]
-    assert [e.turn for e in ledger(home)] == [
-        t.id for t in turns(home) if t.text in ("one", "three")
-    ]
+    asked = [turn.id for turn in turns(home) if turn.text in ("one", "three")]
+    assert [entry.turn for entry in ledger(home)] == asked
 
 
 # ------------------------------------------------------------------- what a guest orders is refused and not done; what another says changes nobody's
 
 
-REFUSED = "I don't know who you are"
+REFUSED = "I don't know who you are, so I change nothing in my memory and tell nothing from it."
 CODE = "zqxcode"
 
 
@@ -206,9 +197,9 @@ def house(tmp_path):
     return config
 
 
-def converse(config, *said: tuple[str, str]):
+def converse(config, *said):
     """Let people speak in turn; return the answers and the LLM's requests."""
-    held = talking(memory(config), *said, reply=lambda _: "Well.")
+    held = talking(memory(config), *map(tuple, said), reply=lambda _: "Well.")
     return held.answers, held.voice.server.requests
 
 
@@ -225,28 +216,19 @@ ORDERS = [order.format(code=CODE) for order in listed_texts("commands/guests")]
 def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(house):
     orders = (("eve", order) for order in ORDERS)
     (_, *refused, _), requests = converse(house, ("s1", "hello"), *orders, ("s1", "good day"))
-    assert [words for words in refused if not words.startswith(REFUSED)] == []
+    assert set(refused) == {REFUSED}, "a sentence that tells nothing of anybody"
     assert len(refused) == len(ORDERS) and len(requests) == 2
     assert stored(house) == ([], [])
     assert not residue(house.folder, CODE)
     assert [t.text for t in turns(house) if t.scope == "anna"][-2:] == ["good day", "Well."]
 
 
-def test_guests_one_guest_is_told_nothing_of_another(house):
-    secret = "I have a secret affair with Zqxlover and I am scared"
-    converse(house, ("eve", secret))
-    (answer,), requests = converse(house, ("adam", "what do you know about me"))
-    assert "Zqxlover" not in answer and requests == []
-
-
-def test_guests_yes_does_not_answer_what_another_was_asked(house):
-    answers, requests = converse(
-        house, ("s1", "forget everything about bicycle"), ("eve", "yes"), ("s2", "yes forget them"),
-        ("s1", "yes forget them"),
-    )  # fmt: skip
-    assert answers[0].startswith("Shall I forget 1 thing")
-    assert answers[1] == answers[2] == "Well." and len(requests) == 2
-    assert answers[3].startswith("I've forgotten 1 thing")
+@cases("commands/people", "")
+def test_guests_and_others_answer_and_end_nothing_of_anothers(house, said, answers, kept, lost):
+    told, _ = converse(house, *(line.split(": ", 1) for line in said.split(" / ")))
+    for answer, begins in zip(told, answers.split(" / "), strict=True):
+        assert answer.startswith(begins)
+    assert residue(house.folder, kept) and not (lost and residue(house.folder, lost))
 
 
 # ------------------------------------------------------------------- muted transcripts
@@ -292,21 +274,6 @@ async def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(house):
 
 
 # ------------------------------------------------------------------- off the record
-
-
-def test_guests_nobody_else_ends_off_the_record(house):
-    answers, _ = converse(
-        house,
-        ("s1", "off the record"),
-        ("s2", "back on the record"),
-        ("eve", "back on the record"),
-        ("s1", "my secret is zanzibar"),
-        ("s1", "back on the record"),
-        ("s1", "I like tea"),
-    )
-    assert answers[1].startswith("We stay off the record") and answers[2].startswith(REFUSED)
-    assert answers[4] == "We are back on the record."
-    assert not residue(house.folder, "zanzibar") and residue(house.folder, "i like tea")
 
 
 @pytest.mark.parametrize("step", [-86400.0, 3600.0])

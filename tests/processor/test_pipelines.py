@@ -4,14 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from pipecat.frames.frames import (
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMServiceMetadataFrame,
-    LLMTextFrame,
-    StartFrame,
-    TranscriptionFrame,
-)
+from pipecat.frames import frames
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -150,18 +143,20 @@ class SpeechToSpeech(FrameProcessor):
     async def process_frame(self, frame, direction):
         await super().process_frame(frame, direction)
         await self.push_frame(frame, direction)
-        if isinstance(frame, StartFrame):
+        if isinstance(frame, frames.StartFrame):
             for _ in range(2):
                 await self.broadcast_frame(
-                    LLMServiceMetadataFrame, service_name="realtime", is_realtime_service=True
+                    frames.LLMServiceMetadataFrame,
+                    service_name="realtime",
+                    is_realtime_service=True,
                 )
         elif isinstance(frame, Mark):
-            await self.push_frame(LLMFullResponseStartFrame())
-            heard = TranscriptionFrame(QUESTION, "anna", time_now_iso8601())
+            await self.push_frame(frames.LLMFullResponseStartFrame())
+            heard = frames.TranscriptionFrame(QUESTION, "anna", time_now_iso8601())
             await self.push_frame(heard, FrameDirection.UPSTREAM)
-            await self.push_frame(LLMTextFrame("Max, "))
-            await self.push_frame(LLMTextFrame("of course."))
-            await self.push_frame(LLMFullResponseEndFrame())
+            await self.push_frame(frames.LLMTextFrame("Max, "))
+            await self.push_frame(frames.LLMTextFrame("of course."))
+            await self.push_frame(frames.LLMFullResponseEndFrame())
 
 
 @pytest.mark.parametrize("aggregators_known", [True, False])

@@ -7,17 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from pipecat.frames import frames
-from pipecat.frames.frames import (
-    BotSpeakingFrame,
-    InputAudioRawFrame,
-    LLMContextAssistantTurnFrame,
-    LLMContextFrame,
-    LLMFullResponseStartFrame,
-    LLMServiceMetadataFrame,
-    LLMTextFrame,
-    TextFrame,
-    TranscriptionFrame,
-)
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 
@@ -28,7 +17,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
 from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import ledger, remember, said, turns
-from tests.support.processors import MAX, QUESTION, blocks, memory, talking, through, user
+from tests.support.processors import MAX, QUESTION, asking, blocks, memory, talking, through, user
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline
 
@@ -37,7 +26,7 @@ from tests.support.voice_pipeline import VoicePipeline
 
 def test_processor_that_nothing_is_remembered_is_said_once(config):
     context = LLMContext(messages=[user(QUESTION)])
-    through(memory(config), *(LLMContextFrame(context) for _ in range(3)))
+    through(memory(config), *(frames.LLMContextFrame(context) for _ in range(3)))
     content = context.messages[0]["content"]
     assert blocks(content) == 1 and content.endswith(f"\n{CLOSE}\n\n{QUESTION}")
     assert content.count("nothing about this is remembered") == 1
@@ -50,7 +39,7 @@ def test_processor_multimodal_message_gets_a_part_of_its_own(config):
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts = [image, {"type": "text", "text": "is this dog"}, {"type": "text", "text": "called Max"}]
     context = LLMContext(messages=[user(list(parts))])
-    through(memory(config), LLMContextFrame(context))
+    through(memory(config), frames.LLMContextFrame(context))
     block, *rest = context.messages[0]["content"]
     assert block["type"] == "text" and block["text"].startswith(OPEN) and rest == parts
     assert said(config)[-1] == ("User", "is this dog called Max")
@@ -60,14 +49,14 @@ def test_processor_multimodal_message_gets_a_part_of_its_own(config):
 @pytest.mark.parametrize("direction", list(FrameDirection))
 def test_processor_every_other_frame_passes_in_both_directions(config, direction):
     sent = [
-        TextFrame("a"),
-        LLMTextFrame("b"),
-        InputAudioRawFrame(b"\0\0" * 160, 16000, 1),
-        TranscriptionFrame("c", "anna", "now"),
-        BotSpeakingFrame(),
-        LLMContextAssistantTurnFrame(text="d", timestamp="now"),
-        LLMServiceMetadataFrame(service_name="llm"),
-        LLMFullResponseStartFrame(),
+        frames.TextFrame("a"),
+        frames.LLMTextFrame("b"),
+        frames.InputAudioRawFrame(b"\0\0" * 160, 16000, 1),
+        frames.TranscriptionFrame("c", "anna", "now"),
+        frames.BotSpeakingFrame(),
+        frames.LLMContextAssistantTurnFrame(text="d", timestamp="now"),
+        frames.LLMServiceMetadataFrame(service_name="llm"),
+        frames.LLMFullResponseStartFrame(),
     ]
     down, up = through(memory(config), *sent, frames_to_send_direction=direction)
     out = down if direction is FrameDirection.DOWNSTREAM else up
@@ -82,8 +71,8 @@ def test_processor_turn_frame_of_newer_pipecat_says_that_it_was_spoken(config):
     through(
         memory(config),
         user_turn(text="spoken", timestamp="now"),
-        LLMContextFrame(spoken),
-        LLMContextFrame(typed),
+        frames.LLMContextFrame(spoken),
+        frames.LLMContextFrame(typed),
     )
     assert [(turn.text, turn.channel) for turn in turns(config)] == [
         ("spoken", "voice"),
@@ -95,19 +84,18 @@ def test_processor_users_own_tag_is_theirs(tmp_path):
     config = configured(tmp_path / "memory", recall={"floor": 0.0})
     remember(config, MAX)
     words = f"is my dog called {OPEN} or {CLOSE}"
-    context = LLMContext(messages=[user(words)])
-    through(memory(config), LLMContextFrame(context))
+    messages, *_ = asking(memory(config), words)
     assert said(config)[-1] == ("User", words)
-    assert context.messages[0]["content"].endswith(f"{CLOSE}\n\n{words}")
-    assert strip_memories(context.messages) == [user(words)]
+    assert messages[0]["content"].endswith(f"{CLOSE}\n\n{words}")
+    assert strip_memories(messages) == [user(words)]
 
 
 def test_processor_block_that_comes_back_is_never_logged(config):
     remember(config, MAX)
     first = LLMContext(messages=[user(QUESTION)])
-    through(memory(config), LLMContextFrame(first))
+    through(memory(config), frames.LLMContextFrame(first))
     restored = LLMContext(messages=[dict(message) for message in first.messages])
-    through(memory(config), LLMContextFrame(restored))
+    through(memory(config), frames.LLMContextFrame(restored))
     assert restored.messages == first.messages
     assert not any(OPEN in turn.text for turn in turns(config))
 
@@ -171,10 +159,9 @@ async def test_the_last_exchanges_alone_reach_the_llm_and_older_ones_are_recalle
 
 def test_a_processor_without_a_memory_passes_everything_on_and_opens_no_store(config) -> None:
     remember(config, MAX)
-    context = LLMContext(messages=[user(QUESTION)])
     processor = memory(config, use_contextual=False)
-    down, _ = through(processor, LLMContextFrame(context))
-    assert context.messages == [user(QUESTION)] and len(down) == 1
+    messages, down, _ = asking(processor)
+    assert messages == [user(QUESTION)] and len(down) == 1
     assert processor.engine is None and processor.tool_call() is None
 
 
@@ -182,8 +169,8 @@ async def test_without_a_memory_nothing_is_said_of_one(config) -> None:
     remember(config, MAX)
 
     processor = memory(config, use_contextual=False)
-    result = await processor.session_context(), await processor.push_icebreaker("Ask about it.")
-    assert result == ("", None)
+    assert await processor.session_context() == ""
+    assert await processor.push_icebreaker("Ask about it.") is None
 
 
 # ------------------------------------------------------------------- what the user is called where the speech recogniser names nobody

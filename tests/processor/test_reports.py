@@ -14,23 +14,18 @@ from slowcat_memory.processor.reports import Spans, export, texts_of
 from slowcat_memory.records import Forget, MemoryEvent
 from tests.support.memories import engine_of, remember
 from tests.support.processors import MAX, QUESTION, logged, memory
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 SECRET = "My dog is called Max."
 
 
-def test_reports_one_line_says_what_the_memory_is(config) -> None:
+async def test_reports_one_line_says_what_the_memory_is(config) -> None:
     remember(config, MAX, scope="anna")
-
-    async def scenario() -> list[str]:
-        with logged("INFO") as lines:
-            async with VoicePipeline(memory=memory(config, user_id="anna")):
-                async with asyncio.timeout(30):
-                    while not any("turns: " in line for line in lines):
-                        await asyncio.sleep(0.01)
-        return lines
-
-    [line] = [line for line in run(scenario()) if "turns: " in line]
+    with logged("INFO") as lines:
+        async with VoicePipeline(memory=memory(config, user_id="anna")), asyncio.timeout(30):
+            while not any("turns: " in line for line in lines):
+                await asyncio.sleep(0.01)
+    [line] = [line for line in lines if "turns: " in line]
     for part in ("'anna'", str(config.folder), "turns: 1", "embedding: "):
         assert part in line, line
     assert "configuration: given in code" in line

@@ -4,14 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
-from pipecat.frames.frames import (
-    EagerEndOfTurnCancelFrame,
-    LLMMessagesAppendFrame,
-    LLMMessagesUpdateFrame,
-    TranscriptionFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames
 from pipecat.processors.aggregators import llm_response_universal as universal
 from pipecat.utils.time import time_now_iso8601
 
@@ -36,6 +29,7 @@ from tests.support.processors import (
     sessions,
     user,
 )
+from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, aggregators
 
 # ------------------------------------------------------------------- which contexts bring a new user turn: spoken, typed, of several, with tools; and
@@ -61,7 +55,7 @@ async def test_turn_history_that_comes_later_is_history_all_the_same(engine, con
     history = [user("what is my dog called"), assistant("I don't know.")]
 
     async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-        update = LLMMessagesUpdateFrame(messages=[*history, dict(DEVELOPER)], run_llm=True)
+        update = frames.LLMMessagesUpdateFrame(messages=[*history, dict(DEVELOPER)], run_llm=True)
         await voice.worker.queue_frame(update)
         await voice.answer()
         assert contents(voice.server.requests[0])[1:] == [
@@ -80,7 +74,7 @@ async def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is
 ):
     async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
         for words in (f"{BLOCK}\n\nI like plums.", BLOCK):
-            typed = LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
+            typed = frames.LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
             await voice.worker.queue_frame(typed)
             await voice.answer(len(voice.turns))
     assert [t.text for t in session_turns(engine) if t.role == "user"] == ["I like plums."]
@@ -89,11 +83,11 @@ async def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is
 async def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, config):
     processor = memory(config, engine=engine, speaker_names={"s1": "Anna"})
     async with VoicePipeline(memory=processor, speech_timeout_s=0.1) as voice:
-        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await voice.worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
         for speaker, words in (("s1", "I like tea."), ("s1", "Green tea."), ("ben", "Me too!")):
-            frame = TranscriptionFrame(words, speaker, time_now_iso8601())
+            frame = frames.TranscriptionFrame(words, speaker, time_now_iso8601())
             await voice.worker.queue_frame(frame)
-        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
         await voice.answer()
         await voice.exchange("who likes green tea", user_id="s1")
     anna, ben, answer, *_ = session_turns(engine)
@@ -157,8 +151,8 @@ async def test_interruption_by_a_cough_is_no_turn(engine, config):
     async with voice:
         await voice.speak("tell me of my dog")
         await voice.until_spoken(1)
-        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
+        await voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
         await voice.until(lambda: any(t.content.startswith("Did") for t in voice.turns))
     asked, cut, recovered = session_turns(engine)
     assert cut.interrupted and cut.text.startswith("There was a cat.")
@@ -171,7 +165,7 @@ async def test_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(engi
     eager = EagerVoice(memory(config, engine=engine))
     async with eager.voice:
         await eager.begin("what is my dog called")
-        await eager.queue(EagerEndOfTurnCancelFrame())
+        await eager.queue(frames.EagerEndOfTurnCancelFrame())
         await eager.end("never mind")
         await eager.voice.server.wait_for_requests(2)
         await eager.voice.answer()
@@ -200,11 +194,11 @@ async def test_session_cancelling_keeps_the_last_words(config):
 
 async def test_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config):
     async with VoicePipeline(memory=memory(config), speech_timeout_s=5) as voice:
-        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-        final = TranscriptionFrame("my last words", "anna", time_now_iso8601())
+        await voice.worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
+        final = frames.TranscriptionFrame("my last words", "anna", time_now_iso8601())
         await voice.worker.queue_frame(final)
-        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
-        await voice.until(lambda: saw(voice, VADUserStoppedSpeakingFrame))
+        await voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.until(lambda: saw(voice, frames.VADUserStoppedSpeakingFrame))
         await voice.cancel()
     assert said(config) == [("anna", "my last words")]
 
@@ -222,11 +216,7 @@ async def test_session_client_that_leaves_and_comes_back(config):
 
 
 async def test_session_silence_ends_the_session(tmp_path):
-    from tests.support.stores import configured
-
     config = configured(tmp_path / "memory", sessions={"silence_s": 1.0})
-
-    processor = memory(config)
     with contextlib.closing(MemoryEngine(config)) as engine:
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             await voice.exchange("hello")
@@ -234,6 +224,5 @@ async def test_session_silence_ends_the_session(tmp_path):
                 while "silence" not in [s.reason for s in sessions(engine)]:
                     await asyncio.sleep(0.02)
             await voice.exchange("hello again")
-    del processor
     assert edges(config)[:3] == ["start", "end silence", "start"]
     assert len({turn.session for turn in turns(config)}) == 2

@@ -2,16 +2,11 @@
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
-from pipecat.frames.frames import (
-    InterruptionFrame,
-    LLMMessagesAppendFrame,
-    VADUserStartedSpeakingFrame,
-)
+from pipecat.frames import frames
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.options import IdleOptions
@@ -19,7 +14,7 @@ from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, ahead, memory, user
-from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline
 
 
 def begins_with(request, earlier) -> bool:
@@ -31,18 +26,6 @@ async def talking(config, reply=None, **how) -> AsyncIterator[tuple[VoicePipelin
     processor = memory(config)
     async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:
         yield voice, processor
-
-
-class Held:
-    """A server that answers a request for one token when it is told to."""
-
-    def __init__(self):
-        self.open = asyncio.Event()
-
-    async def __call__(self, request):
-        if not request.get("stream"):
-            await self.open.wait()
-        return "I see."
 
 
 async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
@@ -63,14 +46,17 @@ async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(conf
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
 async def test_warming_whoever_speaks_stops_it_at_once(config, how):
-    async with talking(config, Held()) as (voice, processor):
+    async def held(request):
+        return "I see." if request.get("stream") else await asyncio.Event().wait()
+
+    async with talking(config, held) as (voice, processor):
         await voice.exchange("hello")
         warming = asyncio.create_task(processor.rewarm())
         await voice.server.wait_for_requests(2)
-        typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+        typed = frames.LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
         frame = {
-            "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
-            "interrupts": InterruptionFrame(),
+            "speaks": frames.VADUserStartedSpeakingFrame(start_secs=0.2),
+            "interrupts": frames.InterruptionFrame(),
             "types": typed,
         }[how]
         await voice.worker.queue_frame(frame)
@@ -98,7 +84,7 @@ async def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(conf
             began.set()
 
         voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
-        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await voice.worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
         await asyncio.wait_for(began.wait(), 60)
         assert await processor.rewarm() is False
         assert ahead(voice) == []
@@ -129,66 +115,36 @@ async def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
     assert all(begins_with(first, request) for request in warmed)
 
 
-class Bursts:
-    """Idle thinking that works when it is told to."""
+async def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(
+    config, monkeypatch
+):
+    """Idle thinking uses the conversation's server, and tells of its pauses from another thread."""
+    engine, pauses = MemoryEngine(replace(config, idle=IdleOptions(enabled=False))), []
+    setup = HybridContextualMemoryProcessor.setup
 
-    def __init__(self, engine):
-        self.listeners, self.metrics = [], engine.metrics
-        engine.subscribe = self.subscribe
-
-    def subscribe(self, on_pause=None, **others):
+    def subscribe(on_pause=None, **others):
         if on_pause is None:
             return lambda: None
-        self.listeners.append(on_pause)
-        return lambda: self.listeners.remove(on_pause)
+        pauses.append(on_pause)
+        return lambda: pauses.remove(on_pause)
 
-    async def burst(self, tokens=100):
-        """Tell of the end of one, from another thread."""
-        self.metrics.count("idle_tokens_in", tokens)
-        told = threading.Thread(target=lambda: [tell() for tell in self.listeners])
-        told.start()
-        await asyncio.to_thread(told.join)
-        for _ in range(20):
-            await asyncio.sleep(0)
+    async def knowing(processor, given):
+        url = str(voice.server.url).replace("127.0.0.1", "localhost")
+        engine.config = replace(engine.config, thinking=ThinkingOptions(url=url))
+        await setup(processor, given)
 
-
-class Where(HybridContextualMemoryProcessor):
-    """A memory whose engine's idle LLM is at the conversation's server, once that is known."""
-
-    url = "{server}"
-
-    async def setup(self, setup):
-        server = str(self.server.url).replace("127.0.0.1", "localhost")
-        thinking = ThinkingOptions(url=self.url.format(server=server))
-        self.engine.config = replace(self.engine.config, thinking=thinking)
-        await super().setup(setup)
-
-
-def thinking_beside(config, scenario, url="{server}"):
-    async def whole():
-        engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
-        bursts = Bursts(engine)
-        try:
-            processor = Where(engine=engine)
-            processor.url = url
-            voice = VoicePipeline(lambda _: "I see.", memory=processor, speed=50)
-            processor.server = voice.server
-            async with voice:
-                await voice.exchange("hello")
-                await voice.until(lambda: not voice.bot_speaks)
-                await scenario(voice, bursts)
-            assert not bursts.listeners
-        finally:
-            await asyncio.to_thread(engine.close)
-
-    run(whole())
-
-
-def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(config):
-    async def scenario(voice, bursts):
+    monkeypatch.setattr(engine, "subscribe", subscribe)
+    monkeypatch.setattr(HybridContextualMemoryProcessor, "setup", knowing)
+    processor = HybridContextualMemoryProcessor(engine=engine)
+    voice = VoicePipeline(lambda _: "I see.", memory=processor, speed=50)
+    async with voice:
+        await voice.exchange("hello")
+        await voice.until(lambda: not voice.bot_speaks)
         for count in (1, 2):
-            await bursts.burst()
-            await voice.server.wait_until(lambda count=count: len(ahead(voice)) == count)
+            engine.metrics.count("idle_tokens_in", 100)
+            await asyncio.to_thread(lambda: [tell() for tell in pauses])
+            await voice.server.wait_until(lambda count=count: voice.server.completed == 1 + count)
+            await asyncio.sleep(0.1)  # until it is read
         assert len(ahead(voice)) == 2
-
-    thinking_beside(config, scenario)
+    await asyncio.to_thread(engine.close)
+    assert not pauses

@@ -23,7 +23,7 @@ from tests.support.processors import (
     session_turns,
 )
 from tests.support.rows import listed_texts
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 EARLIER = listed_texts("conversation", "said earlier")
 QUESTIONS = listed_texts("conversation", "asked")
@@ -70,35 +70,21 @@ async def test_conversation_what_one_session_heard_the_next_one_recalls(model_co
 # ---------------------------------------------------------------- laws
 
 
-def long_talk(engine, config):
-    """Hold a conversation of eleven turns; return it, what was recalled for each, and its metrics."""
+async def test_conversation_keeps_its_laws_at_every_turn(engine, config):
+    processor, timed = memory(config, engine=engine), []
+    told = events_of(processor, "on_memory_recalled")
 
-    async def scenario():
-        processor = memory(config, engine=engine)
-        recalled = events_of(processor, "on_memory_recalled")
-        params = PipelineParams(enable_metrics=True)
-        async with VoicePipeline(memory=processor, params=params, speed=20) as voice:
-            timed = []
+    async def measure(_, frame):
+        for data in frame.data if isinstance(frame, MetricsFrame) else ():
+            own = isinstance(data, ProcessingMetricsData) and "Memory" in data.processor
+            if own and data.value > 0:
+                timed.append(data)
 
-            async def measure(_, frame):
-                if isinstance(frame, MetricsFrame):
-                    timed.extend(
-                        data
-                        for data in frame.data
-                        if isinstance(data, ProcessingMetricsData)
-                        and "Memory" in data.processor
-                        and data.value > 0
-                    )
-
-            voice.aggregators.assistant().add_event_handler("on_before_process_frame", measure)
-            await walk(voice, *QUESTIONS)
-            return voice, [packed for _, packed in recalled], timed
-
-    return run(scenario())
-
-
-def test_conversation_keeps_its_laws_at_every_turn(engine, config):
-    voice, recalled, timed = long_talk(engine, config)
+    params = PipelineParams(enable_metrics=True)
+    async with VoicePipeline(memory=processor, params=params, speed=20) as voice:
+        voice.aggregators.assistant().add_event_handler("on_before_process_frame", measure)
+        await walk(voice, *QUESTIONS)
+    recalled = [packed for _, packed in told]
     requests = [request["messages"] for request in voice.server.requests]
     assert len(requests) == len(recalled) == len(timed) == len(QUESTIONS)
     for earlier, later in pairwise(requests):
@@ -216,22 +202,16 @@ async def test_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(engi
 # ---------------------------------------------------------------- privacy
 
 
-def test_conversation_no_word_of_the_conversation_is_in_the_logs(config):
+async def test_conversation_no_word_of_the_conversation_is_in_the_logs(config):
     remember(config, f"Anna: My neighbour is a {CANARIES[0]}.")
-
-    async def scenario():
-        async with VoicePipeline(
-            lambda _: f"They keep {CANARIES[1]}. And nothing else.", memory=memory(config)
-        ) as voice:
+    answer = f"They keep {CANARIES[1]}. And nothing else."
+    with logged("INFO") as lines:
+        async with VoicePipeline(lambda _: answer, memory=memory(config)) as voice:
             await walk(voice, "who is my neighbour", f"my cat is a {CANARIES[2]}")
             await voice.speak(f"what is a {CANARIES[3]}")
             await voice.until_spoken(5)
             await voice.cancel()
-
-    with logged("INFO") as lines:
-        run(scenario())
     assert any(CANARIES[0] in str(turn) for turn in said(config))
     assert len(ledger(config)) == 3
-    ours = [line for line in lines if "slowcat" in line]
-    assert not [line for line in ours if any(canary in line for canary in CANARIES)]
+    assert any("slowcat" in line for line in lines)
     assert not [line for line in lines if any(canary in line for canary in CANARIES)]

@@ -18,7 +18,7 @@ from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.engine_home import last_session
-from tests.support.memories import engine_of, remember
+from tests.support.memories import engine_of, ledger, remember
 from tests.support.rows import listed_texts
 from tests.support.said import turn
 
@@ -50,15 +50,13 @@ def say(engine: MemoryEngine, text: str, session: str = "s", role: str = "user")
     return replace(said, id=engine.append(said).id)
 
 
-def ask(engine: MemoryEngine, text: str, exclude: frozenset[str] = frozenset()) -> Turn:
-    async def one() -> Turn:
+def ask(engine: MemoryEngine, text: str) -> Turn:
+    async def one() -> Turn:  # which is indexed when its recall is over
         asked = say(engine, text, session="now")
-        found = await engine.recall(
-            text, "anna", now=asked.at, exclude=exclude | {chunk_id(asked.id)}
-        )
+        own = frozenset({chunk_id(asked.id)})
+        found = await engine.recall(text, "anna", now=asked.at, exclude=own)
         assert found.stage == "full", "a recall by words alone is compared with one by vectors"
         engine.note_recall(asked, found, engine.blocks.pack(found, asked.at))
-        await asyncio.sleep(0)
         return asked
 
     engine.flush(indexed=True)
@@ -164,38 +162,31 @@ def test_replay_turn_scopes_stay_apart(engine: MemoryEngine) -> None:
     assert all("secret" not in m.text for m in replay_turn(engine, asked.id).memories.values())
 
 
-def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
+async def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
     """What a pipeline asked, with its dialogue and its context, is made again from the log."""
     remember(config, *TOLD)
-
-    async def talk() -> None:
-        async with ScriptedServer(lambda _: "I see.") as server:
-            processor = HybridContextualMemoryProcessor(config=config)
-            async with HeadlessConversation(llm_url=server.url, memory=processor) as conversation:
-                for number, text in enumerate(ASKED, start=1):
-                    await conversation.say(text)
-                    await indexed(processor.engine, 2 * number)
-
-    async def indexed(engine: MemoryEngine, turns: int) -> None:
-        """Wait until the reply is logged and indexed: else the next recall may miss it."""
-        async with asyncio.timeout(60):
-            while (session := last_session(engine, "user")) is None or session.turns < turns:
-                await asyncio.sleep(0.01)
-        await asyncio.to_thread(engine.flush, indexed=True)
-
-    asyncio.run(talk())
+    async with ScriptedServer(lambda _: "I see.") as server:
+        processor = HybridContextualMemoryProcessor(config=config)
+        async with HeadlessConversation(llm_url=server.url, memory=processor) as conversation:
+            for number, text in enumerate(ASKED, start=1):
+                await conversation.say(text)
+                await indexed(processor.engine, 2 * number)
+    rows = ledger(config)
+    assert len(rows) == len(ASKED) and any(row.visible for row in rows)
     with engine_of(config) as engine:
-        rows = _rows(engine)
-        assert len(rows) == len(ASKED) and any(row.visible for row in rows)
         for row in rows:
-            replayed = replay_turn(engine, row.turn)
+            replayed = await asyncio.to_thread(replay_turn, engine, row.turn)
             assert is_as_then(replayed)
             assert [o.memory for o in row.offers] == [o.memory for o in replayed.now.offers]
             reasons = [[one.reason for one in r.left_out] for r in (row, replayed.now)]
             assert reasons[0] == reasons[1] and set(row.visible) == set(replayed.now.visible)
-        assert replay_turn(engine, rows[1].turn).asked != ASKED[1], "a follow-up leans on the first"
+        again = await asyncio.to_thread(replay_turn, engine, rows[1].turn)
+        assert again.asked != ASKED[1], "a follow-up leans on the first"
 
 
-def _rows(engine: MemoryEngine) -> list[LedgerEntry]:
-    with engine.store.snapshot() as snapshot:
-        return sorted(snapshot.ledger_tail(99), key=lambda row: row.turn)
+async def indexed(engine: MemoryEngine, turns: int) -> None:
+    """Wait until the reply is logged and indexed: else the next recall may miss it."""
+    async with asyncio.timeout(60):
+        while (session := last_session(engine, "user")) is None or session.turns < turns:
+            await asyncio.sleep(0.01)
+    await asyncio.to_thread(engine.flush, indexed=True)

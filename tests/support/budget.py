@@ -17,13 +17,12 @@ import sys
 import tokenize
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from tests.support.layout import edges, type_edges
+from tests.support.layout import edges, modules, type_edges
 
 ROOT = Path(__file__).parent.parent.parent
 BUDGET = ROOT / "budget.toml"
@@ -133,8 +132,8 @@ def small_files(package: Path) -> list[str]:
     importers = Counter(target for _, target in edges(package))
     return sorted(
         name
-        for name, path in _modules(package)
-        if importers[name] == 1 and count(path).lines < SMALL
+        for name, path in modules(package).items()
+        if importers[name] == 1 and path.stem != "__init__" and count(path).lines < SMALL
     )
 
 
@@ -142,7 +141,7 @@ def repeated_classes(package: Path) -> list[str]:
     """Return the names of classes that are defined more than once."""
     names = Counter(
         node.name
-        for _, path in _modules(package)
+        for path in modules(package).values()
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.ClassDef)
     )
@@ -159,12 +158,6 @@ def type_circles(package: Path) -> list[str]:
         for source, target in type_edges(package)
         if source in _reached(graph, target)
     )
-
-
-def _modules(package: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(package.rglob("*.py")):
-        if path.stem not in ("__init__", "__main__"):
-            yield ".".join(path.relative_to(package).with_suffix("").parts), path
 
 
 def _reached(graph: dict[str, set[str]], start: str) -> set[str]:

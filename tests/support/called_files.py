@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -14,12 +14,20 @@ PACKAGE = Path(slowcat_memory.__file__).parent
 CORE = "core/"  # functions without state, as against stations
 
 
-class CalledFiles:
-    """Notes the files while work is ``counted``; it hears of threads that began after it."""
+def is_call(frame: FrameType, event: str) -> bool:
+    return event == "call"
 
-    def __init__(self) -> None:
-        self.names = set[str]()
-        self._counts = False
+
+class CalledFiles:
+    """Notes the files while work is ``counted``; it hears of threads that began after it.
+
+    Attributes:
+        counts: Whether a call, or the return from it, is counted.
+    """
+
+    def __init__(self, counts: Callable[[FrameType, str], bool] = is_call) -> None:
+        self.names, self.counts = set[str](), counts
+        self._counting = False
 
     @contextmanager
     def hearing(self) -> Iterator["CalledFiles"]:
@@ -33,16 +41,16 @@ class CalledFiles:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        self._counts = True
+        self._counting = True
         try:
             yield
         finally:
-            self._counts = False
+            self._counting = False
 
     def _called(self, frame: FrameType, event: str, _: Any) -> None:
-        if self._counts and event == "call":
+        if self._counting and event in ("call", "return"):
             file = frame.f_code.co_filename
-            if file.startswith(f"{PACKAGE}/"):
+            if file.startswith(f"{PACKAGE}/") and self.counts(frame, event):
                 self.names.add(file[len(f"{PACKAGE}/") :])
 
     def stations(self, *besides: str) -> list[str]:

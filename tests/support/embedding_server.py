@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -63,30 +63,28 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.requests.append((self.path, dict(self.headers), request))
         mode = self.server.mode
-        if mode == "500":
-            return self._reply(500, b'{"error": "out of memory"}')
-        if mode == "redirect":
-            return self._reply(307, b"", {"location": f"{self.server.url}/elsewhere"})
         if mode == "slow":
             time.sleep(3)
-        if mode == "html":
-            return self._reply(200, b"<html>hello</html>")
         body = json.dumps({"data": items(request["input"], mode)})
-        if mode == "nan":
-            body = body.replace("2.0", "NaN")
-        if mode == "huge":
-            body = body.replace("2.0", "1e300")
-        self._reply(200, body.encode())
+        away = {"location": f"{self.server.url}/elsewhere"}
+        match mode:
+            case "500":
+                self._reply(500, '{"error": "out of memory"}')
+            case "redirect":
+                self._reply(307, "", away)
+            case "html":
+                self._reply(200, "<html>hello</html>")
+            case _:
+                self._reply(
+                    200, body.replace("2.0", {"nan": "NaN", "huge": "1e300"}.get(mode, "2.0"))
+                )
 
-    def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _reply(self, status: int, body: str, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         for name, value in {"content-length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        try:
-            self.wfile.write(body)
-        except OSError:
-            pass  # the client did not wait
+        with suppress(OSError):  # the client did not wait
+            self.wfile.write(body.encode())
 
-    def log_message(self, *args: Any) -> None:
-        pass
+    def log_message(self, *args: Any) -> None: ...

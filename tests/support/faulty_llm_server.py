@@ -17,11 +17,12 @@ from typing import Any, Literal, Self
 from aiohttp import web
 from msgspec import Struct
 
+from tests.support.rows import listed
+
 Outcome = Literal["endpoint", "bad", "long", "ok"]
 Play = Callable[["Scene"], Awaitable[web.StreamResponse]]
 HANGS_S = 30.0  # longer than any test waits
 MANY_BYTES = 300 << 20
-READ_OF_ALL = 7  # tokens read by a server that truncates prompts
 
 
 class Fault(Struct, frozen=True):
@@ -62,7 +63,8 @@ class Scene:
     async def stream(self, text: Any, finish: str = "stop", tokens_in: int | None = None) -> Any:
         """Stream a whole answer in pieces, as a correct server does."""
         response = await self.open()
-        await self.pieces(response, text)
+        for piece in [text[i : i + 4000] for i in range(0, len(text), 4000)] if text else [text]:
+            await response.write(event(self.chunk(piece)))
         if tokens_in is None:
             tokens_in = sum(len(m["content"]) for m in self.body["messages"])
         usage = {"prompt_tokens": tokens_in, "completion_tokens": 9, "total_tokens": 9}
@@ -70,14 +72,6 @@ class Scene:
         await response.write(event(self.envelope(choices=[], usage=usage)))
         await response.write(b"data: [DONE]\n\n")
         return response
-
-    async def pieces(self, response: web.StreamResponse, text: Any) -> None:
-        pieces = [text[i : i + 4000] for i in range(0, len(text), 4000)] if text else [text]
-        for piece in pieces:
-            await response.write(event(self.chunk(piece)))
-
-    def form(self) -> str:
-        return self.body.get("response_format", {}).get("type", "prompt")
 
 
 def event(value: Any) -> bytes:
@@ -113,7 +107,7 @@ def refuses(code: int, message: str, *forms: str, body: Any = None) -> Play:
     """Reject some ways of requesting JSON, and answer others correctly."""
 
     async def play(scene: Scene) -> web.StreamResponse:
-        if scene.form() in forms:
+        if scene.body.get("response_format", {}).get("type") in forms:
             error = body or {"error": {"message": message, "code": code}}
             return web.json_response(error, status=code)
         return await scene.stream(scene.good)
@@ -204,21 +198,6 @@ async def redirect(scene: Scene) -> web.StreamResponse:
     raise web.HTTPTemporaryRedirect(f"{scene.server.url}/elsewhere")
 
 
-LLAMA_OVERFLOW = {
-    "error": {
-        "code": 400,
-        "message": "request (36013 tokens) exceeds the available context size (4096 tokens)",
-        "type": "exceed_context_size_error",
-        "n_prompt_tokens": 36013,
-        "n_ctx": 4096,
-    }
-}
-VLLM_OVERFLOW = {
-    "object": "error",
-    "message": "This model's maximum context length is 4096 tokens. However, you requested 9000.",
-}
-PEG = "The model produced output that does not match the expected peg-native format"
-LM_STUDIO = {"error": "'response_format.type' must be 'json_schema' or 'text'"}
 ONE_TOKEN = {"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason": None}]}
 
 
@@ -230,11 +209,21 @@ def reasoning(to: Scene) -> Any:
     return to.chunk(reasoning_content="hm " * 20_000)
 
 
+def thinking(to: Scene) -> Any:
+    return to.chunk(reasoning='Perhaps {"note": 1}?')
+
+
 def end(to: Scene) -> Any:
     return to.chunk(finish="stop")
 
 
+TOO_LONG = "Context size has been exceeded."
+PLAYS: dict[str, Callable[..., Play]] = {"says": says, "status": status, "refuses": refuses}
 FAULTS: tuple[Fault, ...] = (
+    *(
+        Fault(name, outcome, PLAYS[play](*given, **more))
+        for name, outcome, play, *given, more in listed("model_faults.jsonl")
+    ),
     # The server is unreachable, or breaks off.
     Fault("hang", "endpoint", hang),
     Fault("slow first token", "endpoint", streams(lambda to: to.chunk(""), then=hang)),
@@ -248,71 +237,22 @@ FAULTS: tuple[Fault, ...] = (
     Fault("malformed line", "endpoint", sends(event(ONE_TOKEN), b'data: {"choices": [\n\n')),
     Fault("line without end", "endpoint", sends(b"data: ", *[b"A" * (1 << 20)] * 4)),
     Fault("nothing at all", "endpoint", sends()),
-    Fault("500", "endpoint", status(500, {"error": {"message": "out of memory"}})),
-    Fault("503", "endpoint", status(503, {"error": {"message": "Loading model"}})),
-    Fault("429", "endpoint", status(429, {"error": {"message": "slow down"}}, Retry_After="100")),
-    Fault("401", "endpoint", status(401, {"error": {"message": "Invalid API key"}})),
-    Fault("404", "endpoint", status(404, {"error": {"message": "model 'x' not found"}})),
-    Fault("html", "endpoint", status(200, "<html>It works!</html>")),
-    Fault("html error", "endpoint", status(502, "<html>502 Bad Gateway</html>")),
     Fault("gzip bomb", "endpoint", gzip_bomb),
     Fault("huge body", "endpoint", huge(200, b'{"choices":[{"message":{"content":"')),
     Fault("huge error", "endpoint", huge(500)),
-    Fault("array body", "endpoint", status(200, [1, 2, 3])),
-    Fault("text body", "endpoint", status(200, '"OK"')),
     Fault("redirect", "endpoint", redirect),
     Fault("endless reasoning", "endpoint", streams(reasoning, every_s=0)),
-    # The LLM's answer cannot be used.
+    # The LLM's answer cannot be used, or the prompt is too long.
     Fault("endless answer", "bad", streams(lambda to: to.chunk("A" * 5000), every_s=0)),
-    Fault("empty choices", "endpoint", status(200, {"choices": []})),
-    Fault("content null", "bad", says(None)),
-    Fault("empty answer", "bad", says("")),
-    Fault("finish length", "bad", says('{"note": "it goes on', "length")),
-    Fault("schema violation", "bad", says('{"facts": [{"subject": 1, "pred": "x"}], "x": 1}')),
-    Fault("nan", "bad", says('{"note": NaN, "value": Infinity}')),
     Fault("huge int", "bad", says('{"note": ' + "9" * 5000 + "}")),
     Fault("deep nesting", "bad", says('{"a":' + "[" * 15_000)),
-    Fault("unclosed think", "bad", says("<think>\nPerhaps {good}, or")),
     Fault("reasoning only", "bad", streams(lambda to: to.chunk(reasoning_content=to.good), end)),
-    Fault("prose only", "bad", says("I am sorry, I cannot do that {really}.")),
-    Fault("answer lost", "bad", status(500, {"error": {"message": PEG, "code": 500}})),
-    # What is whole of it is used.
-    Fault("whole but cut", "ok", says("{good}", "length")),
-    # The prompt is too long.
-    Fault("overflow 400", "long", status(400, LLAMA_OVERFLOW)),
-    Fault("overflow 400 vllm", "long", status(400, VLLM_OVERFLOW)),
-    Fault("overflow 500", "long", status(500, {"error": "Context size has been exceeded."})),
-    Fault(
-        "overflow mid stream", "long", streams(lambda _: failure("Context size has been exceeded."))
-    ),
-    Fault("silent truncation", "long", says("{good}", tokens_in=READ_OF_ALL)),
+    Fault("overflow mid stream", "long", streams(lambda _: failure(TOO_LONG))),
     # Unusual, and usable.
-    Fault("none", "ok", says("{good}")),
-    Fault("fence", "ok", says("Sure! Here you go:\n```json\n{good}\n```\nHope this helps.")),
-    Fault("prose around", "ok", says("The {short} answer is {good} as {you} wanted {it.")),
-    Fault("think", "ok", says('<think>\nI might say {"note": 1}\n</think>\n{good}')),
-    Fault("think without opening", "ok", says('Or {"note": 1}?\n</think>\n\n{good}')),
-    Fault(
-        "reasoning apart",
-        "ok",
-        streams(
-            lambda to: to.chunk(reasoning='Perhaps {"note": 1}?'), lambda to: to.chunk(to.good), end
-        ),
-    ),
+    Fault("reasoning apart", "ok", streams(thinking, lambda to: to.chunk(to.good), end)),
     Fault("wrong model", "ok", wrong_model),
     Fault("does not stream", "ok", does_not_stream),
     Fault("no usage", "ok", no_usage),
-    Fault(
-        "format refused 400",
-        "ok",
-        refuses(400, "'response_format' is not supported", "json_schema", "json_object"),
-    ),
-    Fault("format refused 422", "ok", refuses(422, "Extra inputs", "json_schema")),
-    Fault(
-        "format refused 500", "ok", refuses(500, "Input should be: literal_error", "json_schema")
-    ),
-    Fault("grammar refused", "ok", refuses(400, "failed to parse grammar", "json_schema")),
-    Fault("string error", "ok", refuses(400, "", "json_schema", "json_object", body=LM_STUDIO)),
 )
 BY_NAME = {fault.name: fault for fault in FAULTS}
 

@@ -1,20 +1,16 @@
 """Runs the harnesses of ``tests.harness`` as the programs they are, with a seed of their own."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.other_process import python
 
 
 def harness(name: str, *arguments: str) -> dict[str, Any]:
     """Return the figures of a harness that exits with 0; skip the test where it cannot run."""
-    command = [sys.executable, "-W", "ignore", "-m", f"tests.harness.{name}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600)
+    done = python("-W", "ignore", "-m", f"tests.harness.{name}", *arguments, timeout_s=600)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -87,10 +88,8 @@ def drain(
         loop = IdleLoop(jobs, gate, contexts, options=options, sleep=sleep, **given)
         return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
 
-    try:
+    with closing(contexts):
         return asyncio.run(done())
-    finally:
-        contexts.close()
 
 
 class House:

@@ -75,7 +75,6 @@ def told(mind: Mind, *, local: bool) -> dict[str, str]:
     seen["graph"] = repr(graph.portraits()) + repr(graph.relations)
     for text in COMMANDS:
         command = recognise(text, engine.config.memory.language)
-        assert command is not None
         context = CommandContext(
             scope="anna", speaker="Anna", session="x", turn=0, llm="local" if local else "remote"
         )

@@ -1,7 +1,7 @@
 """Reads a memory's content for tests, and prepares it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,9 @@ from slowcat_memory.store import Store
 
 
 @contextmanager
-def engine_of(config: Config) -> Iterator[MemoryEngine]:
-    engine = MemoryEngine(config)
-    try:
+def engine_of(config: Config, **parts: Any) -> Iterator[MemoryEngine]:
+    with closing(MemoryEngine(config, **parts)) as engine:
         yield engine
-    finally:
-        engine.close()
 
 
 def engine_remembering(told: Mapping[float, Iterable[str]]) -> Any:

@@ -20,6 +20,15 @@ ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0  # for an answer; a process that hangs is killed, and its test fails
 
 
+def python(
+    *arguments: str, timeout_s: float = 240.0, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; it finds this package, and has what is printed as text."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    command, out = [sys.executable, *arguments], {"capture_output": True, "text": True}
+    return subprocess.run(command, errors="replace", timeout=timeout_s, env=env, **out)
+
+
 class OtherProcess:
     """A running process; ``call`` has it do something."""
 
@@ -37,13 +46,11 @@ class OtherProcess:
             raise
 
     def call(self, *command: Any, scope: str = "anna") -> Any:
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([scope, *command]) + "\n")
         self.process.stdin.flush()
         return self._answer()
 
     def _answer(self) -> Any:
-        assert self.process.stdout is not None
         watch = threading.Timer(WAIT_S, self.process.kill)
         watch.start()
         try:
@@ -66,7 +73,6 @@ class OtherProcess:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self.process.stdin is not None and self.process.stdout is not None
         try:
             if self.process.poll() is None and kind is None:
                 self.process.stdin.close()

@@ -1,6 +1,7 @@
 """A client of the page that says exactly what a test wants it to say."""
 
 import json
+import re
 import socket
 from http.client import HTTPConnection
 from typing import Any
@@ -25,15 +26,16 @@ class Reply(Struct, frozen=True):
 
 
 class Client:
-    """Talks to a page, after ``enter`` with its key."""
+    """Talks to the page at an address, after ``enter`` with its key."""
 
-    def __init__(self, running: Running) -> None:
-        self.port = running.server.guard.port
-        self.host, self.key = f"127.0.0.1:{self.port}", ""
+    def __init__(self, url: str) -> None:
+        found = re.fullmatch(r"http://(127\.0\.0\.1:(\d+))/\?token=(\S+)", url)
+        assert found, url
+        self.host, self.port, self.token, self.key = found[1], int(found[2]), found[3], ""
 
-    def enter(self, url: str) -> "Client":
+    def enter(self) -> "Client":
         """Open the page with its token; raises ``AssertionError`` when it does not open."""
-        self.key = self.done("enter", token=url.partition("?token=")[2])["key"]
+        self.key = self.done("enter", token=self.token)["key"]
         return self
 
     def ask(
@@ -79,7 +81,7 @@ class Client:
 
 def entered(running: Running) -> Client:
     """Return a client that has opened the page."""
-    return Client(running).enter(running.server.url())
+    return Client(running.server.url()).enter()
 
 
 class Events:

@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -126,11 +126,8 @@ class Running:
 @contextmanager
 def page_of(config: Config, *, furnished: bool = True, **how: Any) -> Iterator[Running]:
     """Serve the page of a new memory, made-up content in it or nothing."""
-    engine = MemoryEngine(config)
-    try:
+    with closing(MemoryEngine(config)) as engine:
         if furnished:
             furnish(engine)
         with Running(PageContext(engine, person=how.pop("person", ANNA), **how)) as running:
             yield running
-    finally:
-        engine.close()

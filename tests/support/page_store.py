@@ -1,8 +1,5 @@
-"""A memory of any size for tests of the page, written fast and kept for the next run."""
+"""A memory of any size for tests of the page, written fast."""
 
-import hashlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import islice
@@ -23,7 +20,6 @@ from slowcat_memory.records import (
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.folder import index_folder
 from tests.support.page_memory import ANNA, MONDAY, RULE
 from tests.support.said import fact, memory
@@ -42,35 +38,17 @@ THINGS = ("cello", "garden", "train", "soup", "letter", "lake", "lamp", "bicycle
 
 
 def page_store(path: Path, size: int) -> Config:
-    """Copy a memory of ``size`` memories to a folder, made first if there is none yet."""
-    config = configured(path)
+    """Make a memory of ``size`` memories in a folder."""
+    config, derived = configured(path), int(size * DERIVED)
     if size:
-        kept = _kept(size)
-        if not kept.is_dir():
-            _make(kept, size)
-        shutil.copytree(kept, path)
-    return config
-
-
-def _kept(size: int) -> Path:
-    """Return where a made memory is kept; another one when its form or this file changed."""
-    form = hashlib.sha256(Path(__file__).read_bytes() + FORMAT.encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"slowcat-page-{size}-{form}"
-
-
-def _make(kept: Path, size: int) -> None:
-    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-        config = configured(Path(folder) / "memory")
-        derived = int(size * DERIVED)
-        with Store.open(config.folder) as store:
+        with Store.open(path) as store:
             for events in _batched(_events(size - derived), TOGETHER):
                 store.append_all(list(events))[-1].wait(None)
             for memories in _batched(_memories(derived), TOGETHER):
                 store.apply("facts", WriteBatch(memories=memories)).wait(None)
             _record(store, min(RECORDED, size))
             _seal(store, config)
-        if not kept.is_dir():  # another process was faster
-            (Path(folder) / "memory").rename(kept)
+    return config
 
 
 def _batched(every: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:

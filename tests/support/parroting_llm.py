@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.job import Contexts, Job
@@ -19,8 +21,9 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from tests.support.sessions import session
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 AT_ONCE = IdleOptions(grace_s=0.0, rest_s=1.0, backoff_s=1.0)
@@ -114,31 +117,18 @@ class Mind:
         self.engine.close()
 
     def talk(
-        self, name: str, said: Iterable[str | tuple[str, str]], *, scope: str = "anna",
+        self, name: str, said: Iterable[str | tuple[str, ...]], *, scope: str = "anna",
         aside: Iterable[str] = (),
     ) -> list[Turn]:  # fmt: skip
         """Log a session of user and agent, a turn each half a minute."""
-        edge: dict[str, Any] = {"session": name, "scope": scope}
-        self.engine.append(SessionEdge(**edge, kind="start", at=self.clock.now))
-        turns, asides = list[Turn](), set(aside)
-        for both in said:
-            text, answered = both if isinstance(both, tuple) else (both, "")
-            told = (("Anna", "user", text), ("Assistant", "assistant", answered))
-            for speaker, role, words in told:
-                if words:
-                    self.clock.advance(30)
-                    turn = Turn(
-                        **edge, speaker=speaker, role=role, text=words, at=self.clock.now,
-                        aside=words in asides,
-                    )  # fmt: skip
-                    turns.append(self.engine.append(turn).event)
-        self.clock.advance(30)
-        self.engine.append(SessionEdge(**edge, kind="end", at=self.clock.now))
-        self.settle()
-        return turns
-
-    def settle(self) -> None:
+        made, asides = session(name, said, self.clock.now, step_s=30, scope=scope), set(aside)
+        for place, event in enumerate(made):
+            if isinstance(event, Turn):
+                event = replace(event, aside=event.text in asides)
+            made[place] = self.engine.append(event).event
+        self.clock.advance(30 * len(made))
         self.engine.flush(indexed=True)
+        return [event for event in made if isinstance(event, Turn)]
 
     def think(self, llm: Any = "own", days: float = 8.0) -> int:
         """Let time pass, then do all idle work; return how many tasks are left."""

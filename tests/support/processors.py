@@ -9,15 +9,8 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from loguru import logger
-from pipecat.frames.frames import (
-    DataFrame,
-    EagerTranscriptionFrame,
-    Frame,
-    InterruptionFrame,
-    ProposedUserStartedSpeakingFrame,
-    ProposedUserStoppedSpeakingFrame,
-    TranscriptionFrame,
-)
+from pipecat.frames import frames
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.tests.utils import run_test
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
@@ -51,11 +44,17 @@ def memory(config, **more) -> HybridContextualMemoryProcessor:
     return HybridContextualMemoryProcessor(config=config, **more)
 
 
-def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
+def through(processor, *sent: frames.Frame, **how) -> tuple[list[frames.Frame], list[frames.Frame]]:
     """Send frames through the processor; return those that came out downstream and upstream."""
     how.setdefault("start_timeout", 10.0)
     down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
     return list(down), list(up)
+
+
+def asking(processor, words=QUESTION) -> tuple[list, list[frames.Frame], list[frames.Frame]]:
+    """Send a question alone; return its context's messages, and what came out on both sides."""
+    context = LLMContext(messages=[user(words)])
+    return context.messages, *through(processor, frames.LLMContextFrame(context))
 
 
 def blocks(text: str) -> int:
@@ -63,7 +62,7 @@ def blocks(text: str) -> int:
 
 
 @dataclass
-class Mark(DataFrame):
+class Mark(frames.DataFrame):
     """A frame without meaning to any processor."""
 
 
@@ -106,7 +105,7 @@ def with_words(voice, count) -> list:
     return [turn for turn in voice.turns if turn.content][:count]
 
 
-def saw(voice, kind: type[Frame]) -> bool:
+def saw(voice, kind: type[frames.Frame]) -> bool:
     """Return whether a frame of this kind has reached the pipeline's end."""
     if not hasattr(voice, "kinds"):
         voice.kinds = set()
@@ -145,13 +144,8 @@ def talking(processor, *said, reply=None, tools=False, before=None, then=None, *
     async def scenario():
         if before:
             how["system_instruction"] = await before(processor)
-        offered = processor.tools() if tools else None
-        voice, answers, requests = (
-            VoicePipeline(reply, memory=processor, tools=offered, **how),
-            [],
-            [],
-        )
-        async with voice:
+        offered, answers, requests = processor.tools() if tools else None, [], []
+        async with VoicePipeline(reply, memory=processor, tools=offered, **how) as voice:
             for line in said:
                 who, words = line if isinstance(line, tuple) else ("user", line)
                 first = len(voice.server.requests)
@@ -176,16 +170,18 @@ class EagerVoice:
 
     async def begin(self, words, requests=1):
         """Speak until STT predicts the end and the LLM is called."""
-        await self.queue(ProposedUserStartedSpeakingFrame())
-        await self.voice.until(lambda: saw(self.voice, InterruptionFrame))
+        await self.queue(frames.ProposedUserStartedSpeakingFrame())
+        await self.voice.until(lambda: saw(self.voice, frames.InterruptionFrame))
         self.voice.kinds.clear()
-        await self.queue(EagerTranscriptionFrame(words, "anna", time_now_iso8601()))
+        await self.queue(frames.EagerTranscriptionFrame(words, "anna", time_now_iso8601()))
         await self.voice.server.wait_for_requests(requests)
 
     async def end(self, words):
         """Commit a transcript and end the turn."""
-        await self.queue(TranscriptionFrame(words, "anna", time_now_iso8601(), finalized=True))
-        await self.queue(ProposedUserStoppedSpeakingFrame())
+        await self.queue(
+            frames.TranscriptionFrame(words, "anna", time_now_iso8601(), finalized=True)
+        )
+        await self.queue(frames.ProposedUserStoppedSpeakingFrame())
 
 
 @contextlib.contextmanager
@@ -204,5 +200,5 @@ def logged(level="INFO"):
 
 
 def ahead(voice) -> list[dict]:
-    """Return the requests for a single token."""
+    """Return the requests besides those of the conversation: for a single token, or a summary."""
     return [request for request in voice.server.requests if not request.get("stream")]

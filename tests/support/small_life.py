@@ -4,8 +4,9 @@ from datetime import date, datetime, timedelta
 
 from msgspec.structs import replace
 
-from benchmarks.lives.model import Ask, Claim, Exchange, Life, Session
+from benchmarks.lives.model import Life, load
 from benchmarks.lives.record import Answer, Derived, Held, Line, Opener, Record, Seen
+from tests.support.rows import DATA
 
 MONDAY = datetime(2026, 3, 2, 12)
 HOME, MOVED, ASKED, LATER = (MONDAY + timedelta(days=days) for days in (0, 7, 9, 40))
@@ -13,40 +14,7 @@ FRIDAY = date(2026, 3, 13)
 
 
 def life() -> Life:
-    """Nora lives in York, likes tea and has a dentist appointment; then she moves and goes off tea."""
-    claims = (
-        Claim("home1", "user", "home", "York", ("york",), ends=date(2026, 3, 7)),
-        Claim("home2", "user", "home", "Derby", ("derby",), begins=date(2026, 3, 7)),
-        Claim("likes1", "user", "likes", "tea", ("tea",), ends=HOME.date() + timedelta(7)),
-        Claim("dislikes1", "user", "dislikes", "tea", ("tea",), begins=MOVED.date(), opposite="likes1"),
-        Claim("appointment1", "user", "appointment", "dentist appointment", ("dentist",), on=FRIDAY),
-    )  # fmt: skip
-    sessions = (
-        Session(
-            HOME,
-            (
-                Exchange("I live in York.", "I see.", "fact", says=("home1",)),
-                Exchange("I love tea.", "Nice.", "fact", says=("likes1",)),
-                Exchange("If I lived in Bonn, I'd swim.", "Ha.", "hypothetical"),
-            ),
-        ),
-        Session(
-            MOVED,
-            (
-                Exchange("I moved to Derby on Saturday.", "Oh.", "fact", says=("home2",), ends=("home1",)),
-                Exchange("I can't stand tea any more.", "Oh.", "fact", says=("dislikes1",), ends=("likes1",)),
-                Exchange("I have a dentist appointment on Friday.", "Fine.", "fact", says=("appointment1",)),
-            ),
-        ),
-    )  # fmt: skip
-    asks = (
-        Ask(ASKED, "Where do I live?", expect=("home2",), reject=("home1",)),
-        Ask(ASKED, "What's my shoe size?", unknown=True),
-    )
-    return Life(
-        name="Nora", language="en", user="Nora", voice="plain", claims=claims, sessions=sessions,
-        asks=asks, half="tuned",
-    )  # fmt: skip
+    return load(DATA / "small_life.toml")
 
 
 def fact(text: str, place: tuple[int, int], **more: object) -> Derived:

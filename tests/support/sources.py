@@ -1,12 +1,28 @@
-"""What the source of an installed module contains."""
+"""What the sources of our package, and of an installed module, contain."""
 
 import ast
 import importlib.util
+from functools import cache
 from pathlib import Path
+
+import slowcat_memory
+
+PACKAGE = Path(slowcat_memory.__file__).parent
 
 
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@cache
+def package_files(having: str = "") -> tuple[tuple[str, ast.Module], ...]:
+    """Return our package's files by name, those with a certain word alone."""
+    sources = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    return tuple(
+        (path.relative_to(PACKAGE).as_posix(), ast.parse(source))
+        for path, source in sources.items()
+        if having in source
+    )
 
 
 def source_of(module: str) -> Path:

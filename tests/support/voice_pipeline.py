@@ -18,21 +18,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import pipecat.utils.string
-from pipecat.frames.frames import (
-    BotStartedSpeakingFrame,
-    BotStoppedSpeakingFrame,
-    EndFrame,
-    Frame,
-    InterimTranscriptionFrame,
-    InterruptionFrame,
-    OutputAudioRawFrame,
-    StartFrame,
-    TranscriptionFrame,
-    TTSAudioRawFrame,
-    TTSTextFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -62,7 +48,7 @@ except ImportError:  # before Pipecat 1.14
 T = TypeVar("T")
 RATE = 16000
 MS_PER_WORD = 60
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0  # beside busy processes
 
 
 def _cut_sentences_offline() -> None:
@@ -103,11 +89,11 @@ class HeadlessOutput(BaseOutputTransport):
         self._speed = speed
         self._played_until = 0.0
 
-    async def start(self, frame: StartFrame) -> None:
+    async def start(self, frame: frames.StartFrame) -> None:
         await super().start(frame)
         await self.set_transport_ready(frame)
 
-    async def write_audio_frame(self, frame: OutputAudioRawFrame) -> bool:
+    async def write_audio_frame(self, frame: frames.OutputAudioRawFrame) -> bool:
         now = time.monotonic()
         length = len(frame.audio) / 2 / frame.sample_rate / self._speed
         self._played_until = max(self._played_until, now) + length
@@ -129,9 +115,11 @@ class ToneTTS(TTSService):
         wave = np.sin(np.arange(RATE * MS_PER_WORD // 1000) * 0.17) * 8000
         self._word = wave.astype("<i2").tobytes()
 
-    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
+    async def run_tts(
+        self, text: str, context_id: str
+    ) -> AsyncGenerator[frames.Frame | None, None]:
         for _ in text.split():
-            yield TTSAudioRawFrame(self._word, RATE, 1, context_id=context_id)
+            yield frames.TTSAudioRawFrame(self._word, RATE, 1, context_id=context_id)
 
 
 async def speak(
@@ -143,14 +131,16 @@ async def speak(
     finalized: bool = True,
 ) -> None:
     """Send the frames of a VAD and an STT for one utterance."""
-    await worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+    await worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
     words = text.split()
     for count in range(2, len(words), 2) if interims else ():
         heard = " ".join(words[:count])
-        await worker.queue_frame(InterimTranscriptionFrame(heard, user_id, time_now_iso8601()))
+        await worker.queue_frame(
+            frames.InterimTranscriptionFrame(heard, user_id, time_now_iso8601())
+        )
         await asyncio.sleep(0.005)
-    await worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
-    final = TranscriptionFrame(text, user_id, time_now_iso8601(), finalized=finalized)
+    await worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
+    final = frames.TranscriptionFrame(text, user_id, time_now_iso8601(), finalized=finalized)
     await worker.queue_frame(final)
 
 
@@ -194,13 +184,9 @@ class VoicePipeline:
 
     async def __aenter__(self) -> Self:
         await self.server.__aenter__()
-        self.llm = OpenAILLMService(
-            api_key="none",
-            base_url=self.server.url,
-            settings=OpenAILLMService.Settings(
-                model="scripted", system_instruction=self._system_instruction
-            ),
-        )
+        told = {"model": "scripted", "system_instruction": self._system_instruction}
+        settings = OpenAILLMService.Settings(**told)
+        self.llm = OpenAILLMService(api_key="none", base_url=self.server.url, settings=settings)
         user, assistant = self.aggregators.user(), self.aggregators.assistant()
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_turn)
         assistant.add_event_handler("on_after_process_frame", self._on_frame)
@@ -227,7 +213,7 @@ class VoicePipeline:
 
     async def interrupt(self) -> None:
         """Interrupt the bot without words."""
-        await self.worker.queue_frame(InterruptionFrame())
+        await self.worker.queue_frame(frames.InterruptionFrame())
 
     async def exchange(self, text: str, **how: Any) -> AssistantTurnStoppedMessage:
         """Speak, and wait for the end of the answer, tool rounds included."""
@@ -252,7 +238,7 @@ class VoicePipeline:
     async def end(self) -> None:
         """End gracefully: the bot finishes speaking."""
         if not self.finished.done():
-            await self.worker.queue_frame(EndFrame())
+            await self.worker.queue_frame(frames.EndFrame())
         await asyncio.wait_for(self.finished, TIMEOUT_S)
 
     async def cancel(self) -> None:
@@ -272,9 +258,9 @@ class VoicePipeline:
         self.errors.append(frame.error)
         await self._tell()
 
-    async def _on_frame(self, _: FrameProcessor, frame: Frame) -> None:
-        if isinstance(frame, BotStartedSpeakingFrame | BotStoppedSpeakingFrame):
-            self.bot_speaks = isinstance(frame, BotStartedSpeakingFrame)
-        elif isinstance(frame, TTSTextFrame):
+    async def _on_frame(self, _: FrameProcessor, frame: frames.Frame) -> None:
+        if isinstance(frame, frames.BotStartedSpeakingFrame | frames.BotStoppedSpeakingFrame):
+            self.bot_speaks = isinstance(frame, frames.BotStartedSpeakingFrame)
+        elif isinstance(frame, frames.TTSTextFrame):
             self.spoken.append(frame.text)
         await self._tell()

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from aiohttp import web
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer, ToolCall
+from tests.support.faulty_llm_server import FaultServer
 from tests.support.voice_pipeline import FunctionSchema
 
 STORY = "There was a cat. It lived in a house. It liked fish. It slept all day. It was old. " * 2
@@ -27,13 +27,7 @@ def weather_tool(sky: str | None = "rain") -> FunctionSchema:
             raise OSError("no window")
         await params.result_callback({"sky": sky})
 
-    return FunctionSchema(
-        name="get_weather",
-        description="The weather.",
-        properties={},
-        required=[],
-        handler=get_weather,
-    )
+    return FunctionSchema("get_weather", "The weather.", {}, [], handler=get_weather)
 
 
 def call_weather_then_tell(request: dict):
@@ -90,25 +84,11 @@ async def test_headless_conversation_a_server_that_is_down_is_a_clear_error():
 
 
 async def test_headless_conversation_a_redirect_is_not_followed():
-    async with ScriptedServer() as elsewhere:
-
-        async def away(_):
-            raise web.HTTPTemporaryRedirect(f"{elsewhere.url}/chat/completions")
-
-        application = web.Application()
-        application.router.add_post("/v1/chat/completions", away)
-        runner = web.AppRunner(application)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        port = runner.addresses[0][1]
-        try:
-            async with HeadlessConversation(llm_url=f"http://127.0.0.1:{port}/v1") as conversation:
-                with pytest.raises(EndpointError, match="307"):
-                    await conversation.say("my memories stay here")
-        finally:
-            await runner.cleanup()
-        result = elsewhere.requests
-    assert result == []
+    async with FaultServer("elsewhere") as server:
+        server.fault = "redirect"
+        async with HeadlessConversation(llm_url=server.url) as talk:
+            with pytest.raises(EndpointError, match="307"):
+                await talk.say("my memories stay here")
 
 
 async def test_headless_conversation_an_answer_that_does_not_come_is_an_error_in_time():

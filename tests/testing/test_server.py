@@ -7,7 +7,7 @@ from openai import APIStatusError, AsyncOpenAI
 
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.testing.server import ScriptedServer, parrot
-from tests.support.rows import each_listed
+from tests.support.rows import DATA, each_listed
 
 
 def client(server: ScriptedServer) -> AsyncOpenAI:
@@ -39,13 +39,7 @@ async def test_scripted_server_models_and_embeddings():
     assert [request["input"] for request in server.embedding_requests] == [text, text]
 
 
-BLOCK = """<memories>
-- (12 May) Anna: My dog is called Max.
-- (13 May) Ben: I am flying to Lisbon on Friday.
-- Anna likes ginger tea: strong, without milk.
-</memories>
-
-"""
+BLOCK = (DATA / "tools/block.txt").read_text("utf-8")
 
 
 @each_listed("tools/parrot.jsonl")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from datetime import UTC, datetime, timedelta
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from msgspec.structs import replace
@@ -14,24 +15,22 @@ from slowcat_memory.records import Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, TOKENS, Call, ToolCalls, memory_tools
 from tests.support.memories import remember
-from tests.support.processors import PETS, talking
+from tests.support.processors import PETS, stored, talking
 from tests.support.rows import each_listed
 from tests.support.said import fact, memory
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 
 def processor(engine, **more) -> HybridContextualMemoryProcessor:
     return HybridContextualMemoryProcessor(engine=engine, **more)
 
 
-def results(voice) -> list[dict]:
-    """What the tools told the LLM, in order."""
-    told = [m for m in voice.server.requests[-1]["messages"] if m["role"] == "tool"]
-    return [json.loads(message["content"]) for message in told]
-
-
 def asked(engine, *turns: tuple[str, list[ToolCall]], **more) -> tuple[list[dict], VoicePipeline]:
-    """Say each turn; the LLM makes its calls, one after another, then speaks."""
+    """Say each turn; the LLM makes its calls, one after another, then speaks.
+
+    Returns:
+        What the tools told the LLM, in order, and the pipeline.
+    """
     left = [list(calls) for _, calls in turns]
 
     def reply(request):
@@ -41,7 +40,8 @@ def asked(engine, *turns: tuple[str, list[ToolCall]], **more) -> tuple[list[dict
 
     said = (words for words, _ in turns)
     voice = talking(processor(engine, **more), *said, reply=reply, tools=True).voice
-    return results(voice), voice
+    told = [m for m in voice.server.requests[-1]["messages"] if m["role"] == "tool"]
+    return [json.loads(message["content"]) for message in told], voice
 
 
 def one(engine, name: str, said: str = "tell me", **arguments) -> dict:
@@ -85,13 +85,8 @@ def test_tool_answer_is_short_and_harmless(config):
         told = ToolCalls().answer("search_memory", {"query": "pears"}, call(engine))
         long = ToolCalls().answer("remember", {"text": "x" * 5000}, call(engine))
     text = " ".join(told["memories"])
-    assert (
-        "too long" in long["error"]
-        and told["memories"]
-        and "<|" not in text
-        and "system:" not in text
-    )
-    assert len(text) < 5 * TOKENS
+    assert "too long" in long["error"] and 0 < len(text) < 5 * TOKENS
+    assert "<|" not in text and "system:" not in text
 
 
 # ---------------------------------------------------------------- remember, facts
@@ -153,10 +148,8 @@ def test_tool_what_held_then_and_is_over_now_says_until_when(engine):
 # ---------------------------------------------------------------- forget
 
 
-def has_max(engine) -> bool:
-    assert engine.store.flush(30)
-    with engine.store.snapshot() as snapshot:
-        return any("Max" in turn.text for turn in snapshot.turns("user"))
+def texts(engine) -> list[str]:
+    return stored(engine, lambda snapshot: [turn.text for turn in snapshot.turns("user")])
 
 
 FORGET = ToolCall("forget", {"what": "dog called Max"})
@@ -168,8 +161,7 @@ def test_tool_forget_asks_first_and_then_forgets(engine):
     assert any("called Max" in line for line in told[0]["memories"])
     assert told[1]["memories"] == told[0]["memories"]
     assert not engine.search("called Max", "user", floor=0.5).hits
-    with engine.store.snapshot() as snapshot:
-        left = [turn.text for turn in snapshot.turns("user")]
+    left = texts(engine)
     assert "My dog is called Max." not in left and "forget my dog Max" not in left
     assert "The rabbit eats carrots." in left and "yes please" in left
 
@@ -187,7 +179,7 @@ def test_tool_forget_asks_first_and_then_forgets(engine):
 def test_tool_without_a_turn_in_which_the_user_agrees_nothing_is_forgotten(engine, turns):
     told, _ = asked(engine, *turns)
     assert all("Deleted" not in one.get("note", "") for one in told)
-    assert has_max(engine)
+    assert "My dog is called Max." in texts(engine)
 
 
 def test_tool_consent_goes_stale_and_is_of_one_scope(engine):
@@ -197,7 +189,7 @@ def test_tool_consent_goes_stale_and_is_of_one_scope(engine):
     yes = {**arguments, "confirm": "yes"}
     assert "error" in calls.answer("forget", yes, call(engine, turn=2, scope="ben"))
     assert "error" in calls.answer("forget", yes, call(engine, turn=9))
-    assert has_max(engine)
+    assert "My dog is called Max." in texts(engine)
     assert calls.answer("forget", arguments, call(engine, turn=10))["memories"]
     assert calls.answer("forget", yes, call(engine, turn=11))["memories"]
     assert "error" in calls.answer("forget", yes, call(engine, turn=12))
@@ -223,17 +215,10 @@ def test_tool_failure_inside_is_told_and_never_raised(engine, monkeypatch):
 
 
 def test_tool_without_an_engine_the_llm_is_told(config):
-    class Params:
-        arguments = {"query": "dog"}
-
-        async def result_callback(self, told):
-            self.told = told
-
-    memory = HybridContextualMemoryProcessor(config=config)
+    memory, told = HybridContextualMemoryProcessor(config=config), AsyncMock()
     (tool,) = memory_tools(memory, ["search_memory"])
-    params = Params()
-    asyncio.run(tool.handler(params))
-    assert params.told == {"error": "There is no memory right now."}
+    asyncio.run(tool.handler(Mock(arguments={"query": "dog"}, result_callback=told)))
+    told.assert_awaited_once_with({"error": "There is no memory right now."})
 
 
 # ---------------------------------------------------------------- whose, which
@@ -242,22 +227,16 @@ def test_tool_without_an_engine_the_llm_is_told(config):
 def test_functions_tools_are_chosen_by_name(engine):
     memory = processor(engine)
     assert [tool.name for tool in memory.tools()] == list(NAMES)
-    assert [tool.name for tool in memory.tools("remember", "search_memory")] == [
-        "search_memory",
-        "remember",
-    ]
+    some = memory.tools("remember", "search_memory")
+    assert [tool.name for tool in some] == ["search_memory", "remember"]
     with pytest.raises(ConfigError, match="no tool called 'recall'"):
         memory.tools("recall")
 
 
-def test_tool_instruction_names_the_tool_where_it_is_offered(engine):
-    def system(*only: str) -> str:
-        async def scenario():
-            memory = processor(engine)
-            async with VoicePipeline(tools=memory.tools(*only), memory=memory) as voice:
-                await voice.exchange("hello")
-                return voice.server.requests[0]["messages"][0]["content"]
-
-        return run(scenario())
-
-    assert "call search_memory" in system() and "call search_memory" not in system("remember")
+@pytest.mark.parametrize("only", [(), ("remember",)])
+async def test_tool_instruction_names_the_tool_where_it_is_offered(engine, only):
+    memory = processor(engine)
+    async with VoicePipeline(tools=memory.tools(*only), memory=memory) as voice:
+        await voice.exchange("hello")
+    instruction = voice.server.requests[0]["messages"][0]["content"]
+    assert ("call search_memory" in instruction) == (not only)

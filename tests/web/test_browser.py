@@ -13,10 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
+from slowcat_memory.records import Statement, WriteBatch
 from slowcat_memory.web import verbs
 from tests.support.page_memory import ANNA, MONDAY, RULE, Running, page_of
 from tests.support.page_store import page_store
+from tests.support.said import memory_at, turn_at
 from tests.support.stores import configured
 
 pytestmark = pytest.mark.browser
@@ -109,9 +110,8 @@ def test_more_rows_come_when_asked_for(tmp_path: Path, visit: Any) -> None:
 def test_dark_is_as_readable(lived_in: Running, visit: Any, axe: str, view: str) -> None:
     seen = visit(lived_in, color_scheme="dark")
     seen.view(view)
-    assert (
-        seen.tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(251, 250, 247)"
-    )
+    colour = seen.tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colour != "rgb(251, 250, 247)"
     assert grave(seen.tab, axe) == []
 
 
@@ -161,24 +161,17 @@ ATTACKS = (
 
 def attack(memory: MemoryEngine) -> None:
     """Store every attack in every place of a memory that a view shows."""
+    kinds = ("fact/other", "fact/quarantined", "entity/person", "block/human", "note")
+    at = MONDAY + timedelta(days=40)
     for n, text in enumerate(ATTACKS):
-        turn = Turn(
-            session=f"attack-{n}", scope=ANNA, speaker=text, role="user", text=f"cello {text}",
-            at=MONDAY + timedelta(days=40),
-        )  # fmt: skip
-        said = memory.append(turn)
+        own = {"scope": ANNA, "speaker": text}
+        said = memory.append(turn_at(f"cello {text}", at, session=f"attack-{n}", **own))
         said.wait(30)
-        facets = {"name": text, "type": "person", "why": "order"}
-        kinds = ("fact/other", "fact/quarantined", "entity/person", "block/human", "note")
-        made = tuple(
-            Memory(
-                id=f"{kind.partition('/')[0]}/attack-{n}-{kind[-4:]}", kind=kind, scope=ANNA, speaker=text,
-                text=text, valid_from=turn.at, sources=(said.event.id,), facets=facets, made=RULE,
-                statement=Statement(subject=text, quote=text),
-            )
-            for kind in kinds
-        )  # fmt: skip
-        memory.apply("facts", WriteBatch(memories=made))
+        own |= {"facets": {"name": text, "type": "person", "why": "order"}, "made": RULE}
+        own |= {"sources": (said.event.id,), "statement": Statement(subject=text, quote=text)}
+        ids = {f"{kind.partition('/')[0]}/attack-{n}-{kind[-4:]}": kind for kind in kinds}
+        made = (memory_at(id_, text, at, kind=kind, **own) for id_, kind in ids.items())
+        memory.apply("facts", WriteBatch(memories=tuple(made)))
 
 
 def test_no_text_of_a_memory_becomes_markup(own: Running, visit: Any) -> None:
@@ -206,10 +199,8 @@ def test_another_site_cannot_read_or_embed_the_page(own, visit, tmp_path):
     answer = seen.tab.evaluate(f"{asked}.then(r => r.text()).catch(e => 'refused')")
     assert answer == "refused"
     write = f"fetch('http://127.0.0.1:{port}/api/pause', {{method: 'POST', mode: 'no-cors', body: '{{}}'}})"
-    assert seen.tab.evaluate(f"{write}.then(r => r.type).catch(e => 'refused')") in (
-        "opaque",
-        "refused",
-    )
+    written = seen.tab.evaluate(f"{write}.then(r => r.type).catch(e => 'refused')")
+    assert written in ("opaque", "refused")
 
 
 def test_a_server_on_another_port_gets_nothing_that_opens_the_page(own, visit):
@@ -336,11 +327,8 @@ def test_what_is_said_now_appears_by_itself(own: Running, visit: Any) -> None:
     seen = visit(own)
     seen.view("said")
     seen.tab.locator(".live.on").wait_for()
-    turn = Turn(
-        session="now", scope=ANNA, speaker="Anna", role="user", text="The kettle is boiling.",
-        at=MONDAY + timedelta(days=90),
-    )  # fmt: skip
-    apart(lambda: own.page.memory.append(turn).wait(30))
+    kettle = turn_at("The kettle is boiling.", MONDAY + timedelta(days=90), session="now")
+    apart(lambda: own.page.memory.append(kettle).wait(30))
     seen.tab.get_by_text("The kettle is boiling.").wait_for()
     assert seen.faults == []
 

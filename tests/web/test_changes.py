@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -231,20 +231,15 @@ def test_what_was_muted_since_its_correction_stays_muted(client: Client) -> None
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     made = configured(tmp_path / "memory")
-    engine = MemoryEngine(made)
-    furnish(engine)
-    engine.close()
+    with closing(MemoryEngine(made)) as engine:
+        furnish(engine)
     return made
 
 
 @contextmanager
 def page(config: Config) -> Iterator[Client]:
-    memory = MemoryEngine(config)
-    try:
-        with Running(PageContext(memory, person=ANNA)) as running:
-            yield entered(running)
-    finally:
-        memory.close()
+    with closing(MemoryEngine(config)) as memory, Running(PageContext(memory, person=ANNA)) as page:
+        yield entered(page)
 
 
 def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(config: Config) -> None:

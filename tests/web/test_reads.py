@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
+from importlib.resources import files
 from typing import Any
 
 import pytest
 
+from slowcat_memory.cli.look import WORDS
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import LeftOut, WriteBatch
+from slowcat_memory.records import WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web import PageContext
 from slowcat_memory.web.replies import PAGE
@@ -21,12 +24,9 @@ from tests.support.stores import configured
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
-    engine = MemoryEngine(configured(tmp_path_factory.mktemp("reads") / "memory"))
-    try:
+    with closing(MemoryEngine(configured(tmp_path_factory.mktemp("reads") / "memory"))) as engine:
         furnish(engine)
         yield PageContext(engine, person=ANNA)
-    finally:
-        engine.close()
 
 
 OTHER: dict[str, Any] = {"scope": ANNA, "recorded_at": MONDAY, "made": RULE, "sources": ()}
@@ -148,9 +148,8 @@ def test_rejected_facts_say_why(page: PageContext) -> None:
     bad = fact(text, "quarantined", id="fact/bad", valid_from=MONDAY, facets=facets, **OTHER)
     page.memory.apply("facts", WriteBatch(memories=(bad,)))
     rows = health.rejected(page, {})["rows"]
-    assert [(row["text"], row["reason"]) for row in rows] == [
-        (bad.text, "reads like an instruction")
-    ]
+    told = [(row["text"], row["reason"]) for row in rows]
+    assert told == [(bad.text, "reads like an instruction")]
     assert bad.text not in texts(know.facts(page, {"past": "1"}))
 
 
@@ -166,8 +165,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
     def at(n: int) -> datetime:
         return MONDAY + timedelta(hours=n * 37 % MANY)
 
-    engine = MemoryEngine(configured(tmp_path_factory.mktemp("long") / "memory"))
-    try:
+    with closing(MemoryEngine(configured(tmp_path_factory.mktemp("long") / "memory"))) as engine:
         for talk in range(MANY):
             words = [f"Word {talk} {n}." for n in range(4)]
             events = session(f"talk-{talk}", words, MONDAY + timedelta(hours=talk), ended=False)
@@ -181,8 +179,6 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
         engine.apply("facts", WriteBatch(memories=facts))
         engine.flush(60)
         yield PageContext(engine, person=ANNA)
-    finally:
-        engine.close()
 
 
 @pytest.fixture
@@ -201,20 +197,13 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_pages_follow_on_without_gaps_or_repeats(long: PageContext) -> None:
-    for read, cursor, key in (
-        (said.conversations, "after", "id"),
-        (know.facts, "after", "id"),
-        (said.as_of, "after", "id"),
-    ):
-        seen: list[str] = []
-        given: dict[str, str] = {}
-        while True:
+    for read in (said.conversations, know.facts, said.as_of):
+        seen, given = list[str](), dict[str, str]()
+        while not seen or given:
             found = read(long, given)
             assert len(found["rows"]) <= PAGE
-            seen += [row[key] for row in found["rows"]]
-            if not found[cursor]:
-                break
-            given = {cursor: str(found[cursor])}
+            seen += [row["id"] for row in found["rows"]]
+            given = {"after": str(found["after"])} if found["after"] else {}
         assert len(seen) == len(set(seen)) == MANY
 
 
@@ -262,10 +251,5 @@ def test_the_catalogue_is_read_once_and_then_only_what_changed(long, decoded):
 
 def test_what_recall_left_out_has_a_reason_in_words() -> None:
     """The page's words for the reasons are those of `slowcat-memory why`."""
-    from importlib.resources import files
-
-    from slowcat_memory.cli.look import WORDS
-
     script = (files("slowcat_memory.web") / "static" / "why.js").read_text("utf-8")
-    assert LeftOut("chunk/1", "floor", 0.0).reason in WORDS
     assert [reason for reason in WORDS if f"{reason}: " not in script] == []

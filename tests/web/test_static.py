@@ -29,8 +29,10 @@ FIRST_PAINT = ("app.js", "api.js", "parts.js", "know.js", "style.css", "icon.svg
 
 
 @pytest.mark.parametrize("file", OWN, ids=lambda one: one.name)
-def test_no_text_can_become_markup_or_code(file: Path) -> None:
-    assert UNSAFE.findall(file.read_text("utf-8")) == []
+def test_no_text_can_become_markup_or_code_and_nothing_comes_from_elsewhere(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert UNSAFE.findall(text) == []
+    assert ELSEWHERE.findall(text.replace("http://www.w3.org/2000/svg", "")) == []
 
 
 @pytest.mark.parametrize(
@@ -40,16 +42,9 @@ def test_the_search_for_unsafe_code_finds_it(bad: str) -> None:
     assert UNSAFE.search(bad)
 
 
-@pytest.mark.parametrize("file", OWN, ids=lambda one: one.name)
-def test_nothing_comes_from_elsewhere(file: Path) -> None:
-    found = ELSEWHERE.findall(file.read_text("utf-8").replace("http://www.w3.org/2000/svg", ""))
-    assert found == []
-
-
 def test_the_page_has_no_script_or_style_of_its_own_inside() -> None:
     """The policy would refuse them."""
-    page = PAGE
-    assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\bon[a-z]+=|\bstyle=", page) == []
+    assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\bon[a-z]+=|\bstyle=", PAGE) == []
 
 
 @pytest.mark.parametrize("name", VENDOR)
@@ -61,9 +56,8 @@ def test_vendored_files_are_unmodified_and_licensed(name: str) -> None:
 
 
 def test_no_other_file_is_vendored() -> None:
-    found = {
-        str(p.relative_to(STATIC / "vendor")) for p in (STATIC / "vendor").rglob("*") if p.is_file()
-    }
+    folder = STATIC / "vendor"
+    found = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
     assert {one for one in found if not one.endswith("LICENSE")} == set(VENDOR)
 
 

@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -18,19 +17,17 @@ def endpoint() -> Iterator[EmbeddingServer]:
         yield server
 
 
-def options(endpoint: EmbeddingServer, **more: object) -> EmbedderOptions:
-    made = EmbedderOptions(
-        kind="endpoint", endpoint_url=endpoint.url, endpoint_model="tiny", endpoint_timeout_s=0.5
-    )
-    return msgspec.structs.replace(made, **more)
+def options(url: str, **more: object) -> EmbedderOptions:
+    given = {"endpoint_url": url, "endpoint_model": "tiny", "endpoint_timeout_s": 0.5}
+    return EmbedderOptions(kind="endpoint", **given, **more)
 
 
 def test_endpoint_embedder_contract(endpoint: EmbeddingServer) -> None:
-    check_embedder(EndpointEmbedder(options(endpoint)))
+    check_embedder(EndpointEmbedder(options(endpoint.url)))
 
 
 def test_endpoint_queries_and_documents_are_one_space(endpoint: EmbeddingServer) -> None:
-    embedder, report = open_query_embedder(options(endpoint))
+    embedder, report = open_query_embedder(options(endpoint.url))
     assert embedder and report.state == "endpoint"
     host = endpoint.url.removeprefix("http://").removesuffix("/v1")
     assert embedder.key == report.key == f"endpoint:tiny@{host}/{DIM}"
@@ -39,7 +36,7 @@ def test_endpoint_queries_and_documents_are_one_space(endpoint: EmbeddingServer)
 
 def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> None:
     embedder = EndpointEmbedder(
-        options(endpoint, endpoint_query_prompt="q: ", endpoint_doc_prompt="d: ")
+        options(endpoint.url, endpoint_query_prompt="q: ", endpoint_doc_prompt="d: ")
     )
     embedder.encode_query("tea")
     embedder.encode(["tea", ""])
@@ -50,14 +47,14 @@ def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> 
 
 
 def test_endpoint_embedder_documents_go_in_batches(endpoint: EmbeddingServer) -> None:
-    embedder = EndpointEmbedder(options(endpoint, batch_size=4))
+    embedder = EndpointEmbedder(options(endpoint.url, batch_size=4))
     embedder.encode(["a"] * 10)
     assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
 
 
 @cases("providers/endpoint")
 def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(endpoint, mode, words):
-    embedder = EndpointEmbedder(options(endpoint))
+    embedder = EndpointEmbedder(options(endpoint.url))
     endpoint.mode, before = mode, len(endpoint.requests)
     with pytest.raises(EndpointError, match=words):
         embedder.encode(["secret words", "two"])
@@ -67,24 +64,18 @@ def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(endpoin
 
 
 def test_endpoint_a_server_that_is_away_is_reported_not_replaced() -> None:
-    away = EmbedderOptions(
-        kind="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="tiny"
-    )
-    embedder, report = open_query_embedder(away)
+    embedder, report = open_query_embedder(options("http://127.0.0.1:9/v1"))
     assert embedder is None and report.state == "missing"
     assert "127.0.0.1:9" in report.source and report.hint
 
 
 def test_endpoint_a_remote_host_is_refused_before_anything_is_sent() -> None:
-    remote = EmbedderOptions(
-        kind="endpoint", endpoint_url="http://192.0.2.7/v1", endpoint_model="tiny"
-    )
     with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
-        open_query_embedder(remote)
+        open_query_embedder(options("http://192.0.2.7/v1"))
 
 
 def test_endpoint_embedder_a_name_that_moves_away_is_refused(endpoint, monkeypatch):
-    embedder = EndpointEmbedder(options(endpoint))
+    embedder = EndpointEmbedder(options(endpoint.url))
     monkeypatch.setattr("slowcat_memory.providers.loopback._addresses", lambda host: ["192.0.2.7"])
     with pytest.raises(EndpointRefusedError):
         embedder.encode_query("secret words")
@@ -100,7 +91,7 @@ def test_endpoint_embedder_nothing_of_the_environment_reaches_the_server(endpoin
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    EndpointEmbedder(options(endpoint)).encode_query("tea")
+    EndpointEmbedder(options(endpoint.url)).encode_query("tea")
     for path, headers, _ in endpoint.requests:
         assert path == "/v1/embeddings"
         assert "canary" not in str(headers).lower()

@@ -1,8 +1,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -10,13 +8,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-import slowcat_memory
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, LocalEmbedder, open_query_embedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.testing import check_embedder
+from tests.support.other_process import python
 from tests.support.rows import listed
 
 TURNS = [text for (text,) in listed("text/turns")]
@@ -39,10 +37,8 @@ def test_local_queries_are_unit_vectors_whatever_they_are(local: LocalEmbedder) 
 
 
 def test_local_queries_in_int8_are_close_to_documents_in_fp32(local: LocalEmbedder) -> None:
-    queries, documents = (
-        [local.encode_query_tokens(text) for text in TURNS],
-        local.encode_tokens(TURNS),
-    )
+    queries = [local.encode_query_tokens(text) for text in TURNS]
+    documents = local.encode_tokens(TURNS)
     cosines = (np.stack([query.vector for query in queries]) * documents.vectors).sum(axis=1)
     assert 0.985 < cosines.mean() < 0.9999, "two models"
     tokens = np.concatenate([query.tokens for query in queries])  # type: ignore[misc]
@@ -71,7 +67,6 @@ def test_local_a_long_document_keeps_so_many_tokens(local, export_folder):
 def test_local_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
     meta = model_files.read_meta(folder)
-    assert meta
     prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
     (folder / model_files.META).write_bytes(msgspec.json.encode(prompted))
     embedder = LocalEmbedder(folder)
@@ -133,11 +128,6 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
-    args = [sys.executable, "-c", program, options.cache_dir, slowcat_memory.__path__[0]]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
-
-
 def test_local_nothing_heavy_is_imported_in_the_process_that_talks(options):
-    assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()
+    loaded = json.loads(python("-c", TALK, options.cache_dir).stdout)
+    assert set(loaded) & (HEAVY | ELSEWHERE) == set()

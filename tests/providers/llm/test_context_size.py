@@ -1,6 +1,5 @@
 """A server that tells no context length is tried, and what it refuses or cuts is learned."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,7 +21,7 @@ from slowcat_memory.providers.llm.server import (
 )
 from tests.support.faulty_llm_server import FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_listed, each_row, listed
+from tests.support.rows import each_listed, listed
 
 # What servers say of a prompt of some 9,000 tokens, when they have 4,096.
 REFUSALS = dict(listed("server_errors", "a prompt that is too long"))
@@ -72,19 +71,13 @@ async def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_
         assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT), "nothing was wrong with it"
 
 
-@each_row("context", [4096, 2048])
-@each_row("refusal", [*REFUSALS, "cut", "cut uncounted"])
-def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusal, context):
+@pytest.mark.parametrize("context", [4096, 2048])
+@pytest.mark.parametrize("refusal", [*REFUSALS, "cut", "cut uncounted"])
+async def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusal, context):
     """Until one is answered: each is as long as the client says that it may be."""
     text = REFUSALS.get(refusal, "").replace("4096", str(context))
-    server = SmallServer(context, text, counts=refusal != "cut uncounted")
-
-    async def run() -> None:
-        async with client_of(server) as llm:
-            await learned(llm)
-
-    async def learned(llm: OpenAILLM) -> None:
-        failed = 0
+    server, failed = SmallServer(context, text, counts=refusal != "cut uncounted"), 0
+    async with client_of(server) as llm:
         while failed < 4:
             prompt = replace(PROMPT, user=words(llm.prompt_tokens - 50))
             try:
@@ -98,8 +91,6 @@ def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(refusa
         with pytest.raises(PromptTooLongError):
             await llm.complete(replace(PROMPT, user=words(6000)), Note)
         assert len(server.requests) == asked, "it is remembered, and not sent again"
-
-    asyncio.run(run())
 
 
 @pytest.mark.parametrize("text", REFUSALS.values(), ids=REFUSALS)

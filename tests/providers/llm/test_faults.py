@@ -1,30 +1,20 @@
 import resource
 import sys
 import time
-from typing import Annotated
 
 import pytest
-from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.providers import Prompt, ThinkingOptions
+from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
+from tests.support.llm_prompts import GOOD, PROMPT, Note
 
-GOOD = '{"note": "Anna\'s dog is called Max.", "questions": ["Who is Max?"]}'
 SECRET = "marzipan"
-PROMPT = Prompt(job="test", version=1, system="Note it.", user=f"She likes {SECRET}. " * 80)
+ASKED = replace(PROMPT, user=f"She likes {SECRET}. " * 80)
 ERRORS = {"endpoint": EndpointError, "bad": BadAnswerError, "long": PromptTooLongError}
 QUICK = {"first_token_s": 1.0, "between_tokens_s": 1.0, "total_s": 3.0, "connect_s": 10.0}
-
-
-class Note(Struct, frozen=True, forbid_unknown_fields=True):
-    note: Annotated[str, Meta(max_length=300)]
-    questions: Annotated[list[str], Meta(max_length=3)] = []
-
-
-def patient(server: FaultServer) -> OpenAILLM:
-    return OpenAILLM(ThinkingOptions(url=server.url, **QUICK))  # type: ignore[arg-type]
 
 
 def megabytes() -> float:
@@ -36,20 +26,20 @@ def megabytes() -> float:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 async def test_faults_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None:
     async with FaultServer(GOOD) as server:
-        llm = patient(server)
+        llm = OpenAILLM(ThinkingOptions(url=server.url, **QUICK))  # type: ignore[arg-type]
         assert await llm.probe()
         server.fault = fault.name
         before, began = megabytes(), time.perf_counter()
         if fault.outcome == "ok":
-            assert (await llm.complete(PROMPT, Note)).value.questions == ["Who is Max?"]
+            assert (await llm.complete(ASKED, Note)).value.note == "Max is a dog."
         else:
             with pytest.raises(ERRORS[fault.outcome]) as caught:
-                await llm.complete(PROMPT, Note)
+                await llm.complete(ASKED, Note)
             assert type(caught.value) is ERRORS[fault.outcome]
             assert SECRET not in str(caught.value) and "pred" not in str(caught.value)
         assert time.perf_counter() - began < 30.0  # two requests with deadlines; a busy machine
         assert megabytes() - before < 150
         await server.until_closed()
         server.fault = "none"
-        assert (await llm.complete(PROMPT, Note)).value.note.startswith("Anna")
+        assert (await llm.complete(ASKED, Note)).value.note == "Max is a dog."
         await llm.close()

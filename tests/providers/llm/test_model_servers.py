@@ -1,6 +1,7 @@
 """Finding model servers on loopback, and refusing what is elsewhere."""
 
 import asyncio
+import json
 import os
 import socket
 
@@ -20,6 +21,7 @@ from slowcat_memory.providers.llm.model_servers import (
     list_models,
 )
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.rows import DATA
 from tests.support.scripted_server import serving
 
 
@@ -31,10 +33,6 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
-
-
-async def in_thread(work, *arguments):
-    return await asyncio.to_thread(work, *arguments)
 
 
 async def serve(handler) -> tuple[web.AppRunner, int]:
@@ -53,7 +51,7 @@ async def test_server_servers_are_found_with_their_models_in_the_order_of_the_li
             ServerKind("nobody", free_port(), ()),
             ServerKind("B", port(second.url), ()),
         )
-        assert await in_thread(find_servers, 1.0, known) == [
+        assert await asyncio.to_thread(find_servers, 1.0, known) == [
             ModelServer("A", first.url, ("one",)),
             ModelServer("B", second.url, ("two",)),
         ]
@@ -66,8 +64,8 @@ async def test_model_servers_no_proxy_is_asked(monkeypatch, proxy):
     async with ScriptedServer(model="here") as server:
         monkeypatch.setenv(proxy, f"http://127.0.0.1:{free_port()}")
         monkeypatch.delenv("NO_PROXY", raising=False)
-        assert await in_thread(list_models, server.url, 1.0) == ("here",)
-        chosen = await in_thread(choose_server, server.url)
+        assert await asyncio.to_thread(list_models, server.url, 1.0) == ("here",)
+        chosen = await asyncio.to_thread(choose_server, server.url)
         assert chosen and "127.0.0.1" in os.environ["NO_PROXY"]
 
 
@@ -79,14 +77,14 @@ async def test_model_servers_a_redirect_is_not_followed():
 
         runner, there = await serve(away)
         with pytest.raises(EndpointError, match="status 302"):
-            await in_thread(list_models, f"http://127.0.0.1:{there}/v1", 1.0)
+            await asyncio.to_thread(list_models, f"http://127.0.0.1:{there}/v1", 1.0)
         await runner.cleanup()
 
 
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"data": 3}', '{"data": [{}]}'])
 async def test_model_servers_nonsense_is_no_model_server(answer):
     runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
-    assert await in_thread(find_servers, 1.0, (ServerKind("x", there, ()),)) == []
+    assert await asyncio.to_thread(find_servers, 1.0, (ServerKind("x", there, ()),)) == []
     await runner.cleanup()
 
 
@@ -106,19 +104,7 @@ def test_model_servers_only_this_machine_is_talked_to():
 
 # ------------------------------------------------------------------- for idle work
 
-CLOUD = {"name": "gpt-oss:120b-cloud", "remote_host": "https://ollama.example"}
-UNUSABLE = {
-    "Ollama": {"/api/tags": {"models": [CLOUD]}, "/api/ps": {"models": [CLOUD]}},
-    "LM Studio": {
-        "/api/v0/models": {
-            "data": [
-                {"id": "qwen3-4b", "type": "llm", "state": "not-loaded"},
-                {"id": "nomic", "type": "embeddings", "state": "loaded"},
-            ]
-        }
-    },
-    "llama.cpp": {},  # something else at its port
-}
+UNUSABLE = json.loads((DATA / "providers/unusable_servers.json").read_text("utf-8"))
 
 
 def at(server, name):

@@ -2,12 +2,11 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import pytest
-from loguru import logger
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
@@ -31,15 +30,6 @@ async def talk(
         llm = OpenAILLM(ThinkingOptions(**values), clock=clock)
         yield server, llm
         await llm.close()
-
-
-@pytest.fixture
-def lines() -> Iterator[list[str]]:
-    """What is logged, at any level."""
-    found: list[str] = []
-    sink = logger.add(lambda line: found.append(str(line)), level="TRACE", format="{message}")
-    yield found
-    logger.remove(sink)
 
 
 async def test_openai_llm_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

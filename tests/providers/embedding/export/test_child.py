@@ -1,8 +1,6 @@
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +11,7 @@ from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child as export_child
+from tests.support.other_process import python
 
 
 class Exported(NamedTuple):
@@ -66,12 +65,9 @@ def test_child_other_weights_need_another_export(export_folder: Path, tmp_path: 
 
 def test_child_an_export_of_an_older_format_is_made_again(export_folder, tmp_path):
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    older = (
-        (copy / model_files.META)
-        .read_text()
-        .replace(f'"format": {model_files.FORMAT}', f'"format": {model_files.FORMAT - 1}')
-    )
-    (copy / model_files.META).write_text(older)
+    meta = copy / model_files.META
+    now, before = (f'"format": {number}' for number in (model_files.FORMAT, model_files.FORMAT - 1))
+    meta.write_text(meta.read_text().replace(now, before))
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
 
@@ -159,8 +155,5 @@ assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2,
 @pytest.mark.slow
 def test_child_a_model_of_another_kind_is_traced(options: EmbedderOptions, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra [models] is not installed")
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run(
-        [sys.executable, "-c", TRACED, str(tmp_path)], capture_output=True, env=env, text=True
-    )
+    run = python("-c", TRACED, str(tmp_path))
     assert run.returncode == 0, run.stderr[-3000:]

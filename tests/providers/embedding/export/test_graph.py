@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import huggingface_hub
-import msgspec
 import numpy as np
 import onnx
 import pytest
@@ -20,16 +19,15 @@ from slowcat_memory.providers import LocalEmbedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child, graph
 from tests.providers.embedding.test_local import TURNS
+from tests.support.rows import DATA, cases
 
-HIDDEN, HEADS, LAYERS, INNER = 32, 4, 2, 64
+# Parts of a model as sentence-transformers saves it; weights and tokenizer are made below.
+PARTS = DATA / "tiny_bert"
+CONFIG: dict[str, Any] = json.loads((PARTS / "config.json").read_text())
+HIDDEN, INNER = CONFIG["hidden_size"], CONFIG["intermediate_size"]
+HEADS, LAYERS = CONFIG["num_attention_heads"], CONFIG["num_hidden_layers"]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz,.?:'"]
 VOCABULARY = {word: row for row, word in enumerate([*WORDS, *(f"##{word}" for word in WORDS[4:])])}
-CONFIG: dict[str, Any] = {
-    "model_type": "bert", "hidden_act": "gelu", "hidden_size": HIDDEN, "layer_norm_eps": 1e-12,
-    "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER,
-    "vocab_size": len(VOCABULARY), "max_position_embeddings": 300, "type_vocab_size": 2,
-}  # fmt: skip
-MODULES = ["Transformer", "Pooling", "Normalize"]
 ERF = np.vectorize(math.erf)
 
 
@@ -98,29 +96,13 @@ def unit(x: np.ndarray) -> np.ndarray:
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small BERT with random weights and prompts, as sentence-transformers saves it."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
-    (folder / "1_Pooling").mkdir(parents=True)
+    shutil.copytree(PARTS, folder)
     tokenizer = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)  # type: ignore[assignment]
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # type: ignore[assignment]
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))  # type: ignore[assignment]
     tokenizer.enable_padding(length=128)
     tokenizer.save(str(folder / "tokenizer.json"))
-    paths = ["", "1_Pooling", "2_Normalize"]
-    files: dict[str, object] = {
-        "config.json": CONFIG,
-        "modules.json": [
-            {"path": path, "type": f"sentence_transformers.models.{kind}"}
-            for path, kind in zip(paths, MODULES, strict=True)
-        ],
-        "sentence_bert_config.json": {"max_seq_length": 200},
-        "config_sentence_transformers.json": {"prompts": {"query": "q: ", "document": "d: "}},
-        "1_Pooling/config.json": {
-            "pooling_mode_cls_token": False,
-            "pooling_mode_mean_tokens": True,
-        },
-    }
-    for name, value in files.items():
-        (folder / name).write_text(json.dumps(value))
     save_file(random_weights(), folder / "model.safetensors")
     return folder
 
@@ -224,29 +206,14 @@ def test_graph_other_tools_leave_a_part_of_a_model_in_the_hubs_cache(tiny, tmp_p
     assert model_files.resolve("someone/tiny").where is None
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "reason"),
-    [
-        ("config.json", msgspec.json.encode(CONFIG | {"model_type": "mpnet"}).decode(), "mpnet"),
-        ("config.json", msgspec.json.encode(CONFIG | {"hidden_act": "relu"}).decode(), "relu"),
-        ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}', "pooling is max"),
-        ("1_Pooling/config.json", '{"pooling_mode": "mean", "include_prompt": false}', "prompt"),
-        ("modules.json", '[{"path": "", "type": "x.CLIPModel"}]', "CLIPModel"),
-        (
-            "modules.json",
-            '[{"path": "", "type": "x.Pooling"}, {"path": "", "type": "x.Dense"}]',
-            "Dense",
-        ),
-        ("tokenizer.json", "{}", "do not load"),
-    ],
-)
+@cases("providers/other_models.jsonl", "")
 def test_graph_a_model_of_another_kind_names_the_extra(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, reason: str
-) -> None:
+    tiny, tmp_path, monkeypatch, file, text, reason
+):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     monkeypatch.delitem(sys.modules, "slowcat_memory.providers.embedding.export.traced", False)
     folder = shutil.copytree(tiny, tmp_path / "other")
-    (folder / file).write_text(text)
+    (folder / file).write_text(text if isinstance(text, str) else json.dumps(CONFIG | text))
     with pytest.raises(ProviderError, match=reason) as caught:
         exported(folder, tmp_path / "cache")
     assert "[models]" in caught.value.hint
