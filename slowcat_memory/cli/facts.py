@@ -7,7 +7,7 @@ and ``undo``.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date, datetime, tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -121,23 +121,11 @@ def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
 def _with_day(fact: "Memory", language: str) -> str:
     """Return a fact with its own day, for example "Anna has a dentist, Friday 6 November."."""
     from slowcat_memory.core.language import language_of
-    from slowcat_memory.core.render.speech import spoken_day
+    from slowcat_memory.core.render.speech import spoken_span
 
-    text, days, names = short(fact.text), [], language_of(language).dates
-    first, last = fact.statement.date, fact.statement.last
-    written = [one for one in (first, last if first[8:] else "") if one]
-    for one in written:
-        year, month, day = one[:4], int(one[5:7] or 0), int(one[8:] or 0)
-        spoken = names.months[month - 1] if month else year
-        if spoken in text and (not day or str(day) in text):
-            continue
-        if day:
-            at = date.fromisoformat(one)
-            spoken, weekday = spoken_day(at, names), names.weekdays[at.weekday()]
-            spoken = spoken if last or weekday in text else f"{weekday} {spoken}"
-        known = not month or (day and year == str(fact.valid_from.year))
-        days.append(spoken if known else f"{spoken} {year}")
-    return f"{text.rstrip('.')}, {' – '.join(days)}." if days else text
+    text, said, words = short(fact.text), fact.statement, language_of(language).dates
+    days = spoken_span(said.date, said.last, text, fact.valid_from.year, words)
+    return f"{text.rstrip('.')}, {days}." if days else text
 
 
 def _over(text: str, until: datetime | None, zone: tzinfo) -> str:
@@ -296,9 +284,9 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
             print_entries([_relation(graph, engine.zone, one) for one in true])
         if said:
             out().print("\nSaid until then", style="bold")
-            days = [_day(one.valid_from, engine.zone) for one in said]
-            words = [f"{one.speaker}: {short(one.text)}" for one in said]
-            print_entries(list(zip(days, words, strict=True)))
+            print_entries(
+                [(_day(m.valid_from, engine.zone), f"{m.speaker}: {short(m.text)}") for m in said]
+            )
 
 
 # ------------------------------------------------------------------- remember, mark
@@ -344,17 +332,17 @@ def mark(known: Settings, how: Literal["pin", "mute", "local", "off"], what: str
         how (MARK): The mark.
         what (ID): A turn's number or a memory's id.
     """
-    off: dict[str, Any] = {"pinned": False, "muted": False, "local_only": False}
     marks, words = {
-        "pin": ({"pinned": True}, "Pinned"),
-        "mute": ({"muted": True}, "Muted"),
-        "local": ({"local_only": True}, "Stays on this machine"),
-        "off": (off, "No longer marked"),
+        "pin": (("pinned",), "Pinned"),
+        "mute": (("muted",), "Muted"),
+        "local": (("local_only",), "Stays on this machine"),
+        "off": (("pinned", "muted", "local_only"), "No longer marked"),
     }[how]
     with known.opened(readonly=False) as (memory, where):
         with memory.snapshot() as snapshot:
             found = find_memory(snapshot, where, memory_id(what))
-        changed = memory.edit(found.scope, found.id, **marks) if found else None
+        given: Any = dict.fromkeys(marks, how != "off")
+        changed = memory.edit(found.scope, found.id, **given) if found else None
     if changed is None:
         hint = "`slowcat-memory show --last 20` and `search` show the numbers and ids"
         raise NotFound(f"there is no memory {what!r} of {where}", hint=hint)

@@ -42,9 +42,8 @@ class EventSender:
             for place in batch.drop:
                 dropped = before.memory(*place)
                 found[place] = "retired", dropped.kind if dropped else ""
-        at = self._clock()
         return tuple(
-            MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=at)
+            MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=self._clock())
             for (scope, id), (what, kind) in found.items()
         )
 

@@ -68,6 +68,28 @@ def spoken_day(day: date, words: DateWords = ENGLISH.dates) -> str:
     return words.day.format(day=day.day, month=words.months[day.month - 1])
 
 
+def spoken_span(first: str, last: str, text: str, year: int, words: DateWords) -> str:
+    """Return ISO dates, each a day, month or year, in words: "Friday 6 November", "May 2026".
+
+    Args:
+        first: The first day, or the whole time; "" for none.
+        last: The last day; "" for none.
+        text: What stands before; a date that it has is left out.
+        year: Of which nobody has to be told.
+    """
+    found = list[str]()
+    for one in filter(None, (first, first[8:] and last)):
+        at = date.fromisoformat(f"{one}-01-01"[:10])
+        month = words.months[at.month - 1]
+        shown = spoken_day(at, words) if one[8:] else month if one[5:] else ""
+        if (month if shown else one) in text and (not one[8:] or str(at.day) in text):
+            continue
+        if one[8:] and not last and (weekday := words.weekdays[at.weekday()]) not in text:
+            shown = f"{weekday} {shown}"
+        found.append(shown if one[8:] and at.year == year else f"{shown} {at.year}".strip())
+    return " – ".join(found)
+
+
 def full_date(at: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates) -> str:
     """Return "4 May 2026"."""
     there = in_zone(at, zone)

@@ -172,7 +172,11 @@ class Topics(ScopeJob):
             )
             before = old.get(id)
             if summaries.is_stale(before, subject.digest, llm=False):
-                made = _summary_by_rule(replace(subject, name=name), parts, context)
+                lines = [summaries.as_turn(one, n) for n, one in enumerate(parts[-PARTS:], start=1)]
+                text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=name)
+                made = summaries.summary(
+                    replace(subject, name=name), text, Made(job=self.name, version=VERSION), now
+                )
                 memories += summaries.replacing(made, before, now) if made.text else ()
         gone = [memory for id, memory in old.items() if id not in live]
         memories += [history for memory in gone for history in summaries.archived(memory, now)]
@@ -217,13 +221,6 @@ def _is_known(ids: set[str], found: Mapping[str, Sequence[Memory]]) -> bool:
     """Return whether a topic has most of the sessions of a subject, and few others."""
     every = ({one.id for one in parts} for parts in found.values())
     return any(2 * len(ids & other) > len(ids | other) for other in every)
-
-
-def _summary_by_rule(subject: Subject, parts: Sequence[Memory], context: JobContext) -> Memory:
-    lines = [summaries.as_turn(memory, n) for n, memory in enumerate(parts[-PARTS:], start=1)]
-    text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=subject.name)
-    made = Made(job="topics", version=VERSION)
-    return summaries.summary(subject, text, made, context.now)
 
 
 def _id(name: str) -> str:

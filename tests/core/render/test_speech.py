@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.render import speech
 from slowcat_memory.core.render.memory_block import GAP, ExtractOptions, relevant
 from slowcat_memory.core.render.speech import speakable
@@ -20,6 +21,13 @@ def test_speakable_puts_in_words(text: str, spoken: str) -> None:
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=300))
 def test_speakable_takes_any_text(text: str) -> None:
     assert bool(speakable(text).strip()) == bool(text.strip()) or not text.strip()
+
+
+@each_listed("rules/speech.jsonl")
+def test_spoken_span_says_once_what_nobody_knows(
+    first: str, last: str, text: str, days: str
+) -> None:
+    assert speech.spoken_span(first, last, text, 2026, ENGLISH.dates) == days
 
 
 SPELT = st.text("aA b.-*_~#>`[]():/w1490\t\n•é🙂T", max_size=40)
