@@ -187,12 +187,6 @@ _STARTS = (
     "every|each|all|both|some|no|nobody|everyone|everybody|today|tomorrow|tonight|on|in|at|next|"
     "from|when|if|after|before|your"
 )
-_NOW = "gets|needs|likes|hates|wants|can|can't|must|will|goes|comes|starts|ends|costs|opens|closes"
-_TOLD = (
-    "told|said|talked|spoke|went|saw|met|used|mentioned|asked|visited|watched|laughed|danced|sat|"
-    "were|was|had|did|could|thought|promised|agreed|discussed"
-)
-
 COMMANDS = filled(
     CommandWords,
     _WORDS["commands"],
@@ -218,31 +212,6 @@ COMMANDS = filled(
             needs=f"(?:{_STARTS}) \\S|you (?:should|must|can|can't|may|need|have to)\\b|"
             f"(?!(?:{_THING}|you)\\b)(?:\\S+ ){{1,3}}(?:{_BE})\\b",
             never="(?:we|you|i|they) (?:danced|laughed)\\b",
-        ),
-        CommandRule(
-            kind="remember",
-            says="(?:remember|keep in mind|bear in mind|make a note|don't forget|do not forget) "
-            "{x}",
-            needs=f"(?:i'm|im|i've|i don't|i can't|i am|i have|he's|she's|we're|they're|it's|"
-            f"there's|there is|there are)\\b|(?:i|we|he|she|they) (?!(?:{_TOLD})\\b)\\S+ \\S|"
-            f"(?:my|our|his|her|their|the|a|an|this) (?:\\S+ ){{1,4}}(?:{_BE})\\b|"
-            f"(?!(?:{_THING}|{_STARTS}|that|you|how|when|what|where|who|why|to|me|remember)\\b)"
-            f"\\S+ (?:{_BE})\\b|\\S+'s (?:\\S+ ){{1,3}}(?:is|are|was|has)\\b",
-            never=f"the (?:{_THING})\\b(?! (?:is|has|{_NOW})\\b)|(?:i|we|you|he|she|they) "
-            f"(?:{_TOLD})\\b",
-        ),
-        CommandRule(
-            kind="remember",
-            says="{x} (?:(?:and|so) )?(?:please )?(?:(?:can|could|would|will) you )?(?:please )?"
-            "(?:remember|don't forget|make a note of|note) (?:that|dat)"
-            "(?: (?P<shared>{for_all}))?",
-            needs=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,3}}(?:{_BE})\\b",
-            never="(?:i|we|he|she|they) (?:just |still |also |always |never )?"
-            "(?:can|can't|cannot|do|don't|didn't|will|won't|would|could|couldn't|should|must)$|"
-            "(?:why|how|when|what|who|where|do|does|did|can|could|will|would|is|are)\\b"
-            "|(?:.* )?(?:to|can't|cannot|don't|will|won't|'ll|always|never|you|should|must|i|"
-            "i'll|we|they|he|she|not|could|couldn't|would|did|didn't|do|does|still|"
-            "just|also|hardly|that|who|everyone|people|to please)$",
         ),
         CommandRule(
             kind="forget_that",
