@@ -4,7 +4,6 @@ It is sent seldom, as each prompt shows all that a block is about. Between two p
 kept up to date by rule: lines that nothing supports any more go, and new statements are added.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
@@ -19,7 +18,7 @@ from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MONTHS
 from slowcat_memory.core.render.repeats import Said, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import hex_digest, neutralise
 
 # ------------------------------------------------------------------- what supports a line
 
@@ -280,6 +279,4 @@ def is_due(
 
 def marks_of(statements: Iterable[SourcedLine]) -> tuple[str, ...]:
     """Return a hash (6 characters) of each statement."""
-    return tuple(
-        hashlib.blake2b(one.text.encode(), digest_size=3).hexdigest() for one in statements
-    )
+    return tuple(hex_digest(one.text, 3) for one in statements)

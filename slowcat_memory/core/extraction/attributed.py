@@ -16,8 +16,7 @@ from slowcat_memory.core.extraction.clauses import languages_of, straight
 from slowcat_memory.core.language import LANGUAGES, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_given_name, is_ordinary
 from slowcat_memory.records import Turn
 
 STEM = 4  # common first letters of two forms of a word

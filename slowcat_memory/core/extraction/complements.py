@@ -6,7 +6,7 @@ from functools import cache
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clauses import Clause, rewritten
-from slowcat_memory.core.language import LANGUAGES, ordinary
+from slowcat_memory.core.language import LANGUAGES, names
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.names import is_given_name
@@ -29,7 +29,7 @@ def complements(kind: Complement, text: str, clause: Clause) -> list[str]:
 
 def is_ordinary(word: str) -> bool:
     """Return whether a word in lower case is no name, as far as its spelling shows."""
-    return word in _all_ordinary() or word in CALENDAR or ordinary.is_ordinary(word)
+    return word in _all_ordinary() or word in CALENDAR or names.is_ordinary(word)
 
 
 def is_everyday(word: str) -> bool:

@@ -4,7 +4,6 @@ A name with a known reduced form is found in microseconds; any other is compared
 of its type, cheapest stage first (see `dedup`).
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +17,7 @@ from slowcat_memory.core.graph.dedup import IDENTIFYING, Candidate, Similarity, 
 from slowcat_memory.core.graph.names import names, same_given
 from slowcat_memory.core.graph.readings import TurnReading, attributes_of, names_of
 from slowcat_memory.core.memory import ENTITY
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.text.normalize import fold, hex_digest
 from slowcat_memory.records import Memory
 
 
@@ -117,8 +116,8 @@ def _key(name: str, kind: str) -> str:
 
 def entity_id(scope: str, kind: str, name: str) -> str:
     """Return the id of an entity, derived from its type and first name."""
-    digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
-    return f"{ENTITY}/{digest.hexdigest()}"
+    digest = hex_digest(f"{scope}\0{kind}\0{_key(name, kind)}")
+    return f"{ENTITY}/{digest}"
 
 
 def resolve_turn(

@@ -299,30 +299,6 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         evidence: What shows a relation, by predicate.
     """
 
-    i: str
-    we: str
-    me: str
-    my: str
-    he: str
-    she: str
-    they: str = ""
-    them: str
-    his: str
-    her: str
-    their: str = ""
-    it: str
-    you: str
-    anybody: str
-    kin: str
-    roles: str
-    articles: str
-    says: str
-    titles: str
-    before_object: str
-    starts: str
-    verbs: str
-    helpers: str
-    denials: str
     plain: str
     ended: str
     ending: str
@@ -330,15 +306,14 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     read_aloud: str
     own_doing: str
     demands: str
-    scam: str
     statement_tag: str
+    words: Mapping[str, str]
     evidence: Mapping[str, str]
 
     @cached_property
     def sets(self) -> Mapping[str, frozenset[str]]:
-        """The lists of words, by name."""
-        lists = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: word_set(text) for name, text in lists.items() if isinstance(text, str)}
+        """The lists of ``words``, by name."""
+        return {name: word_set(text) for name, text in self.words.items()}
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

@@ -493,7 +493,7 @@ def language_of_tables(package: str, modules: Iterable[ModuleType], **names: Any
 
 # Mappings whose keys are words, not names that code looks up.
 _OF_WORDS = re.compile(
-    r"(?:commands|gate|time|names|orders|persons|talk|statements)\.|dates\.parts"
+    r"(?:commands|gate|time|names|orders|talk|statements)\.|persons\.evidence|dates\.parts"
 )
 
 

@@ -19,8 +19,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_given_name, is_ordinary
 
 MOST = 12  # words of a question
 _SUPERLATIVE = ("est", "ste", "sten", "ster", "stes")

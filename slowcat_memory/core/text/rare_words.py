@@ -30,8 +30,13 @@ from slowcat_memory.core.language.english.vocabulary import (
     ROLES,
     SAME_ROLES,
 )
-from slowcat_memory.core.language.names import aliases, is_given_name
-from slowcat_memory.core.language.ordinary import is_german, is_ordinary, is_word
+from slowcat_memory.core.language.names import (
+    aliases,
+    is_german,
+    is_given_name,
+    is_ordinary,
+    is_word,
+)
 
 MAX_CHARS = 4000
 MAX_LETTERS = 40  # of a word; longer ones are not spoken
