@@ -20,8 +20,7 @@ from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.calendar import Anchor
-from slowcat_memory.core.time.lexer import Token, tokens_of
-from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, parse
+from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, Token, parse, tokens_of
 
 _SENTENCE_ENDS = compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
 
