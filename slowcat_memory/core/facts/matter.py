@@ -43,9 +43,10 @@ _WEEKDAYS = re.compile(
     rf"\b(?:{'|'.join(name for one in LANGUAGES for name in one.dates.weekdays)})s?\b",
     re.IGNORECASE,
 )
-# A month without a day or year.
+# A month without a day, and the word that leads to it.
 _BARE_MONTH = re.compile(
-    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+({'|'.join(MONTHS)})\b",
+    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+({'|'.join(MONTHS)})\b"
+    r"(?:,?\s+\d{4}\b)?(?!\.?\s+\d)",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -77,7 +78,7 @@ def days_differ(one: str, other: str) -> bool:
 
 
 def without_days(text: str) -> str:
-    return " ".join(_WEEKDAYS.sub(" ", _BARE_MONTH.sub(" ", _without_dates(text))).split())
+    return " ".join(_WEEKDAYS.sub(" ", _without_dates(_BARE_MONTH.sub(" ", text))).split())
 
 
 def _without_dates(text: str) -> str:
