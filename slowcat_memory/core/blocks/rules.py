@@ -40,16 +40,11 @@ _POLITE = words_of_any(lambda one: one.summary.polite)
 _BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lower"
 
 
-def tone_of(texts: Iterable[str], least: int = LEAST) -> str:
-    """Return the one of ``ENGLISH.tones`` that most turns of a conversation state, "" for none.
-
-    Args:
-        texts: The user's turns.
-        least: Turns that must state it.
-    """
+def tone_of(texts: Iterable[str]) -> str:
+    """Return the one of ``ENGLISH.tones`` that most turns of a user state, "" for none."""
     counts = Counter(tone for text in texts for tone in stated_tones(text))
     best = counts.most_common(2)
-    if not best or best[0][1] < least or (len(best) > 1 and best[1][1] >= best[0][1]):
+    if not best or best[0][1] < LEAST or (len(best) > 1 and best[1][1] >= best[0][1]):
         return ""
     return best[0][0]
 

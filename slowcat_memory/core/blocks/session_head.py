@@ -98,12 +98,8 @@ def session_preamble(
     lines = block_lines(blocks, texts, room, told, words)
     room -= sum(size(line) + 1 for line in lines)
     lines = [*profile, *lines, *_last_session(start, zone, room, told, words), *pinned, *icebreaker]
-    return "\n".join(_fenced(lines, words)) if lines else ""
-
-
-def _fenced(lines: Sequence[str], words: Language) -> list[str]:
     noted = words.preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
-    return [noted, OPEN_NOTES, *lines, CLOSE_NOTES]
+    return "\n".join((noted, OPEN_NOTES, *lines, CLOSE_NOTES)) if lines else ""
 
 
 def _profile(start: SessionStart, room: int, told: Told, words: Language) -> list[str]:

@@ -8,7 +8,6 @@ words show a common matter, and a change of it.
 import re
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
 
 from msgspec.structs import asdict, replace
 
@@ -57,6 +56,9 @@ _OFF = re.compile(
     rf"(?<!\w)(?:{of_any(lambda one: f'{one.proactive.off}|{one.proactive.moved}')})(?!\w)",
     re.IGNORECASE,
 )
+
+
+_EMPTY = words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
 
 
 def days_in(text: str) -> frozenset[Day]:
@@ -123,7 +125,7 @@ def matter_of(fact: Memory, tokenize: Tokenize) -> frozenset[str]:
     """Return the beginnings of the words that tell what a fact is about, without its subject."""
     subject = set(fingerprint(subject_name(fact)).split()) | {fold(fact.speaker)}
     words = (word for word in fingerprint(without_values(fact.text)).split())
-    own = [word for word in words if word not in _empty() and word not in subject]
+    own = [word for word in words if word not in _EMPTY and word not in subject]
     stems = {stem for word in own for stem in tokenize(word)}
     return frozenset(stem[:STEM] for stem in stems if len(stem) >= LEAST)
 
@@ -165,11 +167,6 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
     if type_of(newer) in COMING and told > said:  # it lies ahead itself
         return False
     return bool(day) and day <= max(said, told) and (not told or told >= day)
-
-
-@cache
-def _empty() -> frozenset[str]:
-    return words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
 
 
 # "Anna has a dog called Rex" and "Anna has a three-year-old dog" may become "Anna has a

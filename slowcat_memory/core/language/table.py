@@ -216,7 +216,11 @@ class IcebreakerSentences(Struct, frozen=True, kw_only=True):
 
 
 class Sentences(Struct, frozen=True, kw_only=True):
-    """All generated sentences; ``Language`` has fields of the same names."""
+    """All generated sentences.
+
+    Attributes:
+        replies: Spoken replies by name, with ``{…}`` placeholders.
+    """
 
     replies: Mapping[str, str]
     dates: DateWords
@@ -421,7 +425,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     alike: Mapping[str, str]
 
 
-class Language(Struct, frozen=True, kw_only=True):
+class Language(Sentences, frozen=True, kw_only=True):
     """One language's tables.
 
     Attributes:
@@ -429,7 +433,6 @@ class Language(Struct, frozen=True, kw_only=True):
         code: Two-letter code.
         native: Its name in the language itself.
         other_names: Further names, e.g. the three-letter code.
-        replies: Spoken replies by name, with ``{…}`` placeholders.
         tones: Words that show a speaker's tone, separated by spaces, by tone.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
@@ -442,15 +445,9 @@ class Language(Struct, frozen=True, kw_only=True):
     native: str
     other_names: tuple[str, ...]
     commands: CommandWords
-    replies: Mapping[str, str]
     gate: GateWords
     tense: TenseWords
     time: TimeWords
-    dates: DateWords
-    memory_block: MemoryBlockSentences
-    preamble: PreambleSentences
-    blocks: BlockSentences
-    icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
     persons: PersonWords

@@ -330,7 +330,8 @@ def _compile(names: frozenset[str]) -> _Compiled | None:
     for name in sorted(names):
         parts = _WORD.findall(name)
         whole = [" ".join(name.split())] if parts else []
-        for part in dict.fromkeys([*whole, *(part for part in parts if _long_enough(part))]):
+        long = (part for part in parts if len(part) > 2 or _NO_SPACES.search(part))
+        for part in dict.fromkeys([*whole, *long]):
             if _key(part) not in ROLES and not part.isdecimal():
                 owners.setdefault(_key(part), []).append(name)
     if not owners:
@@ -341,10 +342,6 @@ def _compile(names: frozenset[str]) -> _Compiled | None:
         pattern=re.compile(rf"({pattern})(?P<s>['’]s\b|(?<=s)['’](?!\w))?", re.IGNORECASE),
         owners={part: tuple(many) for part, many in owners.items()},
     )
-
-
-def _long_enough(part: str) -> bool:
-    return len(part) > 2 or bool(_NO_SPACES.search(part))
 
 
 def _bounded(part: str) -> str:
