@@ -170,11 +170,6 @@ def _words(text: str) -> list[str]:
     return _PARTS.findall(_APOSTROPHES.sub("", text.replace("'s ", " s ").replace(" s ", "s ")))
 
 
-def _canonical() -> dict[str, str]:
-    """Return the first of each group of roles by the others, as `folded` writes them."""
-    return {spelt: group[0] for group in SAME_ROLES for word in group for spelt in folded(word)}
-
-
 @cache
 def _aliases() -> dict[str, dict[str, Name]]:
     """Return the first of each group of aliases by the joined reduced others, by entity type."""
@@ -189,7 +184,8 @@ def _aliases() -> dict[str, dict[str, Name]]:
     }
 
 
-_SAME = _canonical()
+# The first of each group of roles by the others, as `folded` writes them.
+_SAME = {spelt: group[0] for group in SAME_ROLES for word in group for spelt in folded(word)}
 
 
 # ------------------------------------------------------------------- given names

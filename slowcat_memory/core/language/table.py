@@ -6,8 +6,8 @@ its modules. Patterns are regular expressions without flags; most are compiled t
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -464,14 +464,19 @@ class Language(Sentences, frozen=True, kw_only=True):
     capital_nouns: bool = False
 
 
-def language_of_tables(package: str, modules: Iterable[ModuleType], **names: Any) -> Language:
+MODULES = ("gate", "patterns", "statements", "talk", "time")
+
+
+def language_of_tables(package: str, **names: Any) -> Language:
     """Return the language of a package.
 
+    Its modules have a table for each field in a constant of its name: ``GATE``, ``TALK``.
+
     Args:
-        modules: They have a table for each field in a constant of its name: ``GATE``, ``TALK``.
         names: The fields that are no tables.
     """
     words = read_words(package)
+    modules = [import_module(f"{package}.{name}") for name in MODULES]
     tables = {
         field.name: getattr(module, constant)
         for module in modules

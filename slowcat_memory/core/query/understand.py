@@ -307,7 +307,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
     if compiled is None:
         return text
     made = compiled.pattern.sub(
-        lambda found: _pronoun(found) if _is_name(found) else found[0], text
+        lambda found: ("their" if found["s"] else "they") if _is_name(found) else found[0], text
     )
     if made == text:
         return text
@@ -363,7 +363,3 @@ def _is_name(found: re.Match[str]) -> bool:
         return False
     rest = found.string[found.end() : found.end() + 6]
     return key not in _MONTHS or not (_CALENDAR.search(before) or _DAY.match(rest))
-
-
-def _pronoun(found: re.Match[str]) -> str:
-    return "their" if found["s"] else "they"
