@@ -60,7 +60,6 @@ from slowcat_memory.core.extraction.slots import (
     canonical,
     is_exclusive,
     object_type,
-    statement_of,
 )
 from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
@@ -394,21 +393,12 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
         when = dated(one.quote, turn, "", grounding, zone)
         if object_type(one.predicate) in ("person", "pet") and not one.over:
             when = Dated("", turn.at, turn.at)  # it is the day of what else the words say
-        parts = asdict(statement_of(one)) | {
+        parts = asdict(one) | {
             "confidence": "high" if one.type == "person" else "medium",
             "date": when.day,
             "last": when.last,
             "corrects": is_correction(turn.text),
+            "since": begins(one, when.day, _since(when, one)),
         }
-        since = begins(one, when.day, _since(when, one))
-        found.append(
-            ExtractedFact(
-                **parts,
-                turn=turn,
-                type=one.type,
-                content=one.content,
-                since=since,
-                sources=(turn.id,),
-            )
-        )
+        found.append(ExtractedFact(**parts, turn=turn, sources=(turn.id,)))
     return found
