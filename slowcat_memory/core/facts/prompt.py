@@ -112,10 +112,12 @@ Answer with JSON alone; {"facts": [], "entities": []} when there is nothing:
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 _CORRECTS = re.compile(of_any(lambda one: one.facts.corrects), re.IGNORECASE)
 _FUNCTION = words_of_any(lambda one: one.statements.function)
-_OWN = re.compile(of_any(lambda one: one.facts.first_person), re.IGNORECASE)
+_OWN = words_of_any(
+    lambda one: frozenset().union(*(one.persons.sets[name] for name in ("i", "we", "me")))
+)
 _OF_RELATIVES = re.compile(
     rf"\b(?:{of_any(lambda one: one.facts.possessives)}) (?:\w+ )?"
-    rf"(?:{of_any(lambda one: one.facts.relatives)})\b",
+    rf"(?:{of_any(lambda one: one.statements.kin)})\b",
     re.IGNORECASE,
 )
 
@@ -325,7 +327,7 @@ def _is_of_relative(quote: str, predicate: str) -> bool:
     """Return whether a quote is about somebody related to the speaker, not the speaker."""
     if predicate.startswith(("has_", "married", "friend")) or not _OF_RELATIVES.search(quote):
         return False
-    return not _OWN.search(quote)
+    return _OWN.isdisjoint(words_in(quote))
 
 
 def _since(when: Dated, stated: Statement | None) -> datetime:

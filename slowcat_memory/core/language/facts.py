@@ -232,9 +232,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
         passing: True only for the moment.
         one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
-        first_person: Pronouns of the speaker.
-        possessives: Words before ``relatives``: "my".
-        relatives: People and animals that somebody has.
+        possessives: Words before a relative or animal: "my".
         corrects: Beginnings of a correction of an earlier statement.
         pleasantries: Words of turns without other content, which need no description.
         regimes: Diets of which a person has one at a time.
@@ -252,9 +250,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     passing: str
     one_off: str
     denied: str
-    first_person: str
     possessives: str
-    relatives: str
     corrects: str
     pleasantries: frozenset[str]
     regimes: frozenset[str]

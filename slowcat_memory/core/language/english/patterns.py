@@ -29,8 +29,7 @@ OVERVIEW = OverviewWords(
         rf"{_TALKED}",
         # what topics did we discuss
         rf"\bwhat (?:topics?|things|stuff) (?:did|have) (?:we|you and i) {_TALKED}",
-        r"\bcatch me up\b",
-        r"\bbring me up to (?:date|speed)\b",
+        r"\b(?:catch me up|bring me up to (?:date|speed))\b",
         # a summary of last week
         r"\b(?:recap|sum up|summari[sz]e|(?:recap|summary|overview) of) "
         r"(?:our|the (?:last|past|week|day|month)|last|this (?:week|month)|today|yesterday|what we|"
@@ -38,8 +37,7 @@ OVERVIEW = OverviewWords(
         # give me a recap
         r"\b(?:give me|have) (?:a|an|the) (?:short |quick |brief )?(?:recap|overview)[.?!]*$",
         # where did we leave off
-        r"\bwhere (?:did|were) we (?:leave off|left off|stop)\b",
-        r"\bwhere did we leave (?:it|things)\b",
+        r"\bwhere (?:did|were) we (?:leave (?:off|it|things)|left off|stop)\b",
         # what happened (in May)
         r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)(?: with me| to "
         r"me| in my life)?(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|"

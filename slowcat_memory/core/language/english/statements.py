@@ -351,13 +351,7 @@ FACTS = filled(
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
     ),
-    first_person=r"\b(?:I|we|us|me)\b|\bI['’]",
     possessives="my|our",
-    relatives=(
-        r"wife|husband|partner|girlfriend|boyfriend|son|daughter|kid|child|children|brother|sister|"
-        r"mother|father|mum|mom|dad|parents|boss|friend|colleague|cousin|aunt|uncle|neighbou?r|"
-        r"roommate|grand\w+|dog|cat"
-    ),
     corrects=(
         r"no,|no (?=(?:my|his|her|our|their|the|it's|that's|she's|he's)\b)|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
         r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"

@@ -16,8 +16,7 @@ _WORDS = read_words(__package__)
 OVERVIEW = OverviewWords(
     asks=(
         # worüber haben wir gesprochen
-        r"\bworüber (?:haben|hatten|sprachen|redeten) wir\b|\büber was (?:haben|hatten) wir\b",
-        r"\bwovon (?:haben|hatten) wir (?:gesprochen|geredet)\b",
+        r"\b(?:worüber|über was|wovon) (?:haben|hatten|sprachen|redeten) wir\b",
         r"\bwas (?:haben|hatten) wir (?:[\w.]+ ){0,4}(?:besprochen|beredet)\b",
         # fass die Woche zusammen
         r"\b(?:fasse?|fass) (?:[\w.]+ ){0,6}zusammen\b",

@@ -262,11 +262,7 @@ FACTS = filled(
         r"isst gerade|kocht gerade|(?:macht|hat) (?:das|die) (?:licht|heizung|tür|fenster) \w*"
     ),
     denied=r"\b(?:nicht|kein\w*|nie)\b",
-    first_person=r"\b(?:ich|wir|mir|mich|uns)\b",
     possessives="meine?|unsere?",
-    relatives=(
-        "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
-    ),
     corrects=(
         r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
         r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
