@@ -159,9 +159,9 @@ def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
     if said.start <= BEGINNING:  # "until Friday"
         return Dated(last.isoformat(), turn.at, turn.at)
     if said.near:  # people who count weeks mean the day, more or less; it is over some days later
-        last = (said.near + ROUGHLY).astimezone(zone).date().isoformat()
+        until = (said.near + ROUGHLY).astimezone(zone).date().isoformat()
         day = said.near.astimezone(zone).date().isoformat()
-        return Dated(day, min(said.near, turn.at), said.near, last if said.near > turn.at else "")
+        return Dated(day, min(said.near, turn.at), said.near, until if said.near > turn.at else "")
     begins = turn.at if first == turn.at.astimezone(zone).date() else said.start
     since = min(said.start, turn.at)
     if abs(said.end - turn.at) < timedelta(seconds=1) or (last - first).days > 3660:

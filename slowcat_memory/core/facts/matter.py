@@ -186,10 +186,12 @@ def join(
         Nothing if the text may not stand for the two.
     """
     text = one_line(text)
-    if not _are_parts(older, newer) or not _is_joined(text, older, newer, tokenize):
+    stated = _words(f"{older.text} {newer.text}", tokenize)
+    whole = keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
+    if not whole or not _are_parts(older, newer):
         return ()
     fuller = max((newer.statement, older.statement), key=lambda one: len(content(one.object)))
-    stated = " ".join(map(str, stating_turns(newer)))
+    turns = " ".join(map(str, stating_turns(newer)))
     parts = {name: value for name, value in asdict(newer.statement).items() if value}
     both = replace(
         newer,
@@ -202,7 +204,7 @@ def join(
         local_only=older.local_only or newer.local_only,
         muted=older.muted or newer.muted,
         statement=replace(older.statement, **parts | {"object": fuller.object}),
-        facets=older.facets | newer.facets | {STATED_BY: stated},
+        facets=older.facets | newer.facets | {STATED_BY: turns},
         made=made,
         derived_from=tuple((one.scope, one.id) for one in (newer, older)),
     )
@@ -240,12 +242,6 @@ def _are_parts(older: Memory, newer: Memory) -> bool:
         subject_name(newer)
     )
     return alike and not doubtful and one.over == other.over and not exclude(one, other)
-
-
-def _is_joined(text: str, older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
-    """Return whether a text has the words of two facts, and no others but words that join."""
-    stated = _words(f"{older.text} {newer.text}", tokenize)
-    return keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
 
 
 def _words(text: str, tokenize: Tokenize) -> set[str]:

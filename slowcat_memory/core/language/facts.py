@@ -266,9 +266,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
 class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     """Words that show who a clause is about, what relates two names, and what was read aloud.
 
-    Lists are separated by spaces, the others are patterns.
+    Patterns, and lists of words that are separated by spaces.
 
     Attributes:
+        words: The lists by name, those that follow.
         i, we, he, she, they, it, you: Pronouns that are subjects.
         me, my: Other forms of the speaker.
         them, his, her, their: Other forms of third persons.
@@ -283,6 +284,7 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         verbs: Frequent verbs behind a subject.
         helpers: Words of a statement that are not what it says about its subject.
         denials: Negations.
+        scam: Words by which one tells of a text that asks for something.
         plain: Phrases with a negation that deny nothing.
         ended: Words that end or deny something without a negation.
         ending: Signs that something does not take place.
@@ -290,7 +292,6 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         read_aloud: Beginnings of a text that somebody reads aloud or repeats.
         own_doing: Those of a source that speaks about the reader: a recipe, a doctor's report.
         demands: What addresses a reader who is to pay, call or confirm something.
-        scam: Words by which one tells of a text that asks for something.
         statement_tag: End of a statement in the form of a question ("isn't it?").
         evidence: What shows a relation, by predicate.
     """

@@ -169,8 +169,6 @@ _BE = (
     "changed|changes|belongs?|stays?|stops?|uses|calls|pays|sells|sold|bought|breaks?|broke|"
     "married|lost|won|grew|quit|stopped|started|finished|opened|closed|left|never|always"
 )
-_MEMORY = "your memory|the memory|memory"
-_FORGET = "forget|for get|delete|erase"
 # Precedes a noun after "that": "remember that time we went".
 _THING = (
     "time|times|day|days|night|evening|morning|weekend|week|month|year|years|summer|winter|spring|"
@@ -194,8 +192,8 @@ COMMANDS = filled(
         "for_all": "for (?:all of us|us all|us|both of us|everyone|everybody|"
         "the (?:whole )?(?:family|house|household))",
         "that": "that|dat|the fact that",
-        "forget": _FORGET,
-        "memory": _MEMORY,
+        "forget": "forget|for get|delete|erase",
+        "memory": "your memory|the memory|memory",
         "off_record": "(?:(?:this|that) is |strictly )?(?:off|of) the record|"
         "(?:don't|do not) (?:remember|keep|store|save|note|record) this",
         "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|you have "

@@ -89,28 +89,10 @@ EVENT_RULES = (
 
 _WORDS = read_words(__package__)
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_MALE = (
-    r"husband|boyfriend|fiancé|hubby|son|lad|brother|father|dad|daddy|grandfather|grandpa|grandad|"
-    r"granddad|grandson|uncle|nephew|godson|godfather|stepfather|stepdad|stepson|landlord|"
-    r"\w+brother(?:-in-law)?|(?:father|son|brother)-in-law"
-)
-_FEMALE = (
-    r"wife|girlfriend|fiancée|missus|daughter|sister|mother|mum|mom|mam|mummy|grandmother|grandma|"
-    r"gran|granny|nan|nana|granddaughter|aunt|auntie|niece|goddaughter|godmother|stepmother|"
-    r"stepmum|stepmom|stepdaughter|landlady|(?:mother|daughter|sister)-in-law"
-)
 _SUBJECT = (
     r"(?:i|we|he|she|it|they|you|there|that|this|who|nobody|everyone)(?:'\w+)?\b"
     rf"|(?:my|our|his|her|their) (?:\w+ ){{1,3}}?(?:is|are|was|has|had|lives?|works?|likes?|loves?|"
     rf"hates?|plays?|got|'s)\b|(?:my|our) (?:{KIN}|{PET})(?: \w+)?'s\b"
-)
-# Auxiliaries, and verbs of the rules, in the forms that follow a name.
-_FINITE = (
-    r"(?:is|has|was|are|have|live|lived|work|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
-    r"passed|studies|comes|came|speaks|wears|takes|suffers|keeps|owns|bought|sold|quit|stopped|"
-    r"does|doesn't|can't|cannot|will|won|joined|started|starts|retired|broke|graduated|decided|"
-    r"enjoys|adores|prefers|drives|runs|writes|volunteers|teaches|sings|swims|goes|goes|gave|"
-    r"eats|drinks|smokes|used to|wants|finished|lost|cancelled|called off|no longer|adopted|fixes|makes|sells)\b"
 )
 
 STATEMENTS = StatementWords(
@@ -211,8 +193,16 @@ STATEMENTS = StatementWords(
     others=("he|she|they", "his|her|their"),
     men="he|his",
     women="she|her",
-    male=_MALE,
-    female=_FEMALE,
+    male=(
+        r"husband|boyfriend|fiancé|hubby|son|lad|brother|father|dad|daddy|grandfather|grandpa|grandad|"
+        r"granddad|grandson|uncle|nephew|godson|godfather|stepfather|stepdad|stepson|landlord|"
+        r"\w+brother(?:-in-law)?|(?:father|son|brother)-in-law"
+    ),
+    female=(
+        r"wife|girlfriend|fiancée|missus|daughter|sister|mother|mum|mom|mam|mummy|grandmother|grandma|"
+        r"gran|granny|nan|nana|granddaughter|aunt|auntie|niece|goddaughter|godmother|stepmother|"
+        r"stepmum|stepmom|stepdaughter|landlady|(?:mother|daughter|sister)-in-law"
+    ),
     kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"], _C["several"], ("family",)),
     pets=PET,
     alone=any_of(_C["alone"]),
@@ -221,7 +211,13 @@ STATEMENTS = StatementWords(
         r"(?:(?:new|old|little|big|older|younger|elder|eldest|oldest|youngest|middle|dear|lovely|late|best|other|ex|"
         r"beloved|poor|elderly|second|first|baby|twin|great|only|good|close|own|half|new) )*"
     ),
-    finite=_FINITE,
+    finite=(
+        r"(?:is|has|was|are|have|live|lived|work|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
+        r"passed|studies|comes|came|speaks|wears|takes|suffers|keeps|owns|bought|sold|quit|stopped|"
+        r"does|doesn't|can't|cannot|will|won|joined|started|starts|retired|broke|graduated|decided|"
+        r"enjoys|adores|prefers|drives|runs|writes|volunteers|teaches|sings|swims|goes|goes|gave|"
+        r"eats|drinks|smokes|used to|wants|finished|lost|cancelled|called off|no longer|adopted|fixes|makes|sells)\b"
+    ),
     third_form=r"(?:is|has|was|does|\w+[^s\W]s)\b",
     am="am",
     elided=(
