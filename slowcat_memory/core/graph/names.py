@@ -201,8 +201,6 @@ if TYPE_CHECKING:
 _TWICE = re.compile(r"(.)\1+")
 SOUNDS = 0.07  # less of two that sound the same
 _SHORT_FORM_ALIKE = 0.5  # of two long forms that share a short one: "Catherine", "Kathryn"
-# Pairs that the package wrongly takes for forms of one name.
-_APART = frozenset({("aaron", "erin"), ("anna", "hannah"), ("ann", "hannah"), ("alice", "alicia")})
 _SILENT = frozenset({"ann", "sar", "carolin", "clair", "josephin", "kathrin", "z"})
 
 
@@ -224,8 +222,6 @@ def same_given(one: str, other: str, at: float = SPELT) -> bool:
         return True
     if len(one) == 1 or len(other) == 1:
         return one[0] == other[0]
-    if tuple(sorted((one, other))) in _APART:
-        return False
     listed = forms_of_one(one, other)
     if listed is not None or differ_by_gender(one, other):
         return bool(listed)

@@ -202,17 +202,3 @@ def _words(mention: Mention) -> int:
     """Return the number of words of a full name; 0 for a description ("my sister Anna")."""
     reduced = names(mention.name, mention.type)[0]
     return 0 if reduced.roles or "of" in reduced.words else len(reduced.words)
-
-
-def attributes_of(entity: Memory) -> dict[str, str]:
-    return {
-        name.removeprefix(ATTRIBUTE): value
-        for name, value in entity.facets.items()
-        if name.startswith(ATTRIBUTE)
-    }
-
-
-def names_of(entity: Memory) -> tuple[str, ...]:
-    """Return an entity's names, the fullest first."""
-    also = entity.facets.get("also", "")
-    return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))
