@@ -2,7 +2,7 @@
 
 import ast
 
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_ordinary
 from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
 from slowcat_memory.core.text_caches import forget_texts, text_cache
 from slowcat_memory.records import Forget

@@ -81,15 +81,10 @@ def findable(memory: Memory) -> bool:
     """
     if memory.kind == QUARANTINED or memory.muted:
         return False
-    if family(memory.kind) == FACT:
-        return _stands_alone(memory)
+    if family(memory.kind) == FACT:  # sure, and without an origin that recall could find instead
+        origin = memory.sources or memory.derived_from
+        return not origin and memory.statement.confidence != "low"
     return family(memory.kind) not in _NOT_INDEXED
-
-
-def _stands_alone(memory: Memory) -> bool:
-    """Return whether a fact is sure and has no origin that recall could find instead of it."""
-    origin = memory.sources or memory.derived_from
-    return not origin and memory.statement.confidence != "low"
 
 
 def searchable(memory: Memory) -> bool:

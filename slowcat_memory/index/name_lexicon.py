@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.language.data import word_set
 from slowcat_memory.core.language.english.vocabulary import PRONOUNS, ROLES, STOP_WORDS
-from slowcat_memory.core.language.names import forms_of_one
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import forms_of_one, is_ordinary
 from slowcat_memory.core.text.pronunciations import (
     MisheardWord,
     heard_as,

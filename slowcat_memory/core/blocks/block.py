@@ -4,7 +4,6 @@ A block is a memory of the kind "block/<label>". Each version is a row of its ow
 the previous one; a block written by a user belongs to the user, and no job overwrites it.
 """
 
-import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal
@@ -13,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import BLOCK, family
-from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.core.text.normalize import clean, hex_digest
 from slowcat_memory.records import Made, Memory
 
 Owner = Literal["user", "agent", "system"]
@@ -57,13 +56,7 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def chars_of(self, label: str) -> int:
         """Return the maximum characters of a block; 0 for one that no job writes."""
-        return {
-            PERSONA: self.persona_chars,
-            HUMAN: self.human_chars,
-            SELF: self.self_perception_chars,
-            RELATIONSHIP: self.relationship_chars,
-            BACKGROUND: self.background_chars,
-        }.get(label, 0)
+        return getattr(self, f"{label.removesuffix('_context')}_chars", 0)
 
 
 def label_of(memory: Memory) -> str:
@@ -132,8 +125,7 @@ def revised(
     muted = any(m.muted and not m.muted_inherited for m in valid)
     new = replace(new, local_only=new.local_only or kept_here, muted=new.muted or muted)
     version = max(map(version_of, known), default=0) + 1
-    parts = "\0".join((new.scope, new.kind, str(version), text))
-    digest = hashlib.blake2b(parts.encode(), digest_size=6).hexdigest()
+    digest = hex_digest("\0".join((new.scope, new.kind, str(version), text)), 6)
     facets = {**new.facets, "owner": owner, "limit": str(limit), "version": str(version)}
     return (*old, replace(new, id=f"{new.kind}/{version}-{digest}", text=text, facets=facets))
 

@@ -7,12 +7,18 @@ changes only when a field does.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.blocks.statements import (
+    SourcedLine,
+    is_of_another_day,
+    is_ruled,
+    to_lines,
+    valid_of_kind,
+)
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.complements import is_everyday
 from slowcat_memory.core.extraction.derived_text import keepable
@@ -24,12 +30,10 @@ from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fingerprint, fold, neutralise
-from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.records import Memory, Statement
 
 ENDED = timedelta(days=90)  # for which it matters that something is over
 FRESH = timedelta(days=14)  # within which a statement is new
-WEEK = timedelta(days=7)
 _PASSING = frozenset(("fact/open_thread", "fact/event", "fact/task_completed"))
 _BY_KIND = {
     "fact/health": 0.3, "fact/work": 0.3, "fact/person": 0.2, "fact/preference": 0.1,
@@ -99,18 +103,6 @@ def is_plain(memory: Memory, said: Statement) -> bool:
         return bool(_OCCUPATION.search(memory.text))
     plain = _TASTE.fullmatch(said.object) and content(first)  # "the concert" was one evening
     return said.predicate in _TASTES and bool(plain)
-
-
-def is_ruled(memory: Memory) -> bool:
-    """Return whether rules alone made a memory, which nobody pinned."""
-    return memory.made is not None and not (memory.made.model or memory.pinned)
-
-
-def is_of_another_day(memory: Memory) -> bool:
-    """Return whether a text means another day a week later: "tomorrow", "since yesterday"."""
-    weeks = (memory.valid_from, memory.valid_from + WEEK)
-    then, later = (possible_times(memory.text, at, UTC) for at in weeks)
-    return bool(then) and set(then).isdisjoint(later)
 
 
 def named(memories: Iterable[Memory]) -> list[str]:

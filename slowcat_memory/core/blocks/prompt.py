@@ -4,11 +4,10 @@ It is sent seldom, as each prompt shows all that a block is about. Between two p
 kept up to date by rule: lines that nothing supports any more go, and new statements are added.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -19,7 +18,7 @@ from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MONTHS
 from slowcat_memory.core.render.repeats import Said, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import hex_digest, neutralise
 
 # ------------------------------------------------------------------- what supports a line
 
@@ -45,6 +44,14 @@ class KnownSentence(Said, frozen=True):
 
     about: str
     text: str
+
+
+class _Line(NamedTuple):
+    """A line of an LLM: as a statement, its plain words, and its names."""
+
+    said: KnownSentence
+    plain: frozenset[str]
+    names: frozenset[str]
 
 
 class Support:
@@ -79,8 +86,8 @@ class Support:
                 return False
         said = self._statement(line, "")
         names = (_names(line) | (said.words & self._others)) - self._free
-        plain = said.words - names - self._free - _MONTHS
-        return any(self._says(one, said, plain, names, label) for one in self._statements)
+        asked = _Line(said, said.words - names - self._free - _MONTHS, names)
+        return any(self._says(one, asked, label) for one in self._statements)
 
     def _statement(self, sentence: str, day: str) -> KnownSentence:
         said, dated = said_of(sentence), said_of(day)
@@ -102,52 +109,44 @@ class Support:
                 return min(stems & self._others)
         return ""
 
-    def _says(
-        self,
-        one: KnownSentence,
-        said: KnownSentence,
-        plain: frozenset[str],
-        names: frozenset[str],
-        label: str,
-    ) -> bool:
-        share = SHARES.get(label, 0.5)
+    def _says(self, one: KnownSentence, line: _Line, label: str) -> bool:
+        said, plain, names = line
         # A manner is seldom said in words: a name that they share is enough of it.
         own = plain | names if label in (PERSONA, SELF) else plain
         if not own & one.words or one.contradicts(said):
             return False
         if one.about and one.about not in said.words:  # of somebody else
             return False
-        if len(own & one.words) < share * len(plain) and not self._together(one, said, plain):
+        enough = len(own & one.words) >= SHARES.get(label, 0.5) * len(plain)
+        if not (enough or self._together(one, line)):
             return False
         rest = (said.numbers - one.numbers) | (names - one.words)
         if label != HUMAN:
             rest -= self._others
-        return not rest or rest <= self._beside(one, said, plain, names)
+        return not rest or rest <= self._beside(one, line)
 
-    def _together(self, one: KnownSentence, said: KnownSentence, plain: frozenset[str]) -> bool:
+    def _together(self, one: KnownSentence, line: _Line) -> bool:
         """Return whether two statements about the same one of others have enough of a line."""
-        same = (
-            x.words for x in self._statements if x.about == one.about and not x.contradicts(said)
+        return any(
+            len(line.plain & (one.words | other.words)) >= TOGETHER * len(line.plain)
+            for other in self._statements
+            if other.about == one.about and not other.contradicts(line.said)
         )
-        most = max((len(plain & (one.words | words)) for words in same), default=0)
-        return most >= TOGETHER * len(plain)
 
-    def _beside(
-        self, one: KnownSentence, said: KnownSentence, plain: frozenset[str], names: frozenset[str]
-    ) -> frozenset[str]:
+    def _beside(self, one: KnownSentence, line: _Line) -> set[str]:
         """Return the names and numbers that other statements add.
 
         Both, if they share a word with the line; numbers, if they are about somebody whom it names.
         """
         found = set[str]()
         for other in self._statements:
-            if other is one or other.contradicts(said):
+            if other is one or other.contradicts(line.said):
                 continue
-            if plain & other.words:
-                found |= other.words & names
-            if plain & other.words or other.about in names:
+            if line.plain & other.words:
+                found |= other.words & line.names
+            if line.plain & other.words or other.about in line.names:
                 found |= other.numbers
-        return frozenset(found)
+        return found
 
 
 _MONTHS = frozenset(word for month in MONTHS for word in said_of(month).words)
@@ -280,6 +279,4 @@ def is_due(
 
 def marks_of(statements: Iterable[SourcedLine]) -> tuple[str, ...]:
     """Return a hash (6 characters) of each statement."""
-    return tuple(
-        hashlib.blake2b(one.text.encode(), digest_size=3).hexdigest() for one in statements
-    )
+    return tuple(hex_digest(one.text, 3) for one in statements)

@@ -9,9 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.coming import coming_lines
-from slowcat_memory.core.blocks.lasting import is_ruled
-from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
+from slowcat_memory.core.blocks.statements import SourcedLine, coming_lines, is_ruled, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, words_of_any
@@ -40,16 +38,11 @@ _POLITE = words_of_any(lambda one: one.summary.polite)
 _BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lower"
 
 
-def tone_of(texts: Iterable[str], least: int = LEAST) -> str:
-    """Return the one of ``ENGLISH.tones`` that most turns of a conversation state, "" for none.
-
-    Args:
-        texts: The user's turns.
-        least: Turns that must state it.
-    """
+def tone_of(texts: Iterable[str]) -> str:
+    """Return the one of ``ENGLISH.tones`` that most turns of a user state, "" for none."""
     counts = Counter(tone for text in texts for tone in stated_tones(text))
     best = counts.most_common(2)
-    if not best or best[0][1] < least or (len(best) > 1 and best[1][1] >= best[0][1]):
+    if not best or best[0][1] < LEAST or (len(best) > 1 and best[1][1] >= best[0][1]):
         return ""
     return best[0][0]
 

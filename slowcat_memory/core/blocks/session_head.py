@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import BACKGROUND, HUMAN
-from slowcat_memory.core.blocks.coming import coming_lines
-from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
+from slowcat_memory.core.blocks.statements import coming_lines, is_of_another_day, is_ruled
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import NOTE, findable
@@ -98,12 +97,8 @@ def session_preamble(
     lines = block_lines(blocks, texts, room, told, words)
     room -= sum(size(line) + 1 for line in lines)
     lines = [*profile, *lines, *_last_session(start, zone, room, told, words), *pinned, *icebreaker]
-    return "\n".join(_fenced(lines, words)) if lines else ""
-
-
-def _fenced(lines: Sequence[str], words: Language) -> list[str]:
     noted = words.preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
-    return [noted, OPEN_NOTES, *lines, CLOSE_NOTES]
+    return "\n".join((noted, OPEN_NOTES, *lines, CLOSE_NOTES)) if lines else ""
 
 
 def _profile(start: SessionStart, room: int, told: Told, words: Language) -> list[str]:

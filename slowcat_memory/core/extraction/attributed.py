@@ -7,17 +7,15 @@ about her. In doubt a statement passes: pronouns are not resolved beyond their s
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.clauses import languages_of, straight
-from slowcat_memory.core.language import LANGUAGES, words_of_any
+from slowcat_memory.core.language import LANGUAGES, Language, of_any, words_of_any
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
-from slowcat_memory.core.language.facts import PersonWords
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_given_name, is_ordinary
 from slowcat_memory.records import Turn
 
 STEM = 4  # common first letters of two forms of a word
@@ -28,6 +26,14 @@ _ENDS = frozenset(".!?;…")
 _MARKS = _ENDS | frozenset(",:—–")
 
 _TITLES = words_of_any(lambda one: one.persons.sets["titles"])
+_KIN = lazy_pattern(of_any(lambda one: f"(?:{one.statements.kin})"), flags=re.IGNORECASE)
+_NAMELESS = (
+    "i", "we", "me", "my", "he", "she", "they", "them", "his", "her", "their", "it", "you", "anybody",
+    "kin", "titles", "before_object", "starts", "verbs", "helpers", "denials",
+)  # fmt: skip
+_NOT_NAMES = STOP_WORDS.union(
+    DAYS, MONTHS, *(one.persons.sets[name] for one in LANGUAGES for name in _NAMELESS)
+)
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
 
@@ -74,15 +80,15 @@ class Asked(NamedTuple):
 
 
 class QuotedPassage(Struct, frozen=True):
-    """A turn's tokens, who is asked about, and the words of one of its languages."""
+    """A turn's tokens, who is asked about, and one of its languages."""
 
     said: Sequence[Token]
     asked: Asked
-    words: PersonWords
+    language: Language
 
     @property
     def sets(self) -> Mapping[str, frozenset[str]]:
-        return self.words.sets
+        return self.language.persons.sets
 
     def word(self, place: int) -> str:
         """Return the word at a place; "" behind the end."""
@@ -92,7 +98,7 @@ class QuotedPassage(Struct, frozen=True):
 def about(subject: str, speaker: str, people: Iterable[str] = ()) -> Asked:
     words, own = frozenset(words_in(subject)), frozenset(words_in(speaker))
     others = frozenset(word for name in people for word in words_in(name))
-    return Asked(words, bool(words) and words <= own, others - words - own - _not_names())
+    return Asked(words, bool(words) and words <= own, others - words - own - _NOT_NAMES)
 
 
 def words_in(text: str) -> list[str]:
@@ -111,10 +117,6 @@ def tokens(text: str) -> list[Token]:
         found.append(Token(NUMBERS.get(lower, lower), clitic[0] if clitic else "", capital))
         begins = raw in _ENDS
     return found
-
-
-def words_of_languages(text: str) -> list[PersonWords]:
-    return [one.persons for one in languages_of(text)]
 
 
 def kind_at(passage: QuotedPassage, place: int) -> Kind | None:
@@ -139,12 +141,7 @@ def kind_at(passage: QuotedPassage, place: int) -> Kind | None:
 
 def _is_kin(word: str, passage: QuotedPassage) -> bool:
     sets = passage.sets
-    return word in sets["kin"] or word in sets["roles"] or bool(_kin().fullmatch(word))
-
-
-@cache
-def _kin() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one.statements.kin})" for one in LANGUAGES), re.IGNORECASE)
+    return word in sets["kin"] or word in sets["roles"] or bool(_KIN.fullmatch(word))
 
 
 def _is_name(passage: QuotedPassage, place: int) -> bool:
@@ -153,21 +150,11 @@ def _is_name(passage: QuotedPassage, place: int) -> bool:
     token, asked = passage.said[place], passage.asked
     if token.word in asked.words:
         return True
-    if token.word in _not_names() or len(token.word) < 2 or not token.word.isalpha():
+    if token.word in _NOT_NAMES or len(token.word) < 2 or not token.word.isalpha():
         return False
     if token.word in asked.others:
         return True
     return is_given_name(token.word) and (token.capital or not is_ordinary(token.word))
-
-
-@cache
-def _not_names() -> frozenset[str]:
-    lists = ("i", "we", "me", "my", "he", "she", "they", "them", "his", "her", "their", "it",
-             "you", "anybody", "kin", "titles", "before_object", "starts", "verbs", "helpers",
-             "denials")  # fmt: skip
-    return STOP_WORDS.union(
-        DAYS, MONTHS, *(one.persons.sets[name] for one in LANGUAGES for name in lists)
-    )
 
 
 def _can_be_subject(passage: QuotedPassage, place: int) -> bool:
@@ -231,8 +218,8 @@ def wrong_subject(
     if span is None or not asked.words:
         return False
     return all(
-        _is_wrong(content, QuotedPassage(said, asked, words), span, turn.speaker)
-        for words in words_of_languages(turn.text)
+        _is_wrong(content, QuotedPassage(said, asked, language), span, turn.speaker)
+        for language in languages_of(turn.text)
     )
 
 
@@ -286,17 +273,13 @@ def fits(passage: QuotedPassage, place: int) -> bool:
     every = subjects_before(passage, place)
     owners = sets["his"] | sets["her"] | sets["their"]
     found = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
-    if _is_german(passage.words):
+    if passage.language.statements.verb_second:
         comma = found is not None and any(t.word == "," for t in passage.said[found.place : place])
         if found is None or comma:
             found = _subject_after(passage, place) or found
     if found is None or _can_mean(found, passage):
         return True
     return _mentioned(passage.said[found.place + 1 : place], passage)
-
-
-def _is_german(words: PersonWords) -> bool:
-    return any(one.persons is words and one.statements.verb_second for one in LANGUAGES)
 
 
 def _can_mean(found: Subject, passage: QuotedPassage) -> bool:

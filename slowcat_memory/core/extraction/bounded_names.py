@@ -9,8 +9,7 @@ import re
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_given_name, is_ordinary
 from slowcat_memory.core.language.word_classes import OrderWords
 from slowcat_memory.core.text.normalize import clean
 

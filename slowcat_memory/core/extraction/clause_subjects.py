@@ -184,7 +184,7 @@ def _relatives(text: str, front: str, clause: Clause) -> Iterator[Reading]:
     signs, words = clause.signs, clause.words
     found = signs["own_kin"].match(text) or signs["alone"].match(text)
     if found is None:
-        if title := signs["titled"].match(text):
+        if title := signs["titled_name"].match(text):
             behind = text[title.end() :].strip()
             if name := name_of(behind, clause):
                 subject = Subject(name, kin=title["kin"].lower())

@@ -66,7 +66,6 @@ def _composed(words: StatementWords) -> dict[str, str]:
         "owned": rf"(?:{words.possessive})\b(?= )",
         "own_kin": rf"{own}(?P<kin>{words.kin})\b(?!-)",
         "alone": rf"(?P<kin>{words.alone})\b",
-        "titled": rf"(?P<kin>{words.titled})\b ",
         "pronoun": rf"(?:{subject})\b",
         "their": rf"(?:{owner})\b(?= )",
         "fronted": rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)",

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clauses import Clause, rewritten
-from slowcat_memory.core.language import LANGUAGES, ordinary
+from slowcat_memory.core.language import names, words_of_any
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.names import is_given_name
@@ -18,6 +17,8 @@ _EDGE = " ,.;:!?…-–—'"
 _DETERMINERS = frozenset(
     "a an the my our his her their some der die das den ein eine einen".split()
 )
+_FUNCTION = words_of_any(lambda one: one.statements.function)
+_ORDINARY = words_of_any(lambda one: frozenset(" ".join(one.statements.ordinary).split()))
 _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
 _FULL_STOP = re.compile(r"[,;!?]$|(?<!\b[Dd]r)(?<!\b[Mm]r)(?<!\b[Mm]rs)(?<!\b[A-Z])\.$")
 
@@ -29,24 +30,12 @@ def complements(kind: Complement, text: str, clause: Clause) -> list[str]:
 
 def is_ordinary(word: str) -> bool:
     """Return whether a word in lower case is no name, as far as its spelling shows."""
-    return word in _all_ordinary() or word in CALENDAR or ordinary.is_ordinary(word)
+    return word in _ORDINARY or word in CALENDAR or names.is_ordinary(word)
 
 
 def is_everyday(word: str) -> bool:
     """Return whether a word in lower case is one that everybody uses daily."""
-    return word in _all_ordinary() or word in CALENDAR or word in EVERYDAY
-
-
-@cache
-def _all_ordinary() -> frozenset[str]:
-    return frozenset(
-        part for one in LANGUAGES for word in one.statements.ordinary for part in word.split()
-    )
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    return frozenset(word for one in LANGUAGES for word in one.statements.function)
+    return word in _ORDINARY or word in CALENDAR or word in EVERYDAY
 
 
 def name_of(text: str, clause: Clause, most: int = 1, *, strong: bool = True) -> str:
@@ -80,7 +69,7 @@ def name_of(text: str, clause: Clause, most: int = 1, *, strong: bool = True) ->
 
 def _continues(bare: str, found: list[str], clause: Clause, strong: bool) -> bool:
     lower = bare.lower()
-    if not bare or lower in _function_words() or not any(map(str.isalpha, bare)):
+    if not bare or lower in _FUNCTION or not any(map(str.isalpha, bare)):
         return False
     if lower in CALENDAR and not (strong and is_given_name(lower)):
         return False
@@ -121,7 +110,7 @@ def _is_cut_off(text: str, whole: str, clause: Clause) -> bool:
         behind.startswith(",")
         and bool(clause.signs["unfinished"].search(text))
         and bool(after)
-        and after not in _function_words()
+        and after not in _FUNCTION
     )
 
 
@@ -165,7 +154,7 @@ def _things(words: str, clause: Clause) -> list[str]:
         return _thing(text, clause)  # "sci-fi and fantasy books"
     made = list[str]()
     for part in parts:
-        if made and part.split(" ")[0].lower() in _function_words() - _DETERMINERS:
+        if made and part.split(" ")[0].lower() in _FUNCTION - _DETERMINERS:
             break
         item = _thing(part, clause)
         if not item or (made and len(item[0].split()) > MOST_ITEM_WORDS + 1):

@@ -158,8 +158,10 @@ def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
     first, last = days_of(said, zone)
     if said.start <= BEGINNING:  # "until Friday"
         return Dated(last.isoformat(), turn.at, turn.at)
-    if said.near:  # people who count weeks mean the day, more or less
-        return _of_counted(said.near, turn, zone)
+    if said.near:  # people who count weeks mean the day, more or less; it is over some days later
+        until = (said.near + ROUGHLY).astimezone(zone).date().isoformat()
+        day = said.near.astimezone(zone).date().isoformat()
+        return Dated(day, min(said.near, turn.at), said.near, until if said.near > turn.at else "")
     begins = turn.at if first == turn.at.astimezone(zone).date() else said.start
     since = min(said.start, turn.at)
     if abs(said.end - turn.at) < timedelta(seconds=1) or (last - first).days > 3660:
@@ -169,13 +171,6 @@ def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
     days = (last - first).days + 1
     form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
     return Dated(first.strftime(form), since, begins, last.isoformat() if 1 < days <= 31 else "")
-
-
-def _of_counted(near: datetime, turn: Turn, zone: tzinfo) -> Dated:
-    """Return the day some weeks away; one that lies ahead is over some days later."""
-    day, last = near.astimezone(zone).date(), near + ROUGHLY
-    over = last.astimezone(zone).date().isoformat() if near > turn.at else ""
-    return Dated(day.isoformat(), min(near, turn.at), near, over)
 
 
 def _said(quote: str, turn: Turn, zone: tzinfo) -> Interval | None:

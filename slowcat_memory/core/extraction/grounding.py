@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.derived_text import content_of, keepable, repeats
 from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_ordinary
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import capitalised_names

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_ordinary
 from slowcat_memory.core.language.word_classes import NAME, OTHER, STOP, OrderWords
 
 ENOUGH = 3  # points of an order

@@ -3,7 +3,6 @@
 The lines are enclosed in a fence that no speaker can close.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
@@ -11,7 +10,7 @@ from datetime import date, tzinfo
 from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
+from slowcat_memory.core.text.normalize import estimate_tokens, hex_digest, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
 
@@ -33,8 +32,8 @@ def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str
     """Return a hash (16 characters) of the prompt version, a turn, its neighbours and its day."""
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
     said = [f"{turn.speaker}: {turn.text}" for turn in near]
-    words = "\n".join((str(version), f"{turns[place].at.astimezone(zone):%Y-%m-%d}", *said))
-    return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
+    day = f"{turns[place].at.astimezone(zone):%Y-%m-%d}"
+    return hex_digest("\n".join((str(version), day, *said)))
 
 
 def small_talk(text: str) -> bool:
@@ -109,7 +108,7 @@ def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
 def between_fences(lines: Iterable[str]) -> str:
     """Return lines between two fences, whose mark no speaker can know: a hash of them."""
     text = "\n".join(lines)
-    mark = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    mark = hex_digest(text, 6)
     return f"=== record {mark} ===\n{text}\n=== end of record {mark} ==="
 
 

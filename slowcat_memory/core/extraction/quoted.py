@@ -25,9 +25,8 @@ from slowcat_memory.core.extraction.attributed import (
     same,
     tokens,
     words_in,
-    words_of_languages,
 )
-from slowcat_memory.core.extraction.clauses import pattern_of, straight
+from slowcat_memory.core.extraction.clauses import languages_of, pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
@@ -224,22 +223,22 @@ def unrelated(one: Statement, written: str, turn: Turn, people: Iterable[str] = 
     span = find(words_in(one.quote), said)
     if span is None:
         return True
-    languages = words_of_languages(turn.text)
+    languages = languages_of(turn.text)
     names = (*people, one.subject, one.object)
     asked = about(one.subject, turn.speaker, names)
     sides = {*words_in(one.subject), *words_in(one.object)}
     there = sides & {said[place].word for place in span}
     if "_".join(words_in(written.replace("_", " "))) in _PLACED and len(there) > 1:
         return False  # where a thing is: "Corrib Vets in Galway"
-    if not any(one.predicate in words.evidence for words in languages):
+    if not any(one.predicate in language.persons.evidence for language in languages):
         return not _named_so(one, turn, said, span)
     directions = [asked]
     if one.predicate in _MUTUAL:
         directions.append(about(one.object, turn.speaker, names))
     return not any(
-        _shows(one, [QuotedPassage(said, who, words) for who in directions], span)
-        for words in languages
-        if one.predicate in words.evidence
+        _shows(one, [QuotedPassage(said, who, language) for who in directions], span)
+        for language in languages
+        if one.predicate in language.persons.evidence
     )
 
 
@@ -264,8 +263,8 @@ def _named_so(one: Statement, turn: Turn, said: Sequence[Token], span: range) ->
 
 def _shows(one: Statement, passages: Sequence[QuotedPassage], span: range) -> bool:
     """Return whether the evidence for a relation stands in a quote, and is the subject's."""
-    said, words = passages[0].said, passages[0].words
-    place = _evidence_at(one, said, span, words.evidence[one.predicate])
+    said, evidence = passages[0].said, passages[0].language.persons.evidence
+    place = _evidence_at(one, said, span, evidence[one.predicate])
     if place is None:
         return False
     if one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns"):

@@ -7,7 +7,7 @@ can also say that others are over without a successor: see ``records.Ending``.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime, time
 
 from msgspec.structs import replace
@@ -260,13 +260,10 @@ def _same_value(new: Statement, old: Statement) -> bool:
     if not mine or not theirs:
         return not mine and not theirs
     if new.predicate == "works_as":
-        return _among(content(new.object), content(old.object))
+        one, other = content(new.object), content(old.object)
+        return bool(one and other) and (one <= other or other <= one)
     shorter = min(len(mine), len(theirs))
     return mine[:shorter] == theirs[:shorter]
-
-
-def _among(one: Collection[str], other: Collection[str]) -> bool:
-    return bool(one) and bool(other) and (set(one) <= set(other) or set(other) <= set(one))
 
 
 def _is_single(one: Statement) -> bool:

@@ -218,7 +218,6 @@ def _over(reading: Reading, clause: Clause) -> list[StatedFact]:
 
 _TOGETHER = (
     ("likes", "prefers", "habit", "drinks", "smokes", "plays", "member_of"),
-    ("works_at", "works_as"),
     ("lives_in", "address"),
     ("has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "married_to",
      "engaged_to", "relationship_status"),
@@ -227,8 +226,6 @@ _TOGETHER = (
 
 def related(predicate: str) -> tuple[str, ...]:
     """Return the predicates that end with one: who no longer drinks tea does not like it."""
-    if predicate in ("works_at", "works_as"):
-        return (predicate,)
     return next((group for group in _TOGETHER if predicate in group), (predicate,))
 
 

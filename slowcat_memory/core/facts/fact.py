@@ -4,7 +4,6 @@ Recall never returns a fact itself. Its index key leads to the chunk of its turn
 given the user's own words.
 """
 
-import hashlib
 import re
 from datetime import datetime
 from typing import Literal
@@ -15,7 +14,7 @@ from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.slots import PARTNERS, canonical, object_type, statement_of
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family
-from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.text.normalize import fingerprint, fold, hex_digest
 from slowcat_memory.records import Key, Made, Memory, Statement, Turn
 
 TYPES = (
@@ -60,7 +59,7 @@ class ExtractedFact(Statement, frozen=True, kw_only=True):
 def fact_id(scope: str, content: str, source: int) -> str:
     """Return the memory id of a fact: equal for the same words of the same turn."""
     parts = "\0".join((scope, fold(content), str(source)))
-    return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
+    return f"{FACT}/{hex_digest(parts)}"
 
 
 def fact_memory(

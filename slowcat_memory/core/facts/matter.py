@@ -8,7 +8,6 @@ words show a common matter, and a change of it.
 import re
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
 
 from msgspec.structs import asdict, replace
 
@@ -43,9 +42,10 @@ _WEEKDAYS = re.compile(
     rf"\b(?:{'|'.join(name for one in LANGUAGES for name in one.dates.weekdays)})s?\b",
     re.IGNORECASE,
 )
-# A month without a day or year.
+# A month without a day, and the word that leads to it.
 _BARE_MONTH = re.compile(
-    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+({'|'.join(MONTHS)})\b",
+    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+({'|'.join(MONTHS)})\b"
+    r"(?:,?\s+\d{4}\b)?(?!\.?\s+\d)",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -56,6 +56,9 @@ _OFF = re.compile(
     rf"(?<!\w)(?:{of_any(lambda one: f'{one.proactive.off}|{one.proactive.moved}')})(?!\w)",
     re.IGNORECASE,
 )
+
+
+_EMPTY = words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
 
 
 def days_in(text: str) -> frozenset[Day]:
@@ -77,7 +80,7 @@ def days_differ(one: str, other: str) -> bool:
 
 
 def without_days(text: str) -> str:
-    return " ".join(_WEEKDAYS.sub(" ", _BARE_MONTH.sub(" ", _without_dates(text))).split())
+    return " ".join(_WEEKDAYS.sub(" ", _without_dates(_BARE_MONTH.sub(" ", text))).split())
 
 
 def _without_dates(text: str) -> str:
@@ -122,7 +125,7 @@ def matter_of(fact: Memory, tokenize: Tokenize) -> frozenset[str]:
     """Return the beginnings of the words that tell what a fact is about, without its subject."""
     subject = set(fingerprint(subject_name(fact)).split()) | {fold(fact.speaker)}
     words = (word for word in fingerprint(without_values(fact.text)).split())
-    own = [word for word in words if word not in _empty() and word not in subject]
+    own = [word for word in words if word not in _EMPTY and word not in subject]
     stems = {stem for word in own for stem in tokenize(word)}
     return frozenset(stem[:STEM] for stem in stems if len(stem) >= LEAST)
 
@@ -166,11 +169,6 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
     return bool(day) and day <= max(said, told) and (not told or told >= day)
 
 
-@cache
-def _empty() -> frozenset[str]:
-    return words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
-
-
 # "Anna has a dog called Rex" and "Anna has a three-year-old dog" may become "Anna has a
 # three-year-old dog called Rex". An LLM writes the sentence; it is used only if it adds nothing to
 # the two and loses nothing of them.
@@ -188,10 +186,12 @@ def join(
         Nothing if the text may not stand for the two.
     """
     text = one_line(text)
-    if not _are_parts(older, newer) or not _is_joined(text, older, newer, tokenize):
+    stated = _words(f"{older.text} {newer.text}", tokenize)
+    whole = keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
+    if not whole or not _are_parts(older, newer):
         return ()
     fuller = max((newer.statement, older.statement), key=lambda one: len(content(one.object)))
-    stated = " ".join(map(str, stating_turns(newer)))
+    turns = " ".join(map(str, stating_turns(newer)))
     parts = {name: value for name, value in asdict(newer.statement).items() if value}
     both = replace(
         newer,
@@ -204,7 +204,7 @@ def join(
         local_only=older.local_only or newer.local_only,
         muted=older.muted or newer.muted,
         statement=replace(older.statement, **parts | {"object": fuller.object}),
-        facets=older.facets | newer.facets | {STATED_BY: stated},
+        facets=older.facets | newer.facets | {STATED_BY: turns},
         made=made,
         derived_from=tuple((one.scope, one.id) for one in (newer, older)),
     )
@@ -242,12 +242,6 @@ def _are_parts(older: Memory, newer: Memory) -> bool:
         subject_name(newer)
     )
     return alike and not doubtful and one.over == other.over and not exclude(one, other)
-
-
-def _is_joined(text: str, older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
-    """Return whether a text has the words of two facts, and no others but words that join."""
-    stated = _words(f"{older.text} {newer.text}", tokenize)
-    return keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
 
 
 def _words(text: str, tokenize: Tokenize) -> set[str]:

@@ -10,7 +10,6 @@ not change Anna's own. Which fact is newer follows from the turns, not from when
 extracted.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
@@ -37,7 +36,7 @@ from slowcat_memory.core.facts.matter import (
     values_differ,
     without_values,
 )
-from slowcat_memory.core.text.normalize import fold, neutralise
+from slowcat_memory.core.text.normalize import fold, hex_digest, neutralise
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement
 
@@ -94,7 +93,7 @@ class Pair(Struct, frozen=True):
     def mark(self) -> str:
         """A digest of both texts and of the version, the same however often they are compared."""
         texts = f"{VERSION}\0{fold(self.older.text)}\0{fold(self.newer.text)}"
-        return hashlib.blake2b(texts.encode(), digest_size=6).hexdigest()
+        return hex_digest(texts, 6)
 
 
 class Matches(Struct, frozen=True):

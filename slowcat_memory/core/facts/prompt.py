@@ -60,7 +60,6 @@ from slowcat_memory.core.extraction.slots import (
     canonical,
     is_exclusive,
     object_type,
-    statement_of,
 )
 from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
@@ -113,10 +112,12 @@ Answer with JSON alone; {"facts": [], "entities": []} when there is nothing:
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 _CORRECTS = re.compile(of_any(lambda one: one.facts.corrects), re.IGNORECASE)
 _FUNCTION = words_of_any(lambda one: one.statements.function)
-_OWN = re.compile(of_any(lambda one: one.facts.first_person), re.IGNORECASE)
+_OWN = words_of_any(
+    lambda one: frozenset().union(*(one.persons.sets[name] for name in ("i", "we", "me")))
+)
 _OF_RELATIVES = re.compile(
     rf"\b(?:{of_any(lambda one: one.facts.possessives)}) (?:\w+ )?"
-    rf"(?:{of_any(lambda one: one.facts.relatives)})\b",
+    rf"(?:{of_any(lambda one: one.statements.kin)})\b",
     re.IGNORECASE,
 )
 
@@ -326,7 +327,7 @@ def _is_of_relative(quote: str, predicate: str) -> bool:
     """Return whether a quote is about somebody related to the speaker, not the speaker."""
     if predicate.startswith(("has_", "married", "friend")) or not _OF_RELATIVES.search(quote):
         return False
-    return not _OWN.search(quote)
+    return _OWN.isdisjoint(words_in(quote))
 
 
 def _since(when: Dated, stated: Statement | None) -> datetime:
@@ -394,21 +395,12 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
         when = dated(one.quote, turn, "", grounding, zone)
         if object_type(one.predicate) in ("person", "pet") and not one.over:
             when = Dated("", turn.at, turn.at)  # it is the day of what else the words say
-        parts = asdict(statement_of(one)) | {
+        parts = asdict(one) | {
             "confidence": "high" if one.type == "person" else "medium",
             "date": when.day,
             "last": when.last,
             "corrects": is_correction(turn.text),
+            "since": begins(one, when.day, _since(when, one)),
         }
-        since = begins(one, when.day, _since(when, one))
-        found.append(
-            ExtractedFact(
-                **parts,
-                turn=turn,
-                type=one.type,
-                content=one.content,
-                since=since,
-                sources=(turn.id,),
-            )
-        )
+        found.append(ExtractedFact(**parts, turn=turn, sources=(turn.id,)))
     return found

@@ -19,8 +19,7 @@ from rapidfuzz.distance import OSA
 from slowcat_memory.core.extraction.options import DedupOptions
 from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
 from slowcat_memory.core.language.english.vocabulary import PARTS, QUALITIES
-from slowcat_memory.core.language.names import spelt_alike
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_ordinary, spelt_alike
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]
 Similarity = Callable[[str, str], float]

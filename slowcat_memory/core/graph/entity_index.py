@@ -4,7 +4,6 @@ A name with a known reduced form is found in microseconds; any other is compared
 of its type, cheapest stage first (see `dedup`).
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,9 +15,9 @@ from slowcat_memory.core.extraction.slots import object_type
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.dedup import IDENTIFYING, Candidate, Similarity, resolve, same
 from slowcat_memory.core.graph.names import names, same_given
-from slowcat_memory.core.graph.readings import TurnReading, attributes_of, names_of
+from slowcat_memory.core.graph.readings import ATTRIBUTE, SEPARATOR, TurnReading
 from slowcat_memory.core.memory import ENTITY
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.text.normalize import fold, hex_digest
 from slowcat_memory.records import Memory
 
 
@@ -47,6 +46,39 @@ class EntityIndex:
             return replace(mention, entity=id)
         self._put(found, _grown(self._known[found], new))
         return replace(mention, entity=found)
+
+    def resolve_turn(
+        self, read: TurnReading, facts: Sequence[ExtractedFact], similar: Similarity | None = None
+    ) -> tuple[TurnReading, dict[str, str]]:
+        """Return a turn's reading with the entities of its names, and their ids by folded name.
+
+        Ambiguous names are dropped, new entities added. ``similar`` is as in ``dedup.same``.
+        """
+        mentions, ids = list[Mention](), dict[str, str]()
+        for one in read.mentions:
+            met = self.find_or_add(_identified(one, facts), similar)
+            if met.entity:
+                mentions.append(met)
+                ids[fold(one.name)] = met.entity
+        for fact in facts:
+            if fact.predicate == "name" and (user := ids.get(fold(fact.subject))):
+                mentions.append(Mention(fact.object, "person", entity=user))  # "my name is Anna"
+        return replace(read, mentions=tuple(mentions)), ids
+
+    def with_entities(self, fact: ExtractedFact, ids: Mapping[str, str]) -> ExtractedFact:
+        """Return a fact with the entities that its turn means by the names of its two sides.
+
+        Args:
+            ids: Of the turn's names, folded.
+        """
+        name = tidy(fact.object)
+        subject = ids.get(fold(tidy(fact.subject)), "")
+        object_ = "" if fact.predicate == "name" else ids.get(fold(name), "")
+        if not object_ and name and object_type(fact.predicate):
+            object_ = self.find(name)
+        if not subject or object_ == subject:
+            return fact
+        return replace(fact, subject_id=subject, object_id=object_)
 
     def find(self, name: str) -> str:
         """Return the id of the one entity with a name, of any type; "" for none or several."""
@@ -117,47 +149,8 @@ def _key(name: str, kind: str) -> str:
 
 def entity_id(scope: str, kind: str, name: str) -> str:
     """Return the id of an entity, derived from its type and first name."""
-    digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
-    return f"{ENTITY}/{digest.hexdigest()}"
-
-
-def resolve_turn(
-    read: TurnReading,
-    facts: Sequence[ExtractedFact],
-    index: EntityIndex,
-    similar: Similarity | None = None,
-) -> tuple[TurnReading, dict[str, str]]:
-    """Return a turn's reading with the entities of its names, and their ids by folded name.
-
-    Ambiguous names are dropped, new entities added to ``index``. ``similar`` is as in
-    ``dedup.same``.
-    """
-    mentions, ids = list[Mention](), dict[str, str]()
-    for one in read.mentions:
-        met = index.find_or_add(_identified(one, facts), similar)
-        if met.entity:
-            mentions.append(met)
-            ids[fold(one.name)] = met.entity
-    for fact in facts:
-        if fact.predicate == "name" and (user := ids.get(fold(fact.subject))):
-            mentions.append(Mention(fact.object, "person", entity=user))  # "my name is Anna"
-    return replace(read, mentions=tuple(mentions)), ids
-
-
-def with_entities(fact: ExtractedFact, ids: Mapping[str, str], index: EntityIndex) -> ExtractedFact:
-    """Return a fact with the entities that its turn means by the names of its two sides.
-
-    Args:
-        ids: Of the turn's names, folded.
-    """
-    name = tidy(fact.object)
-    subject = ids.get(fold(tidy(fact.subject)), "")
-    object_ = "" if fact.predicate == "name" else ids.get(fold(name), "")
-    if not object_ and name and object_type(fact.predicate):
-        object_ = index.find(name)
-    if not subject or object_ == subject:
-        return fact
-    return replace(fact, subject_id=subject, object_id=object_)
+    digest = hex_digest(f"{scope}\0{kind}\0{_key(name, kind)}")
+    return f"{ENTITY}/{digest}"
 
 
 def _identified(mention: Mention, facts: Iterable[ExtractedFact]) -> Mention:
@@ -168,3 +161,17 @@ def _identified(mention: Mention, facts: Iterable[ExtractedFact]) -> Mention:
         if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
     }
     return replace(mention, attributes={**mention.attributes, **own}) if own else mention
+
+
+def attributes_of(entity: Memory) -> dict[str, str]:
+    return {
+        name.removeprefix(ATTRIBUTE): value
+        for name, value in entity.facets.items()
+        if name.startswith(ATTRIBUTE)
+    }
+
+
+def names_of(entity: Memory) -> tuple[str, ...]:
+    """Return an entity's names, the fullest first."""
+    also = entity.facets.get("also", "")
+    return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))

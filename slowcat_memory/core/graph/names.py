@@ -170,11 +170,6 @@ def _words(text: str) -> list[str]:
     return _PARTS.findall(_APOSTROPHES.sub("", text.replace("'s ", " s ").replace(" s ", "s ")))
 
 
-def _canonical() -> dict[str, str]:
-    """Return the first of each group of roles by the others, as `folded` writes them."""
-    return {spelt: group[0] for group in SAME_ROLES for word in group for spelt in folded(word)}
-
-
 @cache
 def _aliases() -> dict[str, dict[str, Name]]:
     """Return the first of each group of aliases by the joined reduced others, by entity type."""
@@ -189,7 +184,8 @@ def _aliases() -> dict[str, dict[str, Name]]:
     }
 
 
-_SAME = _canonical()
+# The first of each group of roles by the others, as `folded` writes them.
+_SAME = {spelt: group[0] for group in SAME_ROLES for word in group for spelt in folded(word)}
 
 
 # ------------------------------------------------------------------- given names
@@ -205,15 +201,7 @@ if TYPE_CHECKING:
 _TWICE = re.compile(r"(.)\1+")
 SOUNDS = 0.07  # less of two that sound the same
 _SHORT_FORM_ALIKE = 0.5  # of two long forms that share a short one: "Catherine", "Kathryn"
-# Endings of women's names that men's lack or replace.
-_ENDINGS = (
-    ("", "a"), ("o", "a"), ("e", "a"), ("", "le"), ("s", "se"), ("", "e"), ("", "ia"), ("er", "ra"),
-    ("e", "ia"), ("", "ine"), ("ew", "ea"), ("", "ne"), ("is", "es"), ("", "ina"), ("h", "hine"),
-    ("ael", "elle"), ("en", "anie"), ("k", "cia"),
-)  # fmt: skip
-# Pairs that the package wrongly takes for forms of one name.
-_APART = frozenset({("aaron", "erin"), ("anna", "hannah"), ("ann", "hannah"), ("alice", "alicia")})
-_SILENT = frozenset({"ann", "sara", "carolin", "clair", "josephin", "kathrin", "zo"})
+_SILENT = frozenset({"ann", "sar", "carolin", "clair", "josephin", "kathrin", "z"})
 
 
 @cache
@@ -234,8 +222,6 @@ def same_given(one: str, other: str, at: float = SPELT) -> bool:
         return True
     if len(one) == 1 or len(other) == 1:
         return one[0] == other[0]
-    if tuple(sorted((one, other))) in _APART:
-        return False
     listed = forms_of_one(one, other)
     if listed is not None or differ_by_gender(one, other):
         return bool(listed)
@@ -255,12 +241,8 @@ def same_given(one: str, other: str, at: float = SPELT) -> bool:
 
 def differ_by_gender(one: str, other: str) -> bool:
     """Return whether two names differ by gender: "Paul", "Paula", but not "Ann", "Anne"."""
-    for short, long in ((one, other), (other, one)):
-        for his, hers in _ENDINGS:
-            stem = short.removesuffix(his) if his else short
-            if short.endswith(his) and len(stem) > 1 and long == stem + hers:
-                return not (hers == "e" and stem in _SILENT)
-    return False
+    stem = one.rstrip("aeo")
+    return stem == other.rstrip("aeo") and stem not in _SILENT
 
 
 def same_surname(one: str, other: str, at: float = SPELT) -> bool:

@@ -5,7 +5,6 @@ readings alone (see `entities`): when a turn is forgotten its reading is deleted
 follows from the others. What relates two entities is a fact (see `relations`).
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +18,7 @@ from slowcat_memory.core.extraction.slots import canonical, object_type
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.memory import ENTITY, READING
-from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.text.normalize import fingerprint, fold, hex_digest
 from slowcat_memory.records import Made, Memory, Statement, Turn
 
 # Past actions, plans and former possessions are no relations.
@@ -50,8 +49,8 @@ class TurnReading(Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """The memory id: one per turn and maker."""
-        maker = f"{self.made.version}/{self.made.model}".encode()
-        tag = hashlib.blake2b(maker, digest_size=4).hexdigest() if self.made.model else "rule"
+        made = self.made
+        tag = hex_digest(f"{made.version}/{made.model}", 4) if made.model else "rule"
         return f"{READING}/{self.turn}/{tag}"
 
     def memory(self) -> Memory:
@@ -203,17 +202,3 @@ def _words(mention: Mention) -> int:
     """Return the number of words of a full name; 0 for a description ("my sister Anna")."""
     reduced = names(mention.name, mention.type)[0]
     return 0 if reduced.roles or "of" in reduced.words else len(reduced.words)
-
-
-def attributes_of(entity: Memory) -> dict[str, str]:
-    return {
-        name.removeprefix(ATTRIBUTE): value
-        for name, value in entity.facets.items()
-        if name.startswith(ATTRIBUTE)
-    }
-
-
-def names_of(entity: Memory) -> tuple[str, ...]:
-    """Return an entity's names, the fullest first."""
-    also = entity.facets.get("also", "")
-    return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))

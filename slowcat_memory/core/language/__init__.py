@@ -6,20 +6,9 @@ from functools import cache
 from importlib import import_module
 
 from slowcat_memory.core.language.english import LANGUAGE as ENGLISH
-from slowcat_memory.core.language.table import CommandKind, Language, missing
+from slowcat_memory.core.language.table import CommandKind as CommandKind
+from slowcat_memory.core.language.table import Language, missing
 from slowcat_memory.errors import ConfigError
-
-__all__ = [
-    "ENGLISH",
-    "LANGUAGES",
-    "CommandKind",
-    "Language",
-    "language_of",
-    "missing",
-    "of_any",
-    "read",
-    "words_of_any",
-]
 
 
 def read(folder: str) -> Language:

@@ -232,9 +232,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
         passing: True only for the moment.
         one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
-        first_person: Pronouns of the speaker.
-        possessives: Words before ``relatives``: "my".
-        relatives: People and animals that somebody has.
+        possessives: Words before a relative or animal: "my".
         corrects: Beginnings of a correction of an earlier statement.
         pleasantries: Words of turns without other content, which need no description.
         regimes: Diets of which a person has one at a time.
@@ -252,9 +250,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     passing: str
     one_off: str
     denied: str
-    first_person: str
     possessives: str
-    relatives: str
     corrects: str
     pleasantries: frozenset[str]
     regimes: frozenset[str]
@@ -270,9 +266,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
 class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     """Words that show who a clause is about, what relates two names, and what was read aloud.
 
-    Lists are separated by spaces, the others are patterns.
+    Patterns, and lists of words that are separated by spaces.
 
     Attributes:
+        words: The lists by name, those that follow.
         i, we, he, she, they, it, you: Pronouns that are subjects.
         me, my: Other forms of the speaker.
         them, his, her, their: Other forms of third persons.
@@ -287,6 +284,7 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         verbs: Frequent verbs behind a subject.
         helpers: Words of a statement that are not what it says about its subject.
         denials: Negations.
+        scam: Words by which one tells of a text that asks for something.
         plain: Phrases with a negation that deny nothing.
         ended: Words that end or deny something without a negation.
         ending: Signs that something does not take place.
@@ -294,35 +292,10 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         read_aloud: Beginnings of a text that somebody reads aloud or repeats.
         own_doing: Those of a source that speaks about the reader: a recipe, a doctor's report.
         demands: What addresses a reader who is to pay, call or confirm something.
-        scam: Words by which one tells of a text that asks for something.
         statement_tag: End of a statement in the form of a question ("isn't it?").
         evidence: What shows a relation, by predicate.
     """
 
-    i: str
-    we: str
-    me: str
-    my: str
-    he: str
-    she: str
-    they: str = ""
-    them: str
-    his: str
-    her: str
-    their: str = ""
-    it: str
-    you: str
-    anybody: str
-    kin: str
-    roles: str
-    articles: str
-    says: str
-    titles: str
-    before_object: str
-    starts: str
-    verbs: str
-    helpers: str
-    denials: str
     plain: str
     ended: str
     ending: str
@@ -330,15 +303,14 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     read_aloud: str
     own_doing: str
     demands: str
-    scam: str
     statement_tag: str
+    words: Mapping[str, str]
     evidence: Mapping[str, str]
 
     @cached_property
     def sets(self) -> Mapping[str, frozenset[str]]:
-        """The lists of words, by name."""
-        lists = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: word_set(text) for name, text in lists.items() if isinstance(text, str)}
+        """The lists of ``words``, by name."""
+        return {name: word_set(text) for name, text in self.words.items()}
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ its modules. Patterns are regular expressions without flags; most are compiled t
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -216,7 +216,11 @@ class IcebreakerSentences(Struct, frozen=True, kw_only=True):
 
 
 class Sentences(Struct, frozen=True, kw_only=True):
-    """All generated sentences; ``Language`` has fields of the same names."""
+    """All generated sentences.
+
+    Attributes:
+        replies: Spoken replies by name, with ``{…}`` placeholders.
+    """
 
     replies: Mapping[str, str]
     dates: DateWords
@@ -421,7 +425,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     alike: Mapping[str, str]
 
 
-class Language(Struct, frozen=True, kw_only=True):
+class Language(Sentences, frozen=True, kw_only=True):
     """One language's tables.
 
     Attributes:
@@ -429,7 +433,6 @@ class Language(Struct, frozen=True, kw_only=True):
         code: Two-letter code.
         native: Its name in the language itself.
         other_names: Further names, e.g. the three-letter code.
-        replies: Spoken replies by name, with ``{…}`` placeholders.
         tones: Words that show a speaker's tone, separated by spaces, by tone.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
@@ -442,15 +445,9 @@ class Language(Struct, frozen=True, kw_only=True):
     native: str
     other_names: tuple[str, ...]
     commands: CommandWords
-    replies: Mapping[str, str]
     gate: GateWords
     tense: TenseWords
     time: TimeWords
-    dates: DateWords
-    memory_block: MemoryBlockSentences
-    preamble: PreambleSentences
-    blocks: BlockSentences
-    icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
     persons: PersonWords
@@ -467,14 +464,19 @@ class Language(Struct, frozen=True, kw_only=True):
     capital_nouns: bool = False
 
 
-def language_of_tables(package: str, modules: Iterable[ModuleType], **names: Any) -> Language:
+MODULES = ("gate", "patterns", "statements", "talk", "time")
+
+
+def language_of_tables(package: str, **names: Any) -> Language:
     """Return the language of a package.
 
+    Its modules have a table for each field in a constant of its name: ``GATE``, ``TALK``.
+
     Args:
-        modules: They have a table for each field in a constant of its name: ``GATE``, ``TALK``.
         names: The fields that are no tables.
     """
     words = read_words(package)
+    modules = [import_module(f"{package}.{name}") for name in MODULES]
     tables = {
         field.name: getattr(module, constant)
         for module in modules
@@ -493,7 +495,7 @@ def language_of_tables(package: str, modules: Iterable[ModuleType], **names: Any
 
 # Mappings whose keys are words, not names that code looks up.
 _OF_WORDS = re.compile(
-    r"(?:commands|gate|time|names|orders|persons|talk|statements)\.|dates\.parts"
+    r"(?:commands|gate|time|names|orders|talk|statements)\.|persons\.evidence|dates\.parts"
 )
 
 

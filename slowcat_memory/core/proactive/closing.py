@@ -8,7 +8,6 @@ What is denied or still open ("I still haven't …") closes nothing.
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import cache
 from os.path import commonprefix
 from typing import Literal
 
@@ -43,6 +42,11 @@ _OFF, _MOVED = _any(lambda words: words.off), _any(lambda words: words.moved)
 _DONE, _DID = _any(lambda words: words.done), _any(lambda words: words.did)
 _ARRIVED, _AWAITED = _any(lambda words: words.arrived), _any(lambda words: words.awaited)
 _OPEN, _HELPERS = _any(lambda words: words.still_open), _any(lambda words: words.helpers)
+_EMPTY = words_of_any(
+    lambda one: one.tense.marks.union(
+        one.proactive.generic.split(), *(phrase.split() for phrase in one.time.table)
+    )
+)
 
 
 class Later(Struct, frozen=True):
@@ -157,13 +161,4 @@ def subject_matter(text: str) -> set[str]:
 
 def _subject_words(text: str) -> dict[str, str]:
     stems = words_of(text).items()
-    return {stem: word for stem, word in stems if word not in _empty() and not word.isdigit()}
-
-
-@cache
-def _empty() -> frozenset[str]:
-    return words_of_any(
-        lambda one: one.tense.marks.union(
-            one.proactive.generic.split(), *(phrase.split() for phrase in one.time.table)
-        )
-    )
+    return {stem: word for stem, word in stems if word not in _EMPTY and not word.isdigit()}

@@ -5,7 +5,6 @@ told how it was need not be asked. A reminder comes on its day. What a later sta
 or called off is not brought up (``closing``).
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time, timedelta, tzinfo
@@ -13,8 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.blocks.coming import EVENT, THREAD, days_of
-from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
+from slowcat_memory.core.blocks.statements import EVENT, THREAD, SourcedLine, days_of, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.quoted import reads_aloud
@@ -30,7 +28,7 @@ from slowcat_memory.core.proactive.closing import (
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import hex_digest, neutralise
 from slowcat_memory.core.time import expressions
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Made, Memory, Turn
@@ -69,7 +67,7 @@ class OpenThread(Struct, frozen=True, kw_only=True):
 
     def id(self, scope: str) -> str:
         """Return the icebreaker's id, one per source."""
-        digest = hashlib.blake2b(f"{scope}\0{self.source}".encode(), digest_size=8).hexdigest()
+        digest = hex_digest(f"{scope}\0{self.source}")
         return f"{ICEBREAKER}/{digest}"
 
 

@@ -24,8 +24,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary, is_word
+from slowcat_memory.core.language.names import is_given_name, is_ordinary, is_word
 from slowcat_memory.core.text.normalize import WORD, content_words, fold
 from slowcat_memory.core.text.numerals import counts, is_value
 from slowcat_memory.core.text_caches import text_cache

@@ -19,8 +19,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_given_name, is_ordinary
 
 MOST = 12  # words of a question
 _SUPERLATIVE = ("est", "ste", "sten", "ster", "stes")
@@ -175,22 +174,13 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
             return Need(query="", asks_time=True)
         if _is_command(words, table):
             return Need(query="")
-        if _all_without_memory(text, is_known, table):
+        sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
+        if sentences and all(_needs_none(one, is_known, table) for one in sentences):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _count(table.greetings, words)
-    query = _without_words(text, start) if 0 < start < len(words) else text
-    return _asked(query, table)
-
-
-def _without_words(text: str, count: int) -> str:
-    """Return a text from the word behind its first ones."""
-    return text[next(islice(_WORD.finditer(text), count, None)).start() :]
-
-
-def _all_without_memory(text: str, is_known: IsKnown, table: GateWords) -> bool:
-    """Return whether no sentence of an utterance can be helped by a memory."""
-    sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-    return bool(sentences) and all(_needs_none(one, is_known, table) for one in sentences)
+    if 0 < start < len(words):
+        text = text[next(islice(_WORD.finditer(text), start, None)).start() :]
+    return _asked(text, table)
 
 
 def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:

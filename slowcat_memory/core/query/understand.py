@@ -307,7 +307,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
     if compiled is None:
         return text
     made = compiled.pattern.sub(
-        lambda found: _pronoun(found) if _is_name(found) else found[0], text
+        lambda found: ("their" if found["s"] else "they") if _is_name(found) else found[0], text
     )
     if made == text:
         return text
@@ -330,7 +330,8 @@ def _compile(names: frozenset[str]) -> _Compiled | None:
     for name in sorted(names):
         parts = _WORD.findall(name)
         whole = [" ".join(name.split())] if parts else []
-        for part in dict.fromkeys([*whole, *(part for part in parts if _long_enough(part))]):
+        long = (part for part in parts if len(part) > 2 or _NO_SPACES.search(part))
+        for part in dict.fromkeys([*whole, *long]):
             if _key(part) not in ROLES and not part.isdecimal():
                 owners.setdefault(_key(part), []).append(name)
     if not owners:
@@ -341,10 +342,6 @@ def _compile(names: frozenset[str]) -> _Compiled | None:
         pattern=re.compile(rf"({pattern})(?P<s>['’]s\b|(?<=s)['’](?!\w))?", re.IGNORECASE),
         owners={part: tuple(many) for part, many in owners.items()},
     )
-
-
-def _long_enough(part: str) -> bool:
-    return len(part) > 2 or bool(_NO_SPACES.search(part))
 
 
 def _bounded(part: str) -> str:
@@ -366,7 +363,3 @@ def _is_name(found: re.Match[str]) -> bool:
         return False
     rest = found.string[found.end() : found.end() + 6]
     return key not in _MONTHS or not (_CALENDAR.search(before) or _DAY.match(rest))
-
-
-def _pronoun(found: re.Match[str]) -> str:
-    return "their" if found["s"] else "they"

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import is_ordinary
 from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until

@@ -6,12 +6,11 @@ is no longer vegan" does not repeat "Anna is vegan".
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.slots import content
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import NUMBERS
 from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 
@@ -28,7 +27,8 @@ _BETWEEN = re.compile(
 _QUOTE = re.compile(r"^[^“„]{1,40}: [“„](.*)[”“]$")
 _DAY = re.compile(r"\s\([^()]*\d{4}\)\.?$")
 _CLAUSE = re.compile(r"[,;:.]|\b(?:and|but|und|aber|sondern)\b")
-_DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
+_DENIALS = words_of_any(lambda one: one.summary.denials)
+_TOKENIZER = Tokenizer("english").for_queries()
 
 
 class Said(Struct, frozen=True):
@@ -112,11 +112,6 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words - _LIGHT or words)
 
 
-@cache
-def _tokenizer() -> Tokenizer:
-    return Tokenizer("english").for_queries()
-
-
 def _stem(word: str) -> str:
     number = NUMBERS.get(word)
-    return number if number is not None else ("".join(_tokenizer()(word)) or word)[:LETTERS]
+    return number if number is not None else ("".join(_TOKENIZER(word)) or word)[:LETTERS]

@@ -5,7 +5,6 @@ arrived late, an LLM replaced a rule), the previous version is retired and kept 
 id with its digest appended. Only forgetting deletes it.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.normalize import fingerprint, hex_digest
 from slowcat_memory.records import Made, Memory, Turn
 
 WINDOW, META = "summary/window", "summary/meta"
@@ -125,7 +124,7 @@ def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
     """Return a summary as history, under another id; () if it is already retired."""
     if old.retired_at is not None:
         return ()
-    model = hashlib.blake2b(_model(old).encode(), digest_size=2).hexdigest()
+    model = hex_digest(_model(old), 2)
     name = f"{old.id}{HISTORY}{old.facets.get('digest', '')}.{model}"
     return (replace(old, id=name, retired_at=now),)
 
@@ -143,8 +142,7 @@ def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
 
 def digest_of(version: int, parts: Iterable[str]) -> str:
     """Return a hash (16 characters) of the prompts' version and the input texts."""
-    whole = "\n".join((str(version), *parts))
-    return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return hex_digest("\n".join((str(version), *parts)))
 
 
 def of_turns(turns: Iterable[Turn]) -> Iterator[str]:

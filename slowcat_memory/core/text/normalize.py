@@ -108,8 +108,12 @@ def fingerprint(text: str) -> str:
 
 def digest(text: str) -> int:
     """Return a signed 64-bit hash of a text."""
-    hashed = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(hashed, signed=True)
+    return int.from_bytes(bytes.fromhex(hex_digest(text)), signed=True)
+
+
+def hex_digest(text: str, size: int = 8) -> str:
+    """Return a hash of a text in hexadecimal digits, two a byte."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=size).hexdigest()
 
 
 def estimate_tokens(text: str) -> int:

@@ -30,8 +30,13 @@ from slowcat_memory.core.language.english.vocabulary import (
     ROLES,
     SAME_ROLES,
 )
-from slowcat_memory.core.language.names import aliases, is_given_name
-from slowcat_memory.core.language.ordinary import is_german, is_ordinary, is_word
+from slowcat_memory.core.language.names import (
+    aliases,
+    is_german,
+    is_given_name,
+    is_ordinary,
+    is_word,
+)
 
 MAX_CHARS = 4000
 MAX_LETTERS = 40  # of a word; longer ones are not spoken
@@ -136,12 +141,19 @@ class _Capitals(Struct, frozen=True):
     endings: tuple[str, ...]
 
 
+_CAPITALISING = tuple(
+    filled(_Capitals, words["capitals"], endings=tuple(words["capitals"]["endings"].split()))
+    for words in (read_words(f"slowcat_memory.core.language.{one.name}") for one in LANGUAGES)
+    if "capitals" in words
+)
+
+
 def capitalised_names(text: str) -> Iterator[str]:
     """Yield the names of a text; none of a text in a language that capitalises names alone."""
     words = [(match["word"], match["begins"] is not None) for match in _BEGUN_WORD.finditer(text)]
     lower = [word.lower() for word, _ in words]
     least = LEAST_SHARE * len(lower)
-    found = (one for one in _languages() if sum(word in one.common for word in lower) >= least > 0)
+    found = (one for one in _CAPITALISING if sum(word in one.common for word in lower) >= least > 0)
     language = next(found, None)
     if language is None:
         return
@@ -178,13 +190,3 @@ def _is_given(word: str) -> bool:
 @cache
 def _places() -> frozenset[str]:
     return frozenset(name for group in aliases()["place"] for name in group)
-
-
-@cache
-def _languages() -> tuple[_Capitals, ...]:
-    every = (read_words(f"slowcat_memory.core.language.{one.name}") for one in LANGUAGES)
-    return tuple(
-        filled(_Capitals, words["capitals"], endings=tuple(words["capitals"]["endings"].split()))
-        for words in every
-        if "capitals" in words
-    )

@@ -209,21 +209,21 @@ def rolling(anchor: Anchor, name: str, count: float) -> Span:
 
     The span is from a midnight to now, or from now to a midnight; exact for hours.
     """
-    if name in HOURS:
-        other, exact = anchor.now + timedelta(hours=HOURS[name] * count), True
-    elif name == "weekend":
+    if name == "weekend":
         week = unit(anchor, name, 1 if count > 0 else -1)
         weeks = timedelta(7 * (int(abs(count)) - 1))
-        return (
-            Span(week.start, week.end + weeks) if count > 0 else Span(week.start - weeks, week.end)
-        )
+        if count > 0:
+            return Span(week.start, week.end + weeks)
+        return Span(week.start - weeks, week.end)
+    exact = name in HOURS
+    if exact:
+        other = anchor.now + timedelta(hours=HOURS[name] * count)
     elif name in DAYS:
-        other, exact = anchor.day + timedelta(int(count) * DAYS[name]), False
+        other = anchor.day + timedelta(int(count) * DAYS[name])
     else:
-        other, exact = add_months(anchor.day, round(count * MONTHS[name])), False
+        other = add_months(anchor.day, round(count * MONTHS[name]))
     if count > 0:
-        later = other if exact else other + timedelta(1)
-        return Span(anchor.now, later, exact=exact)
+        return Span(anchor.now, other if exact else other + timedelta(1), exact=exact)
     return Span(other, anchor.now, exact=exact)
 
 
@@ -242,15 +242,10 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
         span = make(year + step - 1 if forward or which == "t" else year - step)
         if span is None:
             continue
-        if which == "L":
-            good = span.end <= anchor.now
-        elif which == "t":
-            good = span.end > anchor.now or span.start.year == year
-        elif which in (">", "S"):
-            good = span.start > anchor.now
-        else:
-            good = span.end > anchor.now if forward else span.start <= anchor.now
-        if good:
+        begun, over = span.start <= anchor.now, span.end <= anchor.now
+        this_year = not over or span.start.year == year
+        good = {"L": over, "t": this_year, ">": not begun, "S": not begun}
+        if good.get(which, not over if forward else begun):
             return Span(span.start, span.end, floating=not which)
     return None
 

@@ -20,8 +20,7 @@ from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.calendar import Anchor
-from slowcat_memory.core.time.lexer import Token, tokens_of
-from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, parse
+from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, Token, parse, tokens_of
 
 _SENTENCE_ENDS = compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
 
@@ -247,7 +246,9 @@ def _stated(
         _directed(back.get(place), ahead.get(place), tokens, tenses, by_default)
         for place in sorted(back.keys() | ahead.keys())
     )
-    found = (atom for atom in directed if atom and not (moved and _is_left(atom, tokens)))
+    # Not the day that something is moved away from.
+    left = {n + 1 for n, token in enumerate(tokens) if moved and token.kind == "F"}
+    found = (atom for atom in directed if atom and atom.start not in left)
     return _intervals(text, tokens, found, at, local, zone)
 
 
@@ -300,12 +301,6 @@ def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Te
         return False
     led = before in tuple("ijJcbkuBFotLS>") and tokens[atom.start - 1].end + 2 > start
     return not (led or words.may_follow.match(text, end))
-
-
-def _is_left(atom: Atom, tokens: Sequence[Token]) -> bool:
-    """Return whether a day is the one that something is moved away from."""
-    before = tokens[: atom.start]
-    return bool(before) and before[-1].kind == "F"
 
 
 def _language_of(heard: Sequence[str]) -> Language:

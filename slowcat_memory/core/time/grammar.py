@@ -73,51 +73,35 @@ def _yearly(piece: Piece, anchor: Anchor, make: Callable[[int], Span | None]) ->
 
 
 def date(piece: Piece, anchor: Anchor) -> Span | None:
-    month, place = piece.get("Mmv"), piece.get("NqOw")
-    day = place[0] if isinstance(place, tuple) else place
-
-    def make(year: int) -> Span | None:
-        try:
-            return calendar.days(datetime(year, month, day))
-        except ValueError:  # 29 February, 31 June
-            return None
-
-    return _yearly(piece, anchor, make)
-
-
-def two_days(piece: Piece, anchor: Anchor) -> Span | None:
-    numbers = [v for k, v in zip(piece.kinds, piece.values, strict=True) if k in "NqO"]
-    low, high = (n[0] if isinstance(n, tuple) else n for n in numbers)
+    """Resolve a day of a month, or two: "the 3rd of May", "between the 3rd and 5th of May"."""
+    numbers = [v for k, v in zip(piece.kinds, piece.values, strict=True) if k in "NqOw"]
+    low, high = (n[0] if isinstance(n, tuple) else n for n in (numbers[0], numbers[-1]))
     month = piece.get("Mmv")
 
     def make(year: int) -> Span | None:
         try:
             first, last = datetime(year, month, low), datetime(year, month, high)
-        except ValueError:
+        except ValueError:  # 29 February, 31 June
             return None
         return Span(first, last + timedelta(1)) if first <= last else None
 
     return _yearly(piece, anchor, make)
 
 
-def in_year(piece: Piece, anchor: Anchor) -> Span | None:
-    if piece.get("U") != "year":
-        return None
+def named(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve a month, a season or a holiday."""
+    return _yearly(piece, anchor, lambda year: _named_in(year, piece))
+
+
+def _named_in(year: int, piece: Piece) -> Span:
     if "H" in piece.kinds:
-        return feast(piece, anchor)
-    return season(piece, anchor) if "s" in piece.kinds else month(piece, anchor)
+        return calendar.feast(year, piece.get("H"))
+    count = 3 if "s" in piece.kinds else 1
+    return calendar.month(year, piece.get("sMmv"), count)
 
 
-def month(piece: Piece, anchor: Anchor) -> Span | None:
-    return _yearly(piece, anchor, lambda year: calendar.month(year, piece.get("Mmv")))
-
-
-def season(piece: Piece, anchor: Anchor) -> Span | None:
-    return _yearly(piece, anchor, lambda year: calendar.month(year, piece.get("s"), 3))
-
-
-def feast(piece: Piece, anchor: Anchor) -> Span | None:
-    return _yearly(piece, anchor, lambda year: calendar.feast(year, piece.get("H")))
+def in_year(piece: Piece, anchor: Anchor) -> Span | None:
+    return named(piece, anchor) if piece.get("U") == "year" else None
 
 
 def nth_feast(piece: Piece, anchor: Anchor) -> Span | None:
@@ -162,7 +146,7 @@ def nth(piece: Piece, anchor: Anchor) -> Span | None:
 
 def _whole(piece: Piece, anchor: Anchor) -> Span | None:
     if any(kind in piece.kinds for kind in "Mmv"):
-        return month(piece, anchor)
+        return named(piece, anchor)
     return year(piece, anchor) if "Y" in piece.kinds else calendar_unit(piece, anchor)
 
 
@@ -264,24 +248,14 @@ def second(piece: Piece, anchor: Anchor) -> Span | None:
         which = (">" if "Q" in piece.kinds else "S") if ahead else "L"  # ">": the week after next
         return calendar.weekday(anchor, piece.get("W"), which).moved(7 if ahead else -7)
     if "U" in piece.kinds:
-        return _second_unit(piece.get("U"), anchor, 1 if ahead else -1)
+        name, step = piece.get("U"), 1 if ahead else -1
+        if name in ("minute", "hour", "fortnight"):
+            return None
+        return calendar.unit(Anchor(calendar.unit(anchor, name, step).start), name, step)
     kind = next(kind for kind in piece.kinds if kind in "MmvsH")
     once = Piece(kind + (">" if ahead else "L"), [piece.get(kind), None])
-    make = {"s": season, "H": feast}.get(kind, month)
-    first_ = make(once, anchor)
-    edge = first_ and (first_.end if ahead else first_.start)
-    return make(once, Anchor(edge)) if edge else None
-
-
-def _second_unit(name: str, anchor: Anchor, step: int) -> Span | None:
-    if name in ("minute", "hour", "fortnight"):
-        return None
-    first = calendar.unit(anchor, name, step)
-    if name == "day":
-        return calendar.unit(Anchor(first.start), name, step)
-    if name == "weekend":
-        return first.moved(7 * step)
-    return calendar.unit(Anchor(first.start), name, step)
+    first_ = named(once, anchor)
+    return named(once, Anchor(first_.end if ahead else first_.start)) if first_ else None
 
 
 def day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
@@ -373,7 +347,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     (
         "two",
         rf"[BF]?T?[NqO](?:[Ao]T?|uJ?T?)[NqO]f?[Mmv]{_YEAR}?|[BF][Mmv]T?[NqO][Ao]T?[NqO]{_YEAR}?",
-        two_days,
+        date,
     ),
     # the first week of June
     ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>S]U|U?Y|U)", nth),
@@ -388,17 +362,17 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # last year in May; nächstes Jahr an Ostern
     ("in_year", r"[Lt>S]U[ijJ]?T?(?:[HMs]|[mv](?!x))", in_year),
     # May 2023
-    ("year_month", rf"[Mm]{_YEAR}|v(?:f?Y)|{_AFTER}v{_YEAR}", month),
+    ("year_month", rf"[Mm]{_YEAR}|v(?:f?Y)|{_AFTER}v{_YEAR}", named),
     # in May; last May
     (
         "month",
         rf"[L>S][Mmv](?!x)|t[Mm]|M|{_AFTER}(?:m|v(?!x))|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
-        month,
+        named,
     ),
     # last summer
-    ("season", rf"s{_YEAR}|[Lt>S]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", season),
+    ("season", rf"s{_YEAR}|[Lt>S]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", named),
     # Christmas 2022
-    ("feast", rf"[Lt>S]?H(?!b[L]){_YEAR}?", feast),
+    ("feast", rf"[Lt>S]?H(?!b[L]){_YEAR}?", named),
     # 2. Weihnachtstag, 1. Advent
     ("nth_feast", rf"[qO]I{_YEAR}?", nth_feast),
     # this time last year

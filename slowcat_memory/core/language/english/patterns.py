@@ -29,8 +29,7 @@ OVERVIEW = OverviewWords(
         rf"{_TALKED}",
         # what topics did we discuss
         rf"\bwhat (?:topics?|things|stuff) (?:did|have) (?:we|you and i) {_TALKED}",
-        r"\bcatch me up\b",
-        r"\bbring me up to (?:date|speed)\b",
+        r"\b(?:catch me up|bring me up to (?:date|speed))\b",
         # a summary of last week
         r"\b(?:recap|sum up|summari[sz]e|(?:recap|summary|overview) of) "
         r"(?:our|the (?:last|past|week|day|month)|last|this (?:week|month)|today|yesterday|what we|"
@@ -38,8 +37,7 @@ OVERVIEW = OverviewWords(
         # give me a recap
         r"\b(?:give me|have) (?:a|an|the) (?:short |quick |brief )?(?:recap|overview)[.?!]*$",
         # where did we leave off
-        r"\bwhere (?:did|were) we (?:leave off|left off|stop)\b",
-        r"\bwhere did we leave (?:it|things)\b",
+        r"\bwhere (?:did|were) we (?:leave (?:off|it|things)|left off|stop)\b",
         # what happened (in May)
         r"\bwhat(?:'s| has| is| was)? (?:been )?(?:going on|happen(?:ed|ing)|new)(?: with me| to "
         r"me| in my life)?(?:\s*[?.!]*$| (?=(?:last|on|in|this|the (?:last|past|week|day|month)|"
@@ -171,8 +169,6 @@ _BE = (
     "changed|changes|belongs?|stays?|stops?|uses|calls|pays|sells|sold|bought|breaks?|broke|"
     "married|lost|won|grew|quit|stopped|started|finished|opened|closed|left|never|always"
 )
-_MEMORY = "your memory|the memory|memory"
-_FORGET = "forget|for get|delete|erase"
 # Precedes a noun after "that": "remember that time we went".
 _THING = (
     "time|times|day|days|night|evening|morning|weekend|week|month|year|years|summer|winter|spring|"
@@ -187,12 +183,6 @@ _STARTS = (
     "every|each|all|both|some|no|nobody|everyone|everybody|today|tomorrow|tonight|on|in|at|next|"
     "from|when|if|after|before|your"
 )
-_NOW = "gets|needs|likes|hates|wants|can|can't|must|will|goes|comes|starts|ends|costs|opens|closes"
-_TOLD = (
-    "told|said|talked|spoke|went|saw|met|used|mentioned|asked|visited|watched|laughed|danced|sat|"
-    "were|was|had|did|could|thought|promised|agreed|discussed"
-)
-
 COMMANDS = filled(
     CommandWords,
     _WORDS["commands"],
@@ -202,8 +192,8 @@ COMMANDS = filled(
         "for_all": "for (?:all of us|us all|us|both of us|everyone|everybody|"
         "the (?:whole )?(?:family|house|household))",
         "that": "that|dat|the fact that",
-        "forget": _FORGET,
-        "memory": _MEMORY,
+        "forget": "forget|for get|delete|erase",
+        "memory": "your memory|the memory|memory",
         "off_record": "(?:(?:this|that) is |strictly )?(?:off|of) the record|"
         "(?:don't|do not) (?:remember|keep|store|save|note|record) this",
         "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|you have "
@@ -218,31 +208,6 @@ COMMANDS = filled(
             needs=f"(?:{_STARTS}) \\S|you (?:should|must|can|can't|may|need|have to)\\b|"
             f"(?!(?:{_THING}|you)\\b)(?:\\S+ ){{1,3}}(?:{_BE})\\b",
             never="(?:we|you|i|they) (?:danced|laughed)\\b",
-        ),
-        CommandRule(
-            kind="remember",
-            says="(?:remember|keep in mind|bear in mind|make a note|don't forget|do not forget) "
-            "{x}",
-            needs=f"(?:i'm|im|i've|i don't|i can't|i am|i have|he's|she's|we're|they're|it's|"
-            f"there's|there is|there are)\\b|(?:i|we|he|she|they) (?!(?:{_TOLD})\\b)\\S+ \\S|"
-            f"(?:my|our|his|her|their|the|a|an|this) (?:\\S+ ){{1,4}}(?:{_BE})\\b|"
-            f"(?!(?:{_THING}|{_STARTS}|that|you|how|when|what|where|who|why|to|me|remember)\\b)"
-            f"\\S+ (?:{_BE})\\b|\\S+'s (?:\\S+ ){{1,3}}(?:is|are|was|has)\\b",
-            never=f"the (?:{_THING})\\b(?! (?:is|has|{_NOW})\\b)|(?:i|we|you|he|she|they) "
-            f"(?:{_TOLD})\\b",
-        ),
-        CommandRule(
-            kind="remember",
-            says="{x} (?:(?:and|so) )?(?:please )?(?:(?:can|could|would|will) you )?(?:please )?"
-            "(?:remember|don't forget|make a note of|note) (?:that|dat)"
-            "(?: (?P<shared>{for_all}))?",
-            needs=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,3}}(?:{_BE})\\b",
-            never="(?:i|we|he|she|they) (?:just |still |also |always |never )?"
-            "(?:can|can't|cannot|do|don't|didn't|will|won't|would|could|couldn't|should|must)$|"
-            "(?:why|how|when|what|who|where|do|does|did|can|could|will|would|is|are)\\b"
-            "|(?:.* )?(?:to|can't|cannot|don't|will|won't|'ll|always|never|you|should|must|i|"
-            "i'll|we|they|he|she|not|could|couldn't|would|did|didn't|do|does|still|"
-            "just|also|hardly|that|who|everyone|people|to please)$",
         ),
         CommandRule(
             kind="forget_that",

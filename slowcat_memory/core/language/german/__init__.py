@@ -1,11 +1,9 @@
 """German: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
-from slowcat_memory.core.language.german import gate, patterns, statements, talk, time
 from slowcat_memory.core.language.table import language_of_tables
 
 LANGUAGE = language_of_tables(
     __name__,
-    (gate, patterns, statements, talk, time),
     name="german",
     code="de",
     native="Deutsch",

@@ -35,120 +35,6 @@ _ADJ = (
     r"seltsam|schade|traurig|schlimm|fein|richtig|falsch|wahr|klar|cool|spannend|hilfreich|schlau|klug|"
     r"genug|ärgerlich|verrückt|stark|süss|freundlich|herrlich|grossartig|fantastisch|besser|okay|ok|logisch)"
 )
-_CHATTER = lazy_pattern(
-    r"^(?:(?:oh|ok|okay|na|ja|nein|gut|super|prima|ach|ah|toll|perfekt|alles klar|also) )*(?:danke\w*|(?:vielen|"
-    r"lieben|herzlichen|besten|tausend|schönen)(?: \w+)? dank|ich danke)\b(?: (?:für|das|die|den|deine|ihre|hilfe|"
-    r"auskunft|info|tipp|alles|dir|ihnen|ist|war|sehr|nett|lieb|von|so|echt|wirklich|und|gute|nacht|auch|noch|mal|schön|"
-    r"perfekt|super|freundlich|dafür|erinnerung|geduld|zuhören|nein|ja|reicht|mir|schon|tschüss|bis|dann|später|morgen))*$",
-    rf"^(?:(?:oh|wow|ah|ach|na|ja|nein|hm+|okay|ok|gut|also|danke|haha) )*(?:(?:das|es)(?: ist| war| wäre| klingt| "
-    rf"hört sich)|klingt|hört sich|ist|wie|du bist|sie sind) (?:(?:ja|sehr|echt|wirklich|so|aber|richtig|ganz|auch|ziemlich|"
-    rf"nicht|gar|total|voll|doch|zu|mal|nur|eine?|jetzt|schon) )*{_ADJ}(?:e[rsnm]?)?\b(?: (?:von (?:dir|ihnen)|zu (?:hören|wissen)|"
-    r"an|idee|so|dann|danke|nachricht|frage|antwort|sache))*$",
-    r"^(?:(?:ja|nein|jo|jep|ok|okay|gut|na|so|ach|oh|also|hm+|und|nee|ah|äh+m*) )*(?:passt(?: schon| so)?|echt(?: jetzt)?|ehrlich|"
-    r"im ernst|wirklich|mach weiter|weiter|erzähl weiter|red weiter|nur zu|na dann|los geht's|los|von mir aus|"
-    r"meinetwegen|kein problem|keine sorge|keine ursache|gern geschehen|nichts zu danken|schon gut|schon okay|"
-    r"alles gut|alles klar|macht nichts|ist egal|egal|vergiss es|lass gut sein|lass mal|genau|eben|stimmt|ach so|"
-    r"ach was|aha|soso|na klar|na sowas|sag bloß|ich auch|ich auch nicht|warum nicht|gut gemacht|sehr gut|"
-    r"gute idee|guter punkt|ich verstehe|verstehe|verstanden|ich weiß|weiß ich|ich höre|ich bin da|bin wieder da|"
-    r"ich bin weg|ich geh ins bett|ich gehe ins bett|ich muss los|ich muss weg|muss los|moment(?: mal)?|warte(?: mal| kurz)?|"
-    r"sekunde|einen moment|augenblick|wie bitte|was|noch mal bitte|sag das noch mal|hä|hm+|mhm+|äh+|ähm+)"
-    r"(?: (?:dann|bitte|jetzt|danke|so|schon|mal|ja|doch))*$".replace("ß", "ss"),
-    r"^(?:(?:hallo|hi|hey|guten|gute|gut|morgen|tag|abend|nacht|mahlzeit|servus|moin|grüss|dich|gott|euch|tschüss|"
-    r"tschau|ciao|bis|dann|bald|später|morgen|nachher|schlaf|schlafen|träum|schön|was|schöne|schönes|schönen|wochenende|noch|"
-    r"auf|wiedersehen|wiederhören|mach's|machs|na|also|so|und|einen|ein|feierabend|alle|zusammen|mein|freund|"
-    r"computer|assistent|roboter|slowcat|wieder|da|willkommen|zurück|liebe|lieber|träume) ?)+$",
-    r"^(?:(?:und|hey|hallo|na|so|also) )*(?:wer|wie alt|woher|was) bist du(?: (?:eigentlich|denn|genau|so))*$|^wie (?:heisst du|ist dein name|"
-    r"geht(?:'s| es)? ?(?:dir|ihnen|so)?)(?: (?:heute|denn|eigentlich|so))*$|^was kannst du(?: (?:eigentlich|denn|alles|so))*$",
-    r"^(?:kannst|magst|schläfst|träumst|hörst) du (?:mich|"
-    r"musik|singen|tanzen|lachen|denken|menschen|witze|auch|eigentlich)?(?: (?:gut|noch|auch|eigentlich|denn))*$|^wer hat dich (?:gebaut|gemacht|programmiert|"
-    r"erfunden|entwickelt)$|^was ist (?:deine|dein) lieblings\w+$",
-    r"^bist du (?:ein\w*|echt|da|noch|wach|"
-    r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$",
-)
-_SUMS = lazy_pattern(
-    rf"\b(?:was|wie viel|wieviel) (?:sind|ist|macht|ergibt|gibt) {_NUMS} ?(?:{_UNIT} )?(?:plus|minus|mal|"
-    rf"geteilt durch|prozent|durch|hoch|von|in)\b",
-    rf"\b(?:rechne|wandle) {_NUMS}|\bzufallszahl",
-    rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
-    rf"mittelwert|summe|produkt|differenz) (?:von|aus|zwischen) {_NUMS}",
-    rf"\b(?:plus|minus|geteilt durch|multipliziert mit|hoch) {_NUMS}",
-    rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen)\b",
-    rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|mal|geteilt durch|durch|prozent von|hoch|weniger|und|"
-    rf"multipliziert mit|dividiert durch|von) {_NUMS}(?: {_UNIT})?(?:$| sind| ist| macht| ergibt| abzieht| rechnet)",
-    rf"\bprozent (?:von|auf) {_NUMS}",
-    r"\b(?:quadratwurzel|wurzel|primzahl|primzahlen|bruch|dezimalzahl|römische zahl)\b",
-    rf"\b{_NUMS} ?{_UNIT} (?:in|zu) {_UNIT}",
-    r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)",
-)
-_WORLD_BEGINS = lazy_pattern(
-    r"^(?:ist|sind) (?:ein\w* )?(?!du|das|der|die|er|sie|es|wir|ihr)\w+ (?:ein\w* )?(?:\w+ )?(?:obst|gemüse|säugetiere?|vogel|vögel|fisch\w*|"
-    r"insekt\w*|tier|planet|stern|metall|land|beeren?|nüsse|giftig|essbar|vegan|gefährlich|frucht|reptil\w*)\b",
-    r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
-    r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
-    rf"^(?:wird|soll|bleibt|ist) es"
-    rf"{_WHEN}{_PLACE}{_WHEN} (?:regnen|schneien|kalt|warm|heiss|sonnig|trocken|windig|glatt|schön)(?: (?:bleiben|werden|sein))?$",
-    r"^wie lange? (?:braucht|muss|brauchen|kocht|dauert es)(?: \w+){0,3}(?: \w+)?$",
-    r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
-    r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
-    r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
-    r"blauwal|müritz|chiemsee|watzmann|brocken|berliner fernsehturm|fernsehturm|mariana\w*|mississippi)",
-    r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der|die|das|den)? ?\w+(?: \w+)? (?:erfunden|entdeckt|komponiert|"
-    r"gemalt)$",
-    r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der |die |das |den )?(?P<title>\w+(?: \w+)?) (?:geschrieben|"
-    r"gesungen|gedreht|gegründet|gebaut|gewonnen|inszeniert)$",
-    r"^(?:welche[rsnm]?|was für ein\w*|wie viele) (?:land|länder|planet\w*|stadt|fluss|meer|kontinent\w*|tier\w*|"
-    r"säugetier\w*|vogel|vögel|metall\w*|gas|element\w*|vitamin\w*|sprachen?|währung|instrument\w*|organ\w*|knochen|obst|"
-    r"farben?|form|jahrhundert|zutaten|bundesländer|einwohner|beine|zähne|herzen|tasten|saiten|zeitzonen|"
-    r"buchstaben|silben|menschen|spieler|monde|augen|ecken|kanten|seiten|kalorien) (?:ist|sind|hat|haben|war|waren|fliesst|liegt|lebt|"
-    r"leben|enthält|gibt|spricht|kommt|gehört|entsteht|ergibt|ergeben|in|wohnen|stecken)\b",
-    r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
-    r"dein\w*)\w+(?: \w+){0,4}$",
-    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
-    r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
-    rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
-    rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
-    rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$",
-    rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
-    r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
-    r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
-    r"(?:ein\w* )?\w+)?(?: vor)?$",
-    r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
-)
-_WORLD = lazy_pattern(
-    rf"\b(?:was|wie) (?:heisst|sagt man|lautet)\b.*\bauf {_TONGUE}\b",
-    r"\bwie (?:schreibt|buchstabiert|spricht|nennt|sagt) man\b|\bbuchstabier\w* |\breimt sich auf\b",
-    r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
-    r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
-    r"in|der|des|für)\b",
-    r"\b(?:\w*weltkrieg\w*|mondlandung|mona lisa|everest|eiffelturm|römische\w* reich|berliner mauer|mauerfall|revolution|"
-    r"titanic|shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|schiller|newton|darwin|picasso|cäsar|"
-    r"kleopatra|dinosaurier\w*|planeten?|sonnensystem\w*|universum\w*|galaxie\w*|milchstrasse|photosynthese|fotosynthese|"
-    r"schwerkraft|äquator\w*|nordpol\w*|südpol\w*|antarktis|lichtgeschwindigkeit|schallgeschwindigkeit|periodensystem\w*|"
-    r"schwarze\w* loch\w*|urknall\w*|eiszeit\w*|mittelalter\w*|renaissance|chinesische\w* mauer|pyramiden?|wikinger\w*|"
-    r"römer\w*|lichtjahr\w*|sonnenfinsternis|mondfinsternis|vollmond|neumond|schaltjahr\w*|sonnenuntergang|"
-    r"sonnenaufgang|sonne (?:auf|unter)|muttertag|vatertag|olympi\w+|weltmeisterschaft|zeitumstellung|treibhauseffekt|"
-    r"klimawandel)\b",
-    r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
-    r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
-    r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b",
-    rf"\bübersetz\w*\b|\bauf {_TONGUE}$|\bwie nennen die\b",
-    r"\b(?:kennst du|hast du|erzähl\w*|sag\w*|mach\w*) (?:mir |uns )?(?:mal )?(?:bitte )?(?:noch )?(?:ein\w*|was|etwas) (?:guten? |schlechten? |kurz\w+ |"
-    r"lustig\w* |neuen? |schön\w* )*(?:\w*witz\w*|rätsel|zungenbrecher|märchen|gedicht|geschichte|scherzfrage|"
-    r"lustiges|reim|fakt)\b",
-)
-_PERSONAL = lazy_pattern(
-    r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",
-    r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
-    r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
-    r"nachbar\w*|familie|kleinen?|arzt|ärztin|zahnarzt)(?:s)?\b",
-    r"\b\w*(?:passw[oö]rt\w*|kennwort|geheimzahl|türcode)\b",
-    r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
-    r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
-)
-_ASIDES = lazy_pattern(
-    r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
-    r"würdest du) (?:mir|uns)\b",
-)
 
 GATE = gate_words(
     read_words(__package__)["gate"],
@@ -158,8 +44,7 @@ GATE = gate_words(
         r"wie viele (?:stunden|tage|wochen|monate|jahre)\b.*\b(?:bis|noch|her|seit))\b"
     ),
     memory=lazy_pattern(
-        r"\b(?:erinnerst|entsinnst) du dich\b|\bkannst du dich erinnern\b|\bdich (?:noch "
-        r")?erinnern\b",
+        r"\b(?:erinnerst|entsinnst) du dich\b|\bdich (?:noch )?erinnern\b",
         r"\bweisst du (?:noch|wie|wo|was|wer|wann|welche\w*|ob|etwas über)?\b.*"
         r"\b(?:ich|mein\w*|wir|unser\w*|mir|mich)\b",
         r"\bweisst du noch\b",
@@ -191,8 +76,6 @@ GATE = gate_words(
         r"\bwer (?:hat|ist|war)\b.*\b(?:geschrieben|erfunden|gemalt|komponiert|entdeckt|gegründet|"
         r"gebaut|gewonnen|kanzler\w*|präsident\w*|könig\w*|papst)\b",
         r"\bwas (?:bedeutet|heisst)\b|\bwie sagt man\b|\bübersetz",
-        r"\b(?:erzähl\w*|sing\w*|lies) (?:mir |uns )?(?:einen?|noch einen?|ein) (?:witz|märchen|"
-        r"geschichte|lied)",
         r"\b(?:wetter|nachrichten)\b",
     ),
     named=lazy_pattern(
@@ -208,10 +91,110 @@ GATE = gate_words(
         r"(?:würde|interessiert)(?: mal)?(?: interessieren)?|kurze frage|eine frage|nur so aus neugier|keine ahnung|übrigens|mal ne frage|"
         r"sag mal) )+"
     ),
-    asides=_ASIDES,
-    personal=_PERSONAL,
-    chatter=_CHATTER,
-    sums=_SUMS,
-    world_begins=_WORLD_BEGINS,
-    world=_WORLD,
+    asides=lazy_pattern(
+        r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
+        r"würdest du) (?:mir|uns)\b",
+    ),
+    personal=lazy_pattern(
+        r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",
+        r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
+        r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
+        r"nachbar\w*|familie|kleinen?|arzt|ärztin|zahnarzt)(?:s)?\b",
+        r"\b\w*(?:passw[oö]rt\w*|kennwort|geheimzahl|türcode)\b",
+        r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
+        r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
+    ),
+    chatter=lazy_pattern(
+        r"^(?:(?:oh|ok|okay|na|ja|nein|gut|super|prima|ach|ah|toll|perfekt|alles klar|also) )*(?:danke\w*|(?:vielen|"
+        r"lieben|herzlichen|besten|tausend|schönen)(?: \w+)? dank|ich danke)\b(?: (?:für|das|die|den|deine|ihre|hilfe|"
+        r"auskunft|info|tipp|alles|dir|ihnen|ist|war|sehr|nett|lieb|von|so|echt|wirklich|und|gute|nacht|auch|noch|mal|schön|"
+        r"perfekt|super|freundlich|dafür|erinnerung|geduld|zuhören|nein|ja|reicht|mir|schon|tschüss|bis|dann|später|morgen))*$",
+        rf"^(?:(?:oh|wow|ah|ach|na|ja|nein|hm+|okay|ok|gut|also|danke|haha) )*(?:(?:das|es)(?: ist| war| wäre| klingt| "
+        rf"hört sich)|klingt|hört sich|ist|wie|du bist|sie sind) (?:(?:ja|sehr|echt|wirklich|so|aber|richtig|ganz|auch|ziemlich|"
+        rf"nicht|gar|total|voll|doch|zu|mal|nur|eine?|jetzt|schon) )*{_ADJ}(?:e[rsnm]?)?\b(?: (?:von (?:dir|ihnen)|zu (?:hören|wissen)|"
+        r"an|idee|so|dann|danke|nachricht|frage|antwort|sache))*$",
+        r"^(?:(?:ja|nein|jo|jep|ok|okay|gut|na|so|ach|oh|also|hm+|und|nee|ah|äh+m*) )*(?:passt(?: schon| so)?|echt(?: jetzt)?|ehrlich|"
+        r"im ernst|wirklich|mach weiter|weiter|erzähl weiter|red weiter|nur zu|na dann|los geht's|los|von mir aus|"
+        r"meinetwegen|kein problem|keine sorge|keine ursache|gern geschehen|nichts zu danken|schon gut|schon okay|"
+        r"alles gut|alles klar|macht nichts|ist egal|egal|vergiss es|lass gut sein|lass mal|genau|eben|stimmt|ach so|"
+        r"ach was|aha|soso|na klar|na sowas|sag bloß|ich auch|ich auch nicht|warum nicht|gut gemacht|sehr gut|"
+        r"gute idee|guter punkt|ich verstehe|verstehe|verstanden|ich weiß|weiß ich|ich höre|ich bin da|bin wieder da|"
+        r"ich bin weg|ich geh ins bett|ich gehe ins bett|ich muss los|ich muss weg|muss los|moment(?: mal)?|warte(?: mal| kurz)?|"
+        r"sekunde|einen moment|augenblick|wie bitte|was|noch mal bitte|sag das noch mal|hä|hm+|mhm+|äh+|ähm+)"
+        r"(?: (?:dann|bitte|jetzt|danke|so|schon|mal|ja|doch))*$".replace("ß", "ss"),
+        r"^(?:(?:hallo|hi|hey|guten|gute|gut|morgen|tag|abend|nacht|mahlzeit|servus|moin|grüss|dich|gott|euch|tschüss|"
+        r"tschau|ciao|bis|dann|bald|später|morgen|nachher|schlaf|schlafen|träum|schön|was|schöne|schönes|schönen|wochenende|noch|"
+        r"auf|wiedersehen|wiederhören|mach's|machs|na|also|so|und|einen|ein|feierabend|alle|zusammen|mein|freund|"
+        r"computer|assistent|roboter|slowcat|wieder|da|willkommen|zurück|liebe|lieber|träume) ?)+$",
+        r"^(?:(?:und|hey|hallo|na|so|also) )*(?:wer|wie alt|woher|was) bist du(?: (?:eigentlich|denn|genau|so))*$|^wie (?:heisst du|ist dein name|"
+        r"geht(?:'s| es)? ?(?:dir|ihnen|so)?)(?: (?:heute|denn|eigentlich|so))*$|^was kannst du(?: (?:eigentlich|denn|alles|so))*$",
+        r"^bist du (?:ein\w*|echt|da|noch|wach|"
+        r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$",
+    ),
+    sums=lazy_pattern(
+        rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
+        rf"mittelwert|summe|produkt|differenz) (?:von|aus|zwischen) {_NUMS}",
+        rf"\b(?:plus|minus|geteilt durch|multipliziert mit|hoch) {_NUMS}",
+        rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen)\b",
+        rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|mal|geteilt durch|durch|prozent von|hoch|weniger|und|"
+        rf"multipliziert mit|dividiert durch|von) {_NUMS}(?: {_UNIT})?(?:$| sind| ist| macht| ergibt| abzieht| rechnet)",
+        rf"\bprozent (?:von|auf) {_NUMS}",
+        r"\b(?:quadratwurzel|wurzel|primzahl|primzahlen|bruch|dezimalzahl|römische zahl)\b",
+        rf"\b{_NUMS} ?{_UNIT} (?:in|zu) {_UNIT}",
+        r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)",
+    ),
+    world_begins=lazy_pattern(
+        r"^(?:ist|sind) (?:ein\w* )?(?!du|das|der|die|er|sie|es|wir|ihr)\w+ (?:ein\w* )?(?:\w+ )?(?:obst|gemüse|säugetiere?|vogel|vögel|fisch\w*|"
+        r"insekt\w*|tier|planet|stern|metall|land|beeren?|nüsse|giftig|essbar|vegan|gefährlich|frucht|reptil\w*)\b",
+        r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
+        r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
+        rf"^(?:wird|soll|bleibt|ist) es"
+        rf"{_WHEN}{_PLACE}{_WHEN} (?:regnen|schneien|kalt|warm|heiss|sonnig|trocken|windig|glatt|schön)(?: (?:bleiben|werden|sein))?$",
+        r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
+        r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
+        r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
+        r"blauwal|müritz|chiemsee|watzmann|brocken|berliner fernsehturm|fernsehturm|mariana\w*|mississippi)",
+        r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der|die|das|den)? ?\w+(?: \w+)? (?:erfunden|entdeckt|komponiert|"
+        r"gemalt)$",
+        r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der |die |das |den )?(?P<title>\w+(?: \w+)?) (?:geschrieben|"
+        r"gesungen|gedreht|gegründet|gebaut|gewonnen|inszeniert)$",
+        r"^(?:welche[rsnm]?|was für ein\w*|wie viele) (?:land|länder|planet\w*|stadt|fluss|meer|kontinent\w*|tier\w*|"
+        r"säugetier\w*|vogel|vögel|metall\w*|gas|element\w*|vitamin\w*|sprachen?|währung|instrument\w*|organ\w*|knochen|obst|"
+        r"farben?|form|jahrhundert|zutaten|bundesländer|einwohner|beine|zähne|herzen|tasten|saiten|zeitzonen|"
+        r"buchstaben|silben|menschen|spieler|monde|augen|ecken|kanten|seiten|kalorien) (?:ist|sind|hat|haben|war|waren|fliesst|liegt|lebt|"
+        r"leben|enthält|gibt|spricht|kommt|gehört|entsteht|ergibt|ergeben|in|wohnen|stecken)\b",
+        r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
+        r"dein\w*)\w+(?: \w+){0,4}$",
+        r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
+        r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
+        rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
+        rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
+        rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$",
+        rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
+        r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
+        r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
+        r"(?:ein\w* )?\w+)?(?: vor)?$",
+        r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
+    ),
+    world=lazy_pattern(
+        r"\bwie (?:schreibt|buchstabiert|spricht|nennt|sagt) man\b|\bbuchstabier\w* |\breimt sich auf\b",
+        r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
+        r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
+        r"in|der|des|für)\b",
+        r"\b(?:\w*weltkrieg\w*|mondlandung|mona lisa|everest|eiffelturm|römische\w* reich|berliner mauer|mauerfall|revolution|"
+        r"titanic|shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|schiller|newton|darwin|picasso|cäsar|"
+        r"kleopatra|dinosaurier\w*|planeten?|sonnensystem\w*|universum\w*|galaxie\w*|milchstrasse|photosynthese|fotosynthese|"
+        r"schwerkraft|äquator\w*|nordpol\w*|südpol\w*|antarktis|lichtgeschwindigkeit|schallgeschwindigkeit|periodensystem\w*|"
+        r"schwarze\w* loch\w*|urknall\w*|eiszeit\w*|mittelalter\w*|renaissance|chinesische\w* mauer|pyramiden?|wikinger\w*|"
+        r"römer\w*|lichtjahr\w*|sonnenfinsternis|mondfinsternis|vollmond|neumond|schaltjahr\w*|sonnenuntergang|"
+        r"sonnenaufgang|sonne (?:auf|unter)|muttertag|vatertag|olympi\w+|weltmeisterschaft|zeitumstellung|treibhauseffekt|"
+        r"klimawandel)\b",
+        r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
+        r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
+        r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b",
+        rf"\bübersetz\w*\b|\bauf {_TONGUE}$|\bwie nennen die\b",
+        r"\b(?:kennst du|hast du|erzähl\w*|sag\w*|mach\w*) (?:mir |uns )?(?:mal )?(?:bitte )?(?:noch )?(?:ein\w*|was|etwas) (?:guten? |schlechten? |kurz\w+ |"
+        r"lustig\w* |neuen? |schön\w* )*(?:\w*witz\w*|rätsel|zungenbrecher|märchen|gedicht|geschichte|scherzfrage|"
+        r"lustiges|reim|fakt)\b",
+    ),
 )

@@ -16,8 +16,7 @@ _WORDS = read_words(__package__)
 OVERVIEW = OverviewWords(
     asks=(
         # worüber haben wir gesprochen
-        r"\bworüber (?:haben|hatten|sprachen|redeten) wir\b|\büber was (?:haben|hatten) wir\b",
-        r"\bwovon (?:haben|hatten) wir (?:gesprochen|geredet)\b",
+        r"\b(?:worüber|über was|wovon) (?:haben|hatten|sprachen|redeten) wir\b",
         r"\bwas (?:haben|hatten) wir (?:[\w.]+ ){0,4}(?:besprochen|beredet)\b",
         # fass die Woche zusammen
         r"\b(?:fasse?|fass) (?:[\w.]+ ){0,6}zusammen\b",
@@ -160,12 +159,6 @@ COMMANDS = filled(
             "(?:nicht (?:\\S+ ){1,3}sondern \\S+|(?:\\S+ ){1,4}nicht (?:\\S+ ?){1,4}|"
             "\\S+ (?:geschrieben )?mit (?:einem |'nem )?\\S+$)",
             max_words=10,
-        ),
-        CommandRule(
-            kind="correct",
-            says="{x}",
-            needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
-            max_words=9,
         ),
         CommandRule(
             kind="off_record",

@@ -29,25 +29,6 @@ ASKS = re.compile(
 _WORDS = read_words(__package__)
 _C = CLASSES
 _MINE = r"(?:mein|unser)(?:e|en|em|er)?|unsre\w?"
-_PLURALS = {
-    "hunde": "hund", "katzen": "katze", "pferde": "pferd", "hühner": "huhn", "schafe": "schaf", "ziegen": "ziege", "ratten": "ratte",
-    "mäuse": "maus", "wellensittiche": "wellensittich", "fische": "fisch", "schildkröten": "schildkröte", "papageien": "papagei",
-    "enten": "ente", "gänse": "gans", "hasen": "hase", "kinder": "kind", "söhne": "sohn", "töchter": "tochter", "brüder": "bruder",
-    "schwestern": "schwester",
-}  # fmt: skip
-# Relatives as predicates name them, in every language.
-_KIN = {
-    "mann": "husband", "ehemann": "husband", "frau": "wife", "ehefrau": "wife", "freund": "boyfriend", "freundin": "girlfriend", "verlobter": "fiancé",
-    "verlobte": "fiancée", "partner": "partner", "partnerin": "partner", "lebensgefährte": "partner", "lebensgefährtin": "partner", "sohn": "son",
-    "tochter": "daughter", "bruder": "brother", "schwester": "sister", "mutter": "mother", "mama": "mother", "mutti": "mother", "vater": "father",
-    "papa": "father", "vati": "father", "oma": "grandmother", "großmutter": "grandmother", "opa": "grandfather", "großvater": "grandfather",
-    "tante": "aunt", "onkel": "uncle", "cousin": "cousin", "cousine": "cousin", "neffe": "nephew", "nichte": "niece", "enkel": "grandson",
-    "enkelin": "granddaughter", "kind": "child", "schwager": "brother-in-law", "schwägerin": "sister-in-law", "schwiegervater": "father-in-law",
-    "schwiegermutter": "mother-in-law", "chef": "boss", "chefin": "boss", "kollege": "colleague", "kollegin": "colleague", "nachbar": "neighbour",
-    "nachbarin": "neighbour", "beste freundin": "friend", "bester freund": "friend", "kumpel": "friend", "jugendfreundin": "friend",
-    "jugendfreund": "friend", "schulfreund": "friend", "schulfreundin": "friend", "hausarzt": "doctor", "hausärztin": "doctor", "arzt": "doctor",
-    "ärztin": "doctor", "zahnarzt": "dentist", "zahnärztin": "dentist", "vermieter": "landlord", "vermieterin": "landlord",
-}  # fmt: skip
 # Verbs of the rules, in the forms that follow a subject.
 _VERB = (
     r"bin|ist|sind|habe|hat|haben|wohne|wohnt|wohnen|lebe|lebt|leben|arbeite|arbeitet|arbeiten|jobbe|jobbt|heiße|heißt|komme|kommt|kommen|"
@@ -245,8 +226,24 @@ STATEMENTS = StatementWords(
         (r"\beinen (\w+)er (\w*(?:freund|kollege|bruder|sohn|onkel|cousin|hund|kater))\b", r"einen \1en \2"),
     ),
     plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
-    singular=_PLURALS,
-    same_kin=_KIN,
+    singular={
+        "hunde": "hund", "katzen": "katze", "pferde": "pferd", "hühner": "huhn", "schafe": "schaf", "ziegen": "ziege", "ratten": "ratte",
+        "mäuse": "maus", "wellensittiche": "wellensittich", "fische": "fisch", "schildkröten": "schildkröte", "papageien": "papagei",
+        "enten": "ente", "gänse": "gans", "hasen": "hase", "kinder": "kind", "söhne": "sohn", "töchter": "tochter", "brüder": "bruder",
+        "schwestern": "schwester",
+    },
+    same_kin={
+        "mann": "husband", "ehemann": "husband", "frau": "wife", "ehefrau": "wife", "freund": "boyfriend", "freundin": "girlfriend", "verlobter": "fiancé",
+        "verlobte": "fiancée", "partner": "partner", "partnerin": "partner", "lebensgefährte": "partner", "lebensgefährtin": "partner", "sohn": "son",
+        "tochter": "daughter", "bruder": "brother", "schwester": "sister", "mutter": "mother", "mama": "mother", "mutti": "mother", "vater": "father",
+        "papa": "father", "vati": "father", "oma": "grandmother", "großmutter": "grandmother", "opa": "grandfather", "großvater": "grandfather",
+        "tante": "aunt", "onkel": "uncle", "cousin": "cousin", "cousine": "cousin", "neffe": "nephew", "nichte": "niece", "enkel": "grandson",
+        "enkelin": "granddaughter", "kind": "child", "schwager": "brother-in-law", "schwägerin": "sister-in-law", "schwiegervater": "father-in-law",
+        "schwiegermutter": "mother-in-law", "chef": "boss", "chefin": "boss", "kollege": "colleague", "kollegin": "colleague", "nachbar": "neighbour",
+        "nachbarin": "neighbour", "beste freundin": "friend", "bester freund": "friend", "kumpel": "friend", "jugendfreundin": "friend",
+        "jugendfreund": "friend", "schulfreund": "friend", "schulfreundin": "friend", "hausarzt": "doctor", "hausärztin": "doctor", "arzt": "doctor",
+        "ärztin": "doctor", "zahnarzt": "dentist", "zahnärztin": "dentist", "vermieter": "landlord", "vermieterin": "landlord",
+    },
     verb_second=rf"{_VERB}|war|waren|hatte|hatten|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)|\w+(?:en|ern|eln)(?= wir\b)",
     function=frozenset(_C["function"]),
     ordinary=frozenset(word for name, words in _C.items() for word in words),
@@ -262,11 +259,7 @@ FACTS = filled(
         r"isst gerade|kocht gerade|(?:macht|hat) (?:das|die) (?:licht|heizung|tür|fenster) \w*"
     ),
     denied=r"\b(?:nicht|kein\w*|nie)\b",
-    first_person=r"\b(?:ich|wir|mir|mich|uns)\b",
     possessives="meine?|unsere?",
-    relatives=(
-        "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
-    ),
     corrects=(
         r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
         r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"

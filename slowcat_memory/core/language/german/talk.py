@@ -118,8 +118,7 @@ TALK = TalkWords(
                 "umgezogen|gemeldet|untergekommen|ansässig|sesshaft|residiere"
             )
             + rf"|\bwo (?:ist|liegt|steht) {_MY} (?:haus|bleibe)\b|"
-            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt")
-            + r"|\bin welche[rm] (?:stadt|ort|land|dorf|gegend|strasse|straße) .*\b(?:ich|wir)\b",
+            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt"),
             "lives_in address",
         ),
         (
@@ -141,7 +140,6 @@ TALK = TalkWords(
             r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\ban meiner seite\b|\b(?:in wen|mit wem) .*\bich\b.*\b(?:verliebt|beziehung)|\bich .*(?:single|vergeben|liiert)\b|"
             r"\bmit wem (?:bin|lebe|gehe|führe|teile|wohne) ich\b|"
             r"\b(?:bin|habe) ich (?:\w+ )?(?:in einer beziehung|jemanden|vergeben|verheiratet|liiert|single)|"
-            r"\bwen (?:date|liebe) ich\b|"
             + _own(
                 "bessere hälfte|liebesleben|beziehungsstatus|schatz|liebste|liebster|fester freund|feste freundin|partner|partnerin|beziehung|lebensgefährt\\w+"
             ),
@@ -154,8 +152,7 @@ TALK = TalkWords(
             "diet allergic_to",
         ),
         (
-            r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi|\bvertrage ich\b|\bich .*"
-            r"\b(?:vertrage|verträgt)\b",
+            r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi",
             "allergic_to",
         ),
         (
@@ -181,8 +178,7 @@ TALK = TalkWords(
         ),
         (
             r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
-            rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|"
-            r"\bwas (fahr)e? ich\b",
+            rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b",
             "owns has_possession bought type:possession!",
         ),
         (

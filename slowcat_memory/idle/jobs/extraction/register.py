@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.dedup import Similarity
-from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn, with_entities
-from slowcat_memory.core.graph.readings import TurnReading, entities, names_of, read_names, relates
+from slowcat_memory.core.graph.entity_index import EntityIndex, names_of
+from slowcat_memory.core.graph.readings import TurnReading, entities, read_names, relates
 from slowcat_memory.core.memory import ENTITY, READING
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.idle.job import JobContext
@@ -52,11 +52,11 @@ async def registered(
     similarity = await _name_similarity(readings, index, context)
     resolved, identified = list[TurnReading](), dict[int, ExtractedFact]()
     for reading in readings:
-        met, ids = resolve_turn(reading, of_turn[reading.turn], index, similarity)
+        met, ids = index.resolve_turn(reading, of_turn[reading.turn], similarity)
         if met.mentions:
             resolved.append(met)
         for fact in of_turn[reading.turn]:
-            identified[id(fact)] = with_entities(fact, ids, index)
+            identified[id(fact)] = index.with_entities(fact, ids)
     with context.snapshot() as snapshot:
         stored = context.view(GraphIndex, snapshot, scope).around(resolved)
     batch = _changes(*stored, resolved, {one.turn.id for one in facts}, context.now)
