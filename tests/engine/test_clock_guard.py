@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine import expiry as guards
 from tests.support.engine_home import Home
+from tests.support.memories import Look
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 A_DAY_S = 86400.0
@@ -41,8 +42,7 @@ def engine(home: Home) -> MemoryEngine:
 
 
 def left(engine: MemoryEngine) -> list[int]:
-    with engine.snapshot() as snapshot:
-        return [turn.id for turn in snapshot.turns()]
+    return [turn.id for turn in Look(engine).turns()]
 
 
 def restarted(home: Home, engine: MemoryEngine, **how: Any) -> MemoryEngine:
@@ -163,8 +163,7 @@ def test_guard_a_reader_says_the_same_and_writes_nothing(home, engine):
     home.clock.now += YEAR
     reader = home.open(readonly=True)
     assert "365.0 days later" in reader.upkeep.stats()["clock_doubted"]
-    with reader.snapshot() as snapshot:
-        assert snapshot.trusted_time() is None
+    assert Look(reader).trusted_time() is None
     reader.close()
     home.clock.now -= YEAR
     assert doubt(home.open()) == ""

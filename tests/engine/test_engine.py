@@ -10,6 +10,7 @@ from slowcat_memory.errors import ConfigError, StoreBusyError, StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.engine_home import TALK, Gate, edge, first, why_of
+from tests.support.memories import Look
 from tests.support.other_process import OtherProcess
 
 
@@ -79,8 +80,7 @@ def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(ho
     home.clock.advance(3600)
     engine = home.open()
     engine.store.flush()
-    with engine.store.snapshot() as snapshot:
-        sessions = {session.id: session for session in snapshot.sessions("anna")}
+    sessions = {session.id: session for session in Look(engine.store).sessions("anna")}
     assert (sessions["cut off"].ended, sessions["cut off"].reason) == (last, "crash")
     assert sessions["done"].reason == "" and sessions["done"].ended is not None
 

@@ -18,6 +18,7 @@ from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import FixedClock, memory_config
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.memories import Look
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
 from tests.support.rows import DATA
@@ -75,8 +76,7 @@ def test_idle_nothing_is_thought_while_somebody_speaks(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5}, idle={"grace_s": 30.0})
     say(engine, 40)
     assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
-    with engine.store.snapshot() as snapshot:
-        assert snapshot.tasks() == [] and snapshot.runs() == []
+    assert Look(engine.store).tasks() == [] and Look(engine.store).runs() == []
 
 
 @pytest.mark.parametrize("sections", [{"idle": {"enabled": False}}, {"readonly": True}])
@@ -199,10 +199,9 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(opened, server, n
         end_session(engine)
 
         def done() -> bool:
-            with engine.store.snapshot() as snapshot:
-                made = (memory.made for memory in snapshot.memories("anna"))
-                told = any(one and one.job == "facts" and one.model for one in made)
-                return told and snapshot.context("anna", "chunk/1") is not None
+            made = (memory.made for memory in Look(engine.store).memories("anna"))
+            told = any(one and one.job == "facts" and one.model for one in made)
+            return told and Look(engine.store).context("anna", "chunk/1") is not None
 
         assert until(done)
     assert {request["model"] for request in server.requests} == {LOADED}

@@ -15,6 +15,7 @@ from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
 from tests.support.engine_home import GatedEmbedder, Home
+from tests.support.memories import Look
 
 WAIT_S = 20.0
 ASKED = "What is my dog called?"
@@ -53,8 +54,7 @@ def supervised(engine: MemoryEngine) -> None:
 
 
 def replayed(engine: MemoryEngine) -> None:
-    with engine.snapshot() as snapshot:
-        turn = list(snapshot.turns("anna"))[-1]
+    turn = Look(engine).turns("anna")[-1]
     recall_before(engine, turn, Query(text=ASKED, scope="anna", now=engine.clock()))
 
 

@@ -7,7 +7,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Gate, edge, first
-from tests.support.memories import engine_of
+from tests.support.memories import Look, engine_of
 
 
 def test_notes_remember_a_statement_that_nobody_said_is_found(home):
@@ -62,18 +62,6 @@ def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home):
     assert found.hits[0].score - without.score == pytest.approx(gain, abs=1e-3)
 
 
-def test_notes_mark_a_pin_keeps_the_vector(home):
-    embedder = HashEmbedder()
-    engine = home.open(embedder)
-    kept = engine.remember("Anna is allergic to nuts", "anna")
-    engine.upkeep.tidy("anna")
-    engine.edit("anna", kept.id, pinned=True)
-    engine.flush(indexed=True)
-    with engine.store.snapshot() as snapshot:
-        assert snapshot.vector(embedder.key, "anna", kept.id)
-    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 1
-
-
 def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it(home):
     engine = home.open()
     assert engine.session_context("anna") == ""
@@ -116,11 +104,9 @@ def test_notes_a_correction_is_true_as_long_as_what_it_replaces(config, days):
         engine.apply("job", WriteBatch(memories=(fact,)))
         made = engine.edit("user", fact.id, text="Anna lived in Leeds")
         assert made is not None and (made.valid_from, made.valid_to) == (fact.valid_from, until)
-        with engine.snapshot() as snapshot:
-            [entry] = snapshot.commands()
+        [entry] = Look(engine).commands()
         engine.undo(entry)
-        with engine.snapshot() as snapshot:
-            back = snapshot.memory("user", fact.id)
+        back = Look(engine).memory("user", fact.id)
     assert back == fact
 
 

@@ -19,6 +19,7 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, SAID, ledger
 from tests.support.idle_doubles import Fake, Rig, drain
+from tests.support.memories import Look
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.rows import each_row
 
@@ -82,8 +83,10 @@ class House:
         return left
 
     def kinds(self) -> set[str]:
-        with self.mind.engine.store.snapshot() as snapshot:
-            return {memory.kind.partition("/")[0] for memory in snapshot.memories("anna")}
+        return {
+            memory.kind.partition("/")[0]
+            for memory in Look(self.mind.engine.store).memories("anna")
+        }
 
 
 @pytest.fixture
@@ -132,8 +135,11 @@ def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
     house.think(BLOCKED["outside the hours"])
     # merge only asks about doubtful pairs, and meta summaries need a longer session
     assert ASKING - {"merge"} <= house.prompts.keys()
-    with house.mind.engine.store.snapshot() as snapshot:
-        facts = [m for m in snapshot.memories("anna", "fact/") if not m.retired_at and m.made]
+    facts = [
+        m
+        for m in Look(house.mind.engine.store).memories("anna", "fact/")
+        if not m.retired_at and m.made
+    ]
     assert any(fact.made.model for fact in facts)
 
 

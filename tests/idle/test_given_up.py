@@ -1,5 +1,8 @@
 """A model whose answers cannot be used: rules do what they can, and another model replaces it."""
 
+import asyncio
+import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,10 +11,14 @@ import pytest
 from msgspec import Struct
 
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.providers import Prompt
+from slowcat_memory.providers import Prompt, ThinkingOptions
+from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
+from tests.support import asking_jobs
 from tests.support.asking_jobs import ASKING, SAID, ledger
-from tests.support.parroting_llm import Mind, parrot
+from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
+from tests.support.memories import Look
+from tests.support.parroting_llm import Mind, parrot, think
 
 NO_RULE = {"contextualize", "rerank"}  # they need an LLM: index text and grades are in no words
 WITHOUT_RECORDS = {"merge"}  # what it decides is seen in the facts that others made
@@ -41,8 +48,7 @@ def made(mind: Mind) -> dict[str, set[str]]:
 
 
 def dead(mind: Mind) -> set[str]:
-    with mind.engine.store.snapshot() as snapshot:
-        return {task.job for task in snapshot.tasks(state="dead")}
+    return {task.job for task in Look(mind.engine.store).tasks(state="dead")}
 
 
 USELESS: dict[str, Any] = {
@@ -62,8 +68,7 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Liv
         mind.settle()
         mind.think(days=1.0)
         before, dead_before = made(mind), dead(mind)
-        with mind.engine.store.snapshot() as snapshot:
-            waiting = len(snapshot.tasks(state="waiting"))
+        waiting = len(Look(mind.engine.store).tasks(state="waiting"))
         asked = {job: 0 for job in ASKING}
         for prompt in useless.prompts:
             asked[prompt.job] += 1
@@ -115,9 +120,8 @@ def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_not
         turns = mind.talk("s", SAID)
         poisoned.add(turns[4].id)
         mind.think()
-        with mind.engine.store.snapshot() as snapshot:
-            described = {one.memory for one in snapshot.contexts("anna")}
-            failed = [task for task in snapshot.tasks(state="dead")]
+        described = {one.memory for one in Look(mind.engine.store).contexts("anna")}
+        failed = [task for task in Look(mind.engine.store).tasks(state="dead")]
         assert len(described) >= len(turns) - 3
         assert all(str(turns[4].id) in task.note for task in failed) and len(failed) == 1
     finally:
@@ -160,3 +164,115 @@ def test_given_up_an_empty_reply_about_what_is_known_is_believed(tmp_path: Path)
 
 def asked_in(prompt: Prompt) -> int:
     return int(prompt.user.split()[-1].strip("."))
+
+
+# ------------------------------------------------------------------- whatever a model server does to any job that asks it: an end, and nothing made of a bad answer
+
+BEACH = ("I love the beach in Lisbon with my sister.", "Lisbon is nice.")  # a pair to merge
+WITH_A_PAIR = [*asking_jobs.SAID[:4], BEACH, asking_jobs.SAID[5]]
+ALWAYS = {"500", "schema violation"}
+READERS = {"contextualize", "rerank"}  # they meet every fault each time, for all
+# What these make by rule meanwhile stands until something changes.
+CONTENT = {"blocks", "merge"}
+HANGS = {"hang", "slow first token", "stall", "drip", "endless reasoning"}
+QUICK = {"first_token_s": 0.1, "between_tokens_s": 0.1, "total_s": 0.3, "connect_s": 0.3}
+UNSEEN = "silent truncation"  # of a prompt that is too short to tell: it was read all the same
+JOBS = {job.name: job for job in BUILT_IN if job.name in ASKING}
+CASES = [
+    pytest.param(
+        fault, name, id=f"{name}-{fault.name}",
+        marks=() if fault.name in ALWAYS or name in READERS else pytest.mark.slow,
+    )
+    for name in sorted(ASKING)
+    for fault in FAULTS
+]  # fmt: skip
+
+
+def patience(fault: Fault) -> dict[str, float]:
+    """Return the limits of the client: short where the server hangs, else a busy machine's."""
+    return QUICK if fault.name in HANGS else {}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return stores in which only one job's work is not done, by its name."""
+    made: dict[str, tuple[Path, Any]] = {}
+
+    def prepare(name: str) -> tuple[Path, Any]:
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name) / "store"
+            others = tuple(job for job in BUILT_IN if job.name != name)
+            mind = Mind(folder, ScriptedLLM(parrot), others)
+            for number in range(2):
+                mind.talk(f"s{number}", WITH_A_PAIR)
+            ledger(mind)
+            mind.settle()
+            mind.think(days=0.1)
+            mind.clock.advance(8 * 86400)
+            made[name] = folder, mind.clock.now
+            mind.close()
+        return made[name]
+
+    return prepare
+
+
+def made_by(mind: Mind, name: str) -> list[str]:
+    """List the models behind what a job has made; "" for a rule."""
+    records = [
+        *Look(mind.engine.store).memories("anna"),
+        *Look(mind.engine.store).contexts("anna"),
+        *Look(mind.engine.store).keys("anna"),
+    ]
+    return [one.made.model for one in records if one.made and one.made.job == name]
+
+
+@pytest.mark.parametrize(("fault", "name"), CASES)
+def test_every_job_faults_a_fault_ends_in_what_is_true_or_in_nothing(
+    fault: Fault, name: str, prepared: Any, tmp_path: Path
+) -> None:
+    folder, now = prepared(name)
+    shutil.copytree(folder, tmp_path / "store")
+    job = JOBS[name]
+    mind = Mind(tmp_path / "store", None, (job,))
+    mind.clock.now = now
+    asked: list[str] = []
+
+    def good(body: dict[str, Any]) -> str:
+        asked.append(body["messages"][-1]["content"])
+        return json.dumps(parrot(Prompt(job=name, version=1, system="", user=asked[-1])))
+
+    async def serve() -> None:
+        async with FaultServer(good) as server:
+            server.fault = fault.name
+            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience(fault)))  # type: ignore[arg-type]
+            run = lambda **more: asyncio.to_thread(  # noqa: E731
+                think, mind.engine, mind.clock, llm, (job,), **more
+            )
+            await run(patience_s=2.0 if fault.outcome == "endpoint" else 2000.0)
+            if fault.outcome in ("endpoint", "bad", "long") and fault.name != UNSEEN:
+                assert not any(made_by(mind, name)), "something is made of a bad answer"
+            steps = len(Look(mind.engine.store).runs())
+            assert steps < 400, "it spins"
+            if fault.outcome == "endpoint":
+                server.fault = "none"
+                assert await run(patience_s=2000.0) == 0
+
+    try:
+        before = {run.id for run in Look(mind.engine.store).runs()}
+        asyncio.run(asyncio.wait_for(serve(), 60))
+        waiting = [one for one in Look(mind.engine.store).tasks(state="waiting") if one.job == name]
+        dead = [one for one in Look(mind.engine.store).tasks(state="dead") if one.job == name]
+        runs = [run for run in Look(mind.engine.store).runs() if run.id not in before]
+        assert asked, "the job never asked: nothing is shown"
+        assert not waiting
+        if fault.outcome in ("ok", "endpoint"):
+            assert not dead
+            assert (
+                any(made_by(mind, name))
+                or name == "merge"
+                or (name in CONTENT and fault.outcome == "endpoint")
+            )
+        told = " ".join(run.error for run in runs)
+        assert not any(word in told for word in ("dentist", "Clara", "Lisbon"))
+    finally:
+        mind.close()

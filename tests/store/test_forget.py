@@ -26,6 +26,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, traces, turn
+from tests.support.memories import Look, ids
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 
@@ -125,9 +126,8 @@ def test_forget_all_conditions_must_hold(store, what, left):
     gone = store.forget(what)
     assert set(gone.turns) == {1, 2, 3, 4, 5} - left
     assert gone.erased
-    with store.snapshot() as snapshot:
-        assert {event.id for event in snapshot.turns()} == left
-        assert snapshot.forget_epoch() == (len(left) < 5)
+    assert {event.id for event in Look(store).turns()} == left
+    assert Look(store).forget_epoch() == (len(left) < 5)
 
 
 def test_forget_memories_by_name_and_without_sources(store):
@@ -161,8 +161,7 @@ def test_forget_a_memory_takes_what_was_made_from_it(store, path):
     reply = replace(memory("chunk/1"), sources=(1,), derived_from=(("anna", "note/1"),))
     store.apply("j", WriteBatch(memories=(*made, reply))).wait()
     store.forget([Forget(memories=("note/1",)), Forget(turns=(7,))])  # its row is gone already
-    with store.snapshot() as snapshot:
-        assert {one.id for one in snapshot.memories("anna")} == {"note/2", "chunk/1"}
+    assert {one.id for one in Look(store).memories("anna")} == {"note/2", "chunk/1"}
 
 
 def test_forget_a_session_without_turns_goes_with_its_edges(store):
@@ -172,10 +171,9 @@ def test_forget_a_session_without_turns_goes_with_its_edges(store):
     store.append(edge("start", session="s2"))
     store.append(turn(1, session="s2"))
     store.forget(Forget(turns=(2,)))
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [4, 5]
-        assert [row.id for row in snapshot.sessions()] == ["s2"]
-        assert snapshot.counts()["log_by_scope"] == 2
+    assert ids(Look(store).events()) == [4, 5]
+    assert ids(Look(store).sessions()) == ["s2"]
+    assert Look(store).counts()["log_by_scope"] == 2
 
 
 def test_forget_forgetting_covers_what_still_waits(store):
@@ -190,8 +188,7 @@ def test_forget_hidden_first_erased_later(open_store, path):
     store.append(turn(2))
     gone = store.forget(Forget(turns=(1,)), erase=False)
     assert not gone.erased
-    with store.snapshot() as snapshot:
-        assert snapshot.turn(1) is None
+    assert Look(store).turn(1) is None
     assert traces(path, 1), "the control: deleting alone leaves the text in the file"
     assert store.erase()
     assert store.erase()
@@ -290,11 +287,10 @@ def random_wish(rng, n):
 
 
 def check_rest(store, events, gone):
-    with store.snapshot() as snapshot:
-        here = list(snapshot.events())
-        rows = {row.id: row for row in snapshot.sessions()}
-        facts = {m.id: m for scope in ("anna", "pool") for m in snapshot.memories(scope)}
-        by_scope = sorted(e.id for scope in ("anna", "pool") for e in snapshot.events(scope))
+    here = Look(store).events()
+    rows = {row.id: row for row in Look(store).sessions()}
+    facts = {m.id: m for scope in ("anna", "pool") for m in Look(store).memories(scope)}
+    by_scope = sorted(e.id for scope in ("anna", "pool") for e in Look(store).events(scope))
     kept = {event.id for event in here if isinstance(event, Turn)}
     assert kept == {e.id for e in events if isinstance(e, Turn)} - gone
     assert by_scope == [event.id for event in here]
@@ -309,12 +305,11 @@ def check_rest(store, events, gone):
 
 def check_thoughts(store, events, gone):
     """Exactly what was made of no forgotten turn is there, and the vectors of that alone."""
-    with store.snapshot() as snapshot:
-        scopes = ("anna", "pool")
-        contexts = [one for scope in scopes for one in snapshot.contexts(scope)]
-        found = [one for scope in scopes for one in snapshot.keys(scope)]
-        tasks = snapshot.tasks()
-        of_keys = {v.memory for v in snapshot.vectors("e", "anna")}
+    scopes = ("anna", "pool")
+    contexts = [one for scope in scopes for one in Look(store).contexts(scope)]
+    found = [one for scope in scopes for one in Look(store).keys(scope)]
+    tasks = Look(store).tasks()
+    of_keys = {v.memory for v in Look(store).vectors("e", "anna")}
     turns = {event.id for event in events if isinstance(event, Turn)}
     for made in (contexts, found, tasks):
         assert not any(set(one.sources) & gone for one in made)

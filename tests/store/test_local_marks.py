@@ -7,6 +7,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.store.disk.transaction import Transaction
 from tests.harness.samples import memory, turn
+from tests.support.memories import Look
 
 MADE = Made(job="test")
 
@@ -20,8 +21,7 @@ def mark(store, id, on=True, scope="anna"):
 
 
 def local(store, scope="anna"):
-    with store.snapshot() as snapshot:
-        return {one.id for one in snapshot.memories(scope) if one.local_only}
+    return {one.id for one in Look(store).memories(scope) if one.local_only}
 
 
 def derived(id, *sources, **more):
@@ -77,9 +77,8 @@ def test_local_marks_a_turn_is_logged_with_its_mark(store):
     store.append(replace(turn(1), id=0, local_only=True, derived_from=origin)).wait(30)
     store.append(replace(turn(2), id=0, local_only=True)).wait(30)
     assert local(store) == {"chunk/1", "chunk/2"}
-    with store.snapshot() as snapshot:
-        assert snapshot.memory("anna", "chunk/1").local_inherited
-        assert not snapshot.memory("anna", "chunk/2").local_inherited
+    assert Look(store).memory("anna", "chunk/1").local_inherited
+    assert not Look(store).memory("anna", "chunk/2").local_inherited
 
 
 def test_local_marks_a_voice_command_and_its_answer_become_no_memories(store):
@@ -90,8 +89,7 @@ def test_local_marks_a_voice_command_and_its_answer_become_no_memories(store):
                          local_only=True, derived_from=origin)).wait(30)  # fmt: skip
     mark(store, chunk_id(1))
     mark(store, chunk_id(2))
-    with store.snapshot() as snapshot:
-        assert list(snapshot.memories("anna")) == []
+    assert Look(store).memories("anna") == []
 
 
 def test_local_marks_no_job_removes_a_persons_mark(talk):
@@ -143,8 +141,6 @@ def test_local_marks_of_what_does_not_exist_change_nothing(talk):
 
 def test_local_marks_are_known_to_indexes_as_changes(talk):
     write(talk, derived("fact/1", 1))
-    with talk.snapshot() as snapshot:
-        before = snapshot.last_change()
+    before = Look(talk).last_change()
     mark(talk, chunk_id(1))
-    with talk.snapshot() as snapshot:
-        assert {"chunk/1", "fact/1"} <= set(snapshot.changed("anna", before))
+    assert {"chunk/1", "fact/1"} <= set(Look(talk).changed("anna", before))

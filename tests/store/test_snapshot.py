@@ -1,15 +1,19 @@
 import gc
 import threading
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import LedgerEntry, Run, Task, WriteBatch
-from slowcat_memory.store import StoreOptions
+from slowcat_memory.records import LedgerEntry, Run, SessionEdge, Task, WriteBatch
+from slowcat_memory.store import Snapshot, Store, StoreOptions
 from slowcat_memory.store.disk import codec, environment, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
+from tests.support.said import memory_at, turn_at
 
 AT = datetime(2026, 5, 12, tzinfo=UTC)
 
@@ -149,3 +153,66 @@ def test_snapshot_reads_pages_by_key(store):
         assert snapshot.logged_between("anna", 2, 7) == 4
         assert [one.scope for one in snapshot.sessions("ben")] == ["ben"]
         assert snapshot.tasks_by_job() == {"facts": 9}
+
+
+# ------------------------------------------------------------------- reads that can be interrupted: the same rows, and every read can end them
+
+
+@pytest.fixture(scope="module")
+def watchable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path: Path = tmp_path_factory.mktemp("interruptible") / "store"
+    with Store.open(path, options=StoreOptions(map_size_gib=1 / 16)) as made:
+        for n in range(6):
+            made.append(turn_at(f"{n}", AT)).wait()
+        made.append(SessionEdge(session="s", scope="anna", kind="end", at=AT)).wait()
+        note = memory_at("note/a", "a", AT)
+        made.apply("test", WriteBatch(memories=(note,))).wait()
+        yield made
+
+
+READS: dict[str, Callable[[Snapshot], Any]] = {
+    "turn": lambda s: s.turn(2),
+    "events": lambda s: list(s.events()),
+    "turns of a scope": lambda s: list(s.turns("anna", after=2)),
+    "latest turns": lambda s: list(s.latest_turns("anna")),
+    "turn before": lambda s: s.turn_before("anna", "s", 4),
+    "last id": lambda s: s.last_id(),
+    "sessions": lambda s: s.sessions(),
+    "memories": lambda s: list(s.memories("anna")),
+    "memory": lambda s: s.memory("anna", "note/a"),
+    "read": lambda s: s.read("anna", "turn/2"),
+    "scopes": lambda s: s.scopes(),
+    "tasks": lambda s: s.tasks(),
+    "runs": lambda s: list(s.runs()),
+    "vectors": lambda s: list(s.vectors("e/4", "anna")),
+    "tokens": lambda s: s.tokens("e/4", "anna", ["note/a"]),
+    "changed": lambda s: s.changed("anna", 0),
+    "tiers": lambda s: s.tiers(),
+    "unended": lambda s: s.unended(),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_interruptible_a_watched_snapshot_reads_the_same_and_any_read_ends_it(watchable, read):
+    reads: list[None] = []
+    with watchable.snapshot() as plain, watchable.snapshot(lambda: reads.append(None)) as watched:
+        reads.clear()
+        assert read(watched) == read(plain)
+    assert reads, "nothing could end it"
+    for last in range(1, len(reads) + 1):
+        with pytest.raises(InterruptedError):
+            _read_until(watchable, read, last)
+
+
+def _read_until(watchable: Store, read: Callable[[Snapshot], Any], last: int) -> None:
+    left = -1  # opening a snapshot reads a row too
+
+    def before_read() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise InterruptedError
+
+    with watchable.snapshot(before_read) as watched:
+        left = last
+        read(watched)

@@ -11,6 +11,7 @@ from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.writer import Write
 from tests.harness.samples import at, edge, memory, turn
+from tests.support.memories import Look, ids
 
 
 def test_store_many_threads_get_different_ids_in_one_order(store):
@@ -23,8 +24,7 @@ def test_store_many_threads_get_different_ids_in_one_order(store):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert store.flush(30)
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == list(range(1, 801))
+    assert ids(Look(store).events()) == list(range(1, 801))
     assert sorted(ack.id for ack in acks) == list(range(1, 801))
 
 
@@ -32,14 +32,13 @@ def test_store_events_of_a_namespace(store):
     for n in range(1, 9):
         store.append(turn(n, scope="anna" if n % 2 else "bob", session=f"s{n % 2}"))
     store.append(edge("end", scope="ann", session="s3")).wait()
-    with store.snapshot() as snapshot:
-        assert [e.id for e in snapshot.events("anna")] == [1, 3, 5, 7]
-        assert [e.id for e in snapshot.events("anna", after=3, upto=5)] == [5]
-        assert [e.id for e in snapshot.events(after=6)] == [7, 8, 9]
-        assert [e.id for e in snapshot.turns("ann")] == []
-        assert snapshot.scopes() == ["ann", "anna", "bob"]
-        assert snapshot.turn(9) is None
-        assert snapshot.turn(99) is None
+    assert ids(Look(store).events("anna")) == [1, 3, 5, 7]
+    assert ids(Look(store).events("anna", after=3, upto=5)) == [5]
+    assert ids(Look(store).events(after=6)) == [7, 8, 9]
+    assert ids(Look(store).turns("ann")) == []
+    assert Look(store).scopes() == ["ann", "anna", "bob"]
+    assert Look(store).turn(9) is None
+    assert Look(store).turn(99) is None
 
 
 def test_store_append_all_is_one_transaction_with_its_cursor(store):
@@ -47,10 +46,9 @@ def test_store_append_all_is_one_transaction_with_its_cursor(store):
     acks = store.append_all(given, Cursor(name="import", position=3, note="f"))
     assert acks[0].future is acks[2].future
     acks[0].wait()
-    with store.snapshot() as snapshot:
-        assert snapshot.turn(2).reply_to == 1
-        assert snapshot.cursor("import") == Cursor(name="import", position=3, note="f")
-        assert snapshot.cursor("other") is None
+    assert Look(store).turn(2).reply_to == 1
+    assert Look(store).cursor("import") == Cursor(name="import", position=3, note="f")
+    assert Look(store).cursor("other") is None
 
 
 def test_store_a_poisoned_write_fails_alone(store):
@@ -63,8 +61,7 @@ def test_store_a_poisoned_write_fails_alone(store):
         with pytest.raises(StoreError):
             ack.wait(30)
     good.wait(0)
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [1, 5]
+    assert ids(Look(store).events()) == [1, 5]
     assert store.unsaved() == 0
 
 
@@ -73,17 +70,15 @@ def test_store_sessions_follow_their_events(store):
     store.append(turn(10))
     store.append(turn(20, role="assistant"))
     store.append(edge("end", at=at(60), reason="silence")).wait()
-    with store.snapshot() as snapshot:
-        row = snapshot.session("s1")
-        assert (row.turns, row.first_turn, row.last_turn) == (2, 2, 3)
-        assert (row.started, row.last, row.ended, row.reason) == (at(), at(20), at(60), "silence")
+    row = Look(store).session("s1")
+    assert (row.turns, row.first_turn, row.last_turn) == (2, 2, 3)
+    assert (row.started, row.last, row.ended, row.reason) == (at(), at(20), at(60), "silence")
     store.append(edge("resume", at=at(90)))
     store.append(turn(1, session="s2", scope="bob")).wait()
-    with store.snapshot() as snapshot:
-        assert (snapshot.session("s1").ended, snapshot.session("s1").reason) == (None, "")
-        assert [row.id for row in snapshot.sessions("bob")] == ["s2"]
-        assert len(snapshot.sessions()) == 2
-        assert snapshot.session("s3") is None
+    assert (Look(store).session("s1").ended, Look(store).session("s1").reason) == (None, "")
+    assert ids(Look(store).sessions("bob")) == ["s2"]
+    assert len(Look(store).sessions()) == 2
+    assert Look(store).session("s3") is None
 
 
 @given(st.lists(st.sampled_from(["start", "end", "resume", "turn"]), min_size=1, max_size=12))
@@ -111,8 +106,7 @@ def test_store_cancelling_the_awaiting_task_harms_nobody(store):
     acks = asyncio.run(main())
     for ack in acks:
         ack.wait(30)
-    with store.snapshot() as snapshot:
-        assert snapshot.counts()["log"] == 400
+    assert Look(store).counts()["log"] == 400
 
 
 def test_store_options_write_queue_derived_work_gives_way_then_events_are_refused(
@@ -139,8 +133,7 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
     assert not store.flush(0.01)
     held.set()
     assert store.flush(30)
-    with store.snapshot() as snapshot:
-        assert snapshot.last_id() == 5
+    assert Look(store).last_id() == 5
 
 
 def test_store_close_saves_what_waits_and_is_final(open_store):

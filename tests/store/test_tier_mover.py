@@ -15,6 +15,7 @@ from slowcat_memory.store import Store, blocks, data_file
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
+from tests.support.memories import Look
 from tests.support.tiered_stores import (
     SMALL,
     TIERS,
@@ -43,10 +44,9 @@ def test_tier_mover_everything_reads_as_before(open_store):
     assert events(store) == before
     assert events(store, scope="anna", after=50, upto=99) == before[50:99]
     assert _sessions(store) == sessions
-    with store.snapshot() as snapshot:
-        assert [snapshot.turn(event.id) for event in said[1:]] == said[1:]
-        counts = snapshot.counts()
-        assert counts["log"] + counts["places"] == counts["log_by_scope"] == 302
+    assert [Look(store).turn(event.id) for event in said[1:]] == said[1:]
+    counts = Look(store).counts()
+    assert counts["log"] + counts["places"] == counts["log_by_scope"] == 302
     check_places(store)
     store.close()
     with open_store(readonly=True) as readonly:
@@ -55,15 +55,13 @@ def test_tier_mover_everything_reads_as_before(open_store):
 
 
 def _sessions(store):
-    with store.snapshot() as snapshot:
-        return snapshot.sessions()
+    return Look(store).sessions()
 
 
 def test_tier_mover_tiers_hold_what_their_sizes_say(store):
     say(store, 300)
     age(store)
-    with store.snapshot() as snapshot:
-        tiers = snapshot.tiers()
+    tiers = Look(store).tiers()
     assert list(tiers) == ["hot", "warm", "cold"]
     assert sum(held.memories for held in tiers.values()) == 300
     assert 10 <= tiers["hot"].memories <= 10 + 2 * TIERS.block_exchanges
@@ -83,8 +81,7 @@ def test_tier_mover_a_second_round_has_nothing_to_do_and_later_turns_follow(stor
     store.flush()
     assert age(store).warmed >= 50
     check_places(store)
-    with store.snapshot() as snapshot:
-        assert snapshot.tiers()["hot"].memories <= 10 + 2 * TIERS.block_exchanges
+    assert Look(store).tiers()["hot"].memories <= 10 + 2 * TIERS.block_exchanges
 
 
 def test_tier_mover_sessions_that_go_on_wait_until_a_block_is_full(store):
@@ -145,22 +142,6 @@ def test_tier_mover_pinned_and_recalled_blocks_stay_warm_longer(store):
     warm = {id for n in rows(store, "warm") for id in every_block(store)[n].ids}
     assert {5, 50} <= warm
     assert 10 not in warm and 90 not in warm
-
-
-def test_tier_mover_appending_goes_on_while_it_works(store):
-    say(store, 300)
-    acks = []
-
-    def speak():
-        acks.append(store.append(turn(300 + len(acks) + 1, session="now")))
-        return False
-
-    age(store, stop=speak)
-    assert len(acks) > 5
-    for ack in acks:
-        ack.wait(30)
-    assert [event.id for event in events(store)] == list(range(1, 301 + len(acks)))
-    check_places(store)
 
 
 # ------------------------------------------------------------------- what is forgotten leaves nothing in blocks
@@ -278,8 +259,7 @@ def test_recover_a_damaged_block_loses_only_itself(open_store, path, tmp_path, t
     spoil(store, table, number)
     assert events(store) == rest
     assert (table, keys.id_key(number)) in store.quarantined
-    with store.snapshot() as snapshot:
-        assert snapshot.turn(ids[0]) is None
+    assert Look(store).turn(ids[0]) is None
     shutil.copytree(path, tmp_path / "killed")
     store.close()
     with Store.open(tmp_path / "killed", options=SMALL) as mended:

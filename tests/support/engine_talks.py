@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import CommandEntry, LedgerEntry, Offer, SessionEdge
+from tests.support.memories import Look
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
@@ -43,8 +44,7 @@ def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
 
 def sessions(engine):
     engine.store.flush(None)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.sessions()
+    return Look(engine.store).sessions()
 
 
 def found(engine: MemoryEngine, words: str) -> list[str]:
@@ -53,8 +53,7 @@ def found(engine: MemoryEngine, words: str) -> list[str]:
 
 
 def commands(engine: MemoryEngine) -> list[CommandEntry]:
-    with engine.store.snapshot() as snapshot:
-        return snapshot.commands()
+    return Look(engine.store).commands()
 
 
 def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:

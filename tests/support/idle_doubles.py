@@ -19,6 +19,7 @@ from slowcat_memory.records import Cursor, Key, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock
 from tests.support import said
+from tests.support.memories import Look
 from tests.support.sessions import hold
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -107,8 +108,7 @@ class House:
         self.parts = {"upkeep": None, "zone": UTC, "scopes": self.scopes, **parts}
 
     def scopes(self) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return snapshot.scopes()
+        return Look(self.store).scopes()
 
     def contexts(self, **options: Any) -> Contexts:
         given = {"store": self.store, "clock": self.clock, "llm": self.llm, "options": options}
@@ -120,8 +120,7 @@ class House:
         """Hold a session, one of its own or that one; return its turns' log ids."""
         self.sessions += 1
         name = session or f"s{self.sessions}"
-        with self.store.snapshot() as snapshot:
-            kind = "resume" if snapshot.session(name) else "start"
+        kind = "resume" if Look(self.store).session(name) else "start"
         turns = hold(self.store, name, texts, at or self.clock.now, **{"kind": kind} | how)
         self.store.flush(None)
         return turns
@@ -137,21 +136,17 @@ class House:
 
     def change(self, turn: int, **fields: Any) -> None:
         """Change the chunk of a turn."""
-        with self.store.snapshot() as snapshot:
-            one = chunk(snapshot.turn(turn))
+        one = chunk(Look(self.store).turn(turn))
         self.apply(memories=(replace(one, **fields),))
 
     def memories(self, beginning: str = "", scope: str = "anna") -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.memories(scope, beginning))
+        return Look(self.store).memories(scope, beginning)
 
     def keys(self) -> list[Key]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.keys("anna"))
+        return Look(self.store).keys("anna")
 
     def context(self, turn: int) -> str:
-        with self.store.snapshot() as snapshot:
-            found = snapshot.context("anna", chunk_id(turn))
+        found = Look(self.store).context("anna", chunk_id(turn))
         return found.text if found else ""
 
     def close(self) -> None:
@@ -214,16 +209,13 @@ class Rig:
         asyncio.run(asyncio.wait_for(scenario(), 60))
 
     def tasks(self, state: Any = "") -> list[Task]:
-        with self.store.snapshot() as snapshot:
-            return snapshot.tasks(state=state)
+        return Look(self.store).tasks(state=state)
 
     def outcomes(self) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return [run.outcome for run in reversed(snapshot.runs())]
+        return [run.outcome for run in reversed(Look(self.store).runs())]
 
     def made(self) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return [m.id.removeprefix("note/") for m in snapshot.memories("anna", "note/")]
+        return [m.id.removeprefix("note/") for m in Look(self.store).memories("anna", "note/")]
 
     def close(self) -> None:
         self.contexts.close()

@@ -1,11 +1,12 @@
 """One fact or two: bands, guards, numbers, denials."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.slots import statement_of
 from slowcat_memory.core.extraction.stated import read_sentence
+from slowcat_memory.core.facts.matter import days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import (
     Pair,
     compare,
@@ -13,10 +14,12 @@ from slowcat_memory.core.facts.merging import (
     in_order,
     is_worth_asking,
     merge,
+    outcome_of_verdict,
 )
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_listed, each_row, listed
+from tests.support import said
+from tests.support.rows import cases, each_listed, each_row, listed
 from tests.support.said import NOON, fact
 
 TOKENIZE = Tokenizer("english")
@@ -119,3 +122,61 @@ def test_the_order_of_two_facts_is_that_of_the_turns_that_say_them() -> None:
     newer = replace(claim("Anna starts in June."), id="fact/2", sources=(9,))
     for pair in (in_order(older, newer), in_order(newer, older)):
         assert (pair.older.id, pair.newer.id) == ("fact/1", "fact/2")
+
+
+# ------------------------------------------------------------------- whether the later of two facts can have taken the earlier one's place
+
+NOVEMBER = datetime(2026, 11, 2, 18, tzinfo=UTC)
+
+
+def of_nell(
+    text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **more: str
+) -> Memory:
+    given = {
+        "id": f"fact/{day}",
+        "valid_from": NOVEMBER + timedelta(days=day),
+        "sources": (day + 1,),
+    }
+    return said.fact(text, type, subject=subject, **given, **more)
+
+
+@each_listed("rules/matter")
+def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
+    type: str, older: str, day: str, other_type: str, newer: str, other_day: str
+) -> None:
+    subject = "Tom" if older.startswith("Tom") else "The bakery" if "offered" in older else "Nell"
+    one = of_nell(older, type, 0, subject, date=day)
+    other = of_nell(newer, other_type, 9, subject, date=other_day)
+    pair = Pair(one, other)
+    assert compare(pair, 0.75, TOKENIZE) in ("ask", "update")
+    assert outcome_of_verdict(pair, "", TOKENIZE) == "update"
+
+
+@each_listed("rules/matter")
+def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
+    """A small model says of all pairs that they are the same."""
+    pair = Pair(of_nell(one, "person"), of_nell(other, "person", 9))
+    assert outcome_of_verdict(pair, "", TOKENIZE) is None
+    assert compare(pair, 0.97, TOKENIZE) not in ("same", "update")
+    assert decide_by_words(pair, TOKENIZE) is None
+
+
+def test_another_day_is_a_change_by_rule_only_where_the_words_say_so() -> None:
+    first = of_nell("Nell sees the dentist on 3 May 2027.", "event", date="2027-05-03")
+    second = of_nell("Nell sees the dentist on 9 June 2027.", "event", 5, date="2027-06-09")
+    moved = of_nell(second.text, "event", 5, date="2027-06-09", quote="it's the ninth of June now")
+    assert compare(Pair(first, second), 0.99, TOKENIZE) == "ask"
+    assert decide_by_words(Pair(first, second), TOKENIZE) is None, "two appointments"
+    assert decide_by_words(Pair(first, moved), TOKENIZE) == "update"
+
+
+def test_a_trip_that_is_over_by_its_day_may_be_replaced_by_how_it_was() -> None:
+    trip = of_nell("Nell flies to Oslo on 5 November 2026.", "event", date="2026-11-05")
+    before, after = (of_nell("Oslo was grey, says Nell.", "event", day) for day in (1, 6))
+    assert may_replace(after, trip, TOKENIZE) and not may_replace(before, trip, TOKENIZE)
+
+
+@cases("rules/matter.jsonl")
+def test_days_are_read_in_both_languages_and_are_no_numbers(text: str, days: set) -> None:
+    assert days_in(text) == set(map(tuple, days))
+    assert not days or not numbers(text)

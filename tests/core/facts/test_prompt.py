@@ -7,7 +7,7 @@ import pytest
 
 from slowcat_memory.core.blocks.statements import valid_of_kind
 from slowcat_memory.core.extraction.known import Known, KnownLine
-from slowcat_memory.core.facts.fact import fact_key, fact_memory
+from slowcat_memory.core.facts.fact import fact_key, fact_memory, why_transient
 from slowcat_memory.core.facts.prompt import (
     Checked,
     FactReply,
@@ -19,10 +19,11 @@ from slowcat_memory.core.facts.prompt import (
 from slowcat_memory.core.proactive.open_threads import of_turns
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.summaries.extractive import split_turn
+from slowcat_memory.idle.jobs.extraction.facts import facts_of_note
 from slowcat_memory.records import Made, Turn
 from tests.support.injections import HARMLESS, injections, placed
 from tests.support.rows import each_listed
-from tests.support.said import NOON, turn
+from tests.support.said import NOON, memory, turn
 
 SAID = {
     1: ("user", "I live in Lisbon now, with my dog Max. He is 3."),
@@ -155,3 +156,23 @@ def test_what_is_read_aloud_is_neither_summed_up_nor_brought_up() -> None:
     options = BringUpOptions()
     assert of_turns([turn(plain)], NOON, UTC, options)
     assert not of_turns([turn(read)], NOON, UTC, options)
+
+
+# ------------------------------------------------------------------- what will still hold, and what notes state
+
+
+@each_listed("rules/fact")
+def test_why_transient_passes_what_will_still_hold(type_: str, content: str, why: str) -> None:
+    assert (why_transient(type_, content) or "") == why
+
+
+@each_listed("rules/noted")
+def test_facts_of_note_are_read_as_if_the_user_had_said_them(text: str, fact: str) -> None:
+    found = facts_of_note(memory("note", text), UTC)
+    assert [one.content for one in found] == [fact]
+    assert (found[0].quote, found[0].since, found[0].sources) == (text, NOON, ())
+
+
+@each_listed("rules/noted")
+def test_facts_of_note_what_states_nothing_of_the_user_is_none(text: str) -> None:
+    assert facts_of_note(memory("note", text), UTC) == []

@@ -13,6 +13,7 @@ from slowcat_memory.idle.scheduler.planner import LastAsked, Triggers, row
 from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, SessionEdge, WriteBatch
 from tests.support.idle_doubles import NOW, Fake
+from tests.support.memories import Look
 
 
 class LLM:
@@ -105,10 +106,9 @@ def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     asked = {(prompt.model, prompt.max_tokens) for prompt in llm.prompts}
     assert asked == {("small", 7), ("", 100)}
     assert {prompt.job_temperature for prompt in llm.prompts} == {0.0, None}
-    with one.store.snapshot() as snapshot:
-        assert {run.job: run.model for run in snapshot.runs()} == {
-            "chosen": "small", "other": "default"
-        }  # fmt: skip
+    assert {run.job: run.model for run in Look(one.store).runs()} == {
+        "chosen": "small", "other": "default"
+    }  # fmt: skip
 
 
 def test_check_jobs_lists_the_names_for_an_unknown_one() -> None:

@@ -11,6 +11,7 @@ from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.providers import Answer, CircuitBreakerLLM, Prompt
 from slowcat_memory.records import Cursor, Forget, MemoryEvent, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, memory, task
+from tests.support.memories import Look
 
 
 class Mind:
@@ -223,8 +224,7 @@ def test_loop_tokens_are_counted_and_rationed(rig):
     one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
     one.say(*"abcd")
     assert one.done(patience_s=100) == 2
-    with one.store.snapshot() as snapshot:
-        runs = snapshot.runs()
+    runs = Look(one.store).runs()
     assert {(r.model, r.tokens_in, r.tokens_out) for r in runs} == {("mind-1", 30, 12)}
     again = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
     assert again.done(patience_s=100) == 2, "a restart gives no second ration"

@@ -20,7 +20,7 @@ from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.conversations import Room
 from tests.support.engine_talks import NOW, offer, talk
-from tests.support.memories import residue
+from tests.support.memories import Look, residue
 from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- what spoken answers read from the memory: for whom, and where the LLM is that he
@@ -75,8 +75,7 @@ def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine
     offer(engine, asked, memory.id)
     order(engine, f"that's wrong, it's 4712 {SECRET}", "local")
     engine.flush(indexed=True)
-    with engine.snapshot() as snapshot:
-        notes = [m for m in snapshot.memories("anna", "note/") if not m.retired_at]
+    notes = [m for m in Look(engine).memories("anna", "note/") if not m.retired_at]
     corrections = [note for note in notes if "4712" in note.text]
     assert corrections and all(note.local_only for note in corrections)
     remote = engine.search("bank pin", "anna", 20).hits
@@ -160,8 +159,7 @@ class Home(Room):
         return [hit.memory.text for hit in hits if words in hit.memory.text]
 
     def texts(self, scope: str) -> list[str]:
-        with self.engine.store.snapshot() as snapshot:
-            return [turn.text for turn in snapshot.turns(scope)]
+        return [turn.text for turn in Look(self.engine.store).turns(scope)]
 
     def later(self) -> None:
         self.clock.advance(3600)
@@ -212,8 +210,7 @@ def test_two_persons_keep_local_holds_for_both(room):
 @pytest.mark.parametrize("how", ["turn", "memory", "session", "speaker"])
 def test_two_persons_copy_of_a_reply_is_forgotten_with_it(room, how):
     turns = room.say(("s1", "please note my code"), ("s2", "yes"), reply=f"Noted, {PIN}.")
-    with room.engine.store.snapshot() as snapshot:
-        replies = [t for t in snapshot.turns() if PIN in t.text]
+    replies = [t for t in Look(room.engine.store).turns() if PIN in t.text]
     assert [t.scope for t in replies] == ["anna", "ben"]
     order = {
         "turn": Forget(turns=(replies[0].id,)),

@@ -16,6 +16,7 @@ from slowcat_memory.records import Context, Key, Made, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_talks import NOW, Clock, talk
+from tests.support.memories import Look
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER
 from tests.support.said import memory_at
@@ -174,8 +175,7 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
                          derived_from=(("anna", "fact/1"),))  # fmt: skip
     engine.notes.put(correction)
     engine.flush(indexed=True)
-    with engine.snapshot() as snapshot:
-        hidden = {one.id for one in snapshot.memories("anna") if one.local_only}
+    hidden = {one.id for one in Look(engine).memories("anna") if one.local_only}
     assert {chunk_id(told), "fact/1", "note/1"} <= hidden
     told: list[tuple[str, int, int]] = []
     engine.upkeep.embed("anna", progress=lambda *what: told.append(what))

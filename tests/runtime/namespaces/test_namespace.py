@@ -1,6 +1,7 @@
 """One namespace: its index, its files, and the pages that it gives back."""
 
 from concurrent.futures import Future
+from unittest.mock import patch
 
 import pytest
 from loguru import logger
@@ -84,18 +85,13 @@ def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(scen
     assert scene.load().searcher.sealed_count == 20
 
 
-def test_namespace_files_that_are_whole_but_unreadable_are_not_used(scene, monkeypatch):
+def test_namespace_files_that_are_whole_but_unreadable_are_not_used(scene):
     scene.talk(3)
     scene.namespace.reseal()
-    monkeypatch.setattr(generation, "check", lambda root, manifest: root / "nowhere")
-    assert len(scene.load().searcher) == 3
-    monkeypatch.undo()
-
-    def strange(*_: object) -> None:
-        raise RuntimeError("FAISS says this")
-
-    monkeypatch.setattr(generation, "check", strange)
-    assert len(scene.load().searcher) == 3
+    nowhere = {"return_value": scene.root / "nowhere"}
+    for checked in (nowhere, {"side_effect": RuntimeError("FAISS says this")}):
+        with patch.object(generation, "check", **checked):
+            assert len(scene.load().searcher) == 3
 
 
 def test_namespace_another_language_needs_another_index(scene):

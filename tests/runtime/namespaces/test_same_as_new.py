@@ -11,6 +11,7 @@ from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import documents
 from slowcat_memory.runtime.namespaces.documents import changed_by_scope
+from tests.support.memories import Look
 from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
 STEPS, LOOK = 40, 4
@@ -70,8 +71,7 @@ class Life(Scene):
 
     def read(self, turn: int) -> Memory:
         self.store.flush()
-        with self.store.snapshot() as snapshot:
-            memory = snapshot.read("anna", chunk_id(turn))
+        memory = Look(self.store).read("anna", chunk_id(turn))
         assert memory is not None
         return memory
 
@@ -123,8 +123,7 @@ class Life(Scene):
 
     def brings_back(self) -> None:
         self.store.flush()
-        with self.store.snapshot() as snapshot:
-            retired = [memory for memory in snapshot.memories("anna") if memory.retired_at]
+        retired = [memory for memory in Look(self.store).memories("anna") if memory.retired_at]
         if retired:
             self.put(replace(self.chance.choice(retired), context="", retired_at=None))
 

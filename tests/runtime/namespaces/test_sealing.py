@@ -12,6 +12,7 @@ from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
 from tests.support.engine_home import stalled
+from tests.support.memories import Look
 from tests.support.namespace_scene import (
     Scene,
     answers,
@@ -85,8 +86,7 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
 
 def rewrite_header(scene: Scene, **changes: object) -> None:
     """Make the sealed index one that another version wrote, and vouch for it."""
-    with scene.store.snapshot() as snapshot:
-        manifest = snapshot.manifest("anna")
+    manifest = Look(scene.store).manifest("anna")
     assert manifest is not None
     path = scene.root / manifest.generation / HEADER
     path.write_bytes(json.dumps(json.loads(path.read_bytes()) | changes).encode())
@@ -98,14 +98,7 @@ def rewrite_header(scene: Scene, **changes: object) -> None:
     scene.store.publish(replace(manifest, files=files)).wait()
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"format": FORMAT + 1},
-        {"format": FORMAT, "k1": 1.5},
-    ],
-    ids=["newer", "scored otherwise"],
-)
+@pytest.mark.parametrize("changes", [{"format": FORMAT + 1}, {"k1": 1.5}, {"b": 0.75}], ids=str)
 def test_sealing_index_of_another_format_is_rebuilt_from_the_store(scene, changes):
     scene.talk(6)
     scene.namespace.reseal()

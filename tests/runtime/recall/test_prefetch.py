@@ -4,6 +4,7 @@ import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
@@ -184,10 +185,8 @@ def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(ri
 
 
 def test_warmup_an_error_ends_it_and_reaches_nobody(rig):
-    def fails() -> None:
-        raise RuntimeError("cannot schedule new futures after shutdown")
-
-    warmup = Warmup(fails, rig.time)  # type: ignore[arg-type]
+    fails = Mock(side_effect=RuntimeError("cannot schedule new futures after shutdown"))
+    warmup = Warmup(fails, rig.time)
     warmup.speaks()
     assert not warmup.is_active
 

@@ -19,6 +19,7 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import GatedEmbedder
+from tests.support.memories import Look
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -145,8 +146,9 @@ def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_ap
         ahead, again = scene.heard(ASKED), scene.heard(ASKED)
         assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
         scene.engine.store.flush(None)
-        with scene.engine.store.snapshot() as snapshot:
-            said = next(turn.id for turn in snapshot.turns("anna") if turn.text == SAID[0])
+        said = next(
+            turn.id for turn in Look(scene.engine.store).turns("anna") if turn.text == SAID[0]
+        )
         gone = await asyncio.to_thread(scene.engine.forget, Forget(turns=(said,)))
         assert gone.memories
         assert SAID[0] not in texts(await scene.recall(ASKED, ahead))

@@ -5,6 +5,7 @@ from typing import Any
 
 from slowcat_memory.records import Memory, WriteBatch
 from tests.support.engine_home import last_session
+from tests.support.memories import Look
 from tests.support.said import memory_at
 
 
@@ -16,8 +17,7 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home):
     def summary(id_: str, text: str, **more: Any) -> Memory:
         return memory_at(id_, text, home.clock(), kind="summary/session", **more)
 
-    with engine.snapshot() as snapshot:
-        ids = [turn.id for turn in snapshot.turns("anna")]
+    ids = [turn.id for turn in Look(engine).turns("anna")]
     engine.store.apply("job", WriteBatch(memories=(
         summary("summary/session/1", "They spoke of boats.", sources=(ids[0],)),
         summary("summary/session/2", "They spoke of trains.", sources=(ids[1],)),

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from unittest.mock import patch
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
@@ -50,16 +51,6 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
 
 
 # ------------------------------------------------------------------- one for a session
-
-
-def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(home):
-    engine = home.open()
-    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
-        engine.icebreakers.push("anna", text, priority=priority)
-    first = home.session(engine, "one")
-    assert INTERVIEW in first and GARDEN not in first
-    assert texts(engine) == []  # the rest is dropped
-    assert "Bring this up" not in home.session(engine, "two")
 
 
 def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home):
@@ -134,17 +125,11 @@ def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
 
 
-def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(home, monkeypatch):
+def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(home):
     engine = home.open()
     engine.icebreakers.push("anna", GARDEN)
-    apply = engine.store.apply
-
-    def full(*_: object) -> None:
-        raise StoreError("the disk is full")
-
-    monkeypatch.setattr(engine.store, "apply", full)
-    assert engine.session_context("anna") == ""
-    monkeypatch.setattr(engine.store, "apply", apply)
+    with patch.object(engine.store, "apply", side_effect=StoreError("the disk is full")):
+        assert engine.session_context("anna") == ""
     assert GARDEN in engine.session_context("anna")
 
 

@@ -16,6 +16,7 @@ from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import turn
+from tests.support.memories import Look, ids
 
 # ------------------------------------------------------------------- backups are ordered by a counter, whatever the clock said when they were made
 
@@ -150,8 +151,7 @@ def test_a_crafted_backup_is_refused_and_the_store_is_as_before(
     with pytest.raises(StoreError):
         restore(path, crafted, options=SMALL)
     with Store.open(path, options=SMALL) as again:
-        with again.snapshot() as snapshot:
-            assert [one.id for one in snapshot.turns()] == [1, 2]
+        assert ids(Look(again).turns()) == [1, 2]
         assert again.append(turn(3)).id == 3
     assert restore(path, backup, options=SMALL).events == 1
 

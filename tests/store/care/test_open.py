@@ -19,6 +19,7 @@ from slowcat_memory.store.disk.folder import FRESH, SALVAGING, data_file
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
 from tests.harness.samples import memory, turn
+from tests.support.memories import Look
 from tests.support.tiered_stores import events
 
 PAGE = 4096
@@ -43,9 +44,8 @@ def test_open_a_new_store_says_so(open_store, path):
     store = open_store()
     assert store.opened.created
     assert not store.opened.unclean_stop
-    with store.snapshot() as snapshot:
-        assert snapshot.meta(tables.FORMAT_ROW) == FORMAT
-        assert set(snapshot.counts()) == set(tables.NAMES)
+    assert Look(store).meta(tables.FORMAT_ROW) == FORMAT
+    assert set(Look(store).counts()) == set(tables.NAMES)
     store.close()
     assert not open_store().opened.created
 
@@ -106,9 +106,8 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
         assert 7 not in {event.id for event in here}
         if way == "a turn's text":
             assert len(here) == 118
-            with store.snapshot() as snapshot:
-                assert snapshot.session("s1").turns == 118
-                assert len(list(snapshot.vectors("e", "anna"))) == 40
+            assert Look(store).session("s1").turns == 118
+            assert len(Look(store).vectors("e", "anna")) == 40
             assert store.append(turn(121)).id == 121
         store.append(turn(999)).wait(30)
         after = len(events(store))

@@ -14,6 +14,7 @@ from slowcat_memory.records import CommandEntry, Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, restore
 from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
+from tests.support.memories import Look
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 
@@ -52,9 +53,8 @@ def test_restore_a_restored_backup_is_what_was_backed_up(store, backup, path):
     with Store.open(path, options=SMALL) as again:
         assert not again.opened.unclean_stop
         assert again.append(turn(16)).id == 16, "an id that was given is not given again"
-        with again.snapshot() as snapshot:
-            assert snapshot.context("anna", "chunk/3")
-            assert len(list(snapshot.keys("anna"))) == 10 == len(snapshot.tasks())
+        assert Look(again).context("anna", "chunk/3")
+        assert len(Look(again).keys("anna")) == 10 == len(Look(again).tasks())
     assert told[0] == "reading the backup" and len(told) == 4
     (aside,) = path.glob("replaced-*/data.mdb")
     assert aside.parent == done.aside and aside.stat().st_mode & 0o777 == 0o600
@@ -76,15 +76,13 @@ def test_restore_what_was_forgotten_since_stays_forgotten(store, backup, path):
         assert traces(path, *gone) == []
         assert done.forgotten >= 5
         with Store.open(path, options=SMALL) as again:
-            with again.snapshot() as snapshot:
-                assert snapshot.memory("anna", "fact/5") is None
-                assert {task.key for task in snapshot.tasks()}.isdisjoint({"chunk/3", "chunk/4"})
-                assert [m.memory for m in snapshot.contexts("anna")].count("chunk/3") == 0
-                assert snapshot.manifest("anna") is None
+            assert Look(again).memory("anna", "fact/5") is None
+            assert {task.key for task in Look(again).tasks()}.isdisjoint({"chunk/3", "chunk/4"})
+            assert [m.memory for m in Look(again).contexts("anna")].count("chunk/3") == 0
+            assert Look(again).manifest("anna") is None
             late = again.apply("j", WriteBatch(memories=(memory("fact/x", sources=(11,)),)))
             late.wait()
-            with again.snapshot() as snapshot:
-                assert snapshot.memory("anna", "fact/x") is None
+            assert Look(again).memory("anna", "fact/x") is None
 
 
 def test_restore_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(

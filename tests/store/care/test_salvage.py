@@ -13,7 +13,7 @@ from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, data_file
 from slowcat_memory.store.care import health, salvage
-from slowcat_memory.store.disk import envelope, keys
+from slowcat_memory.store.disk import envelope
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     LEAF,
@@ -26,6 +26,7 @@ from slowcat_memory.store.disk.page_reader import (
 from tests.harness import samples
 from tests.harness.damage import WAYS, damage
 from tests.harness.samples import memory, turn
+from tests.support.memories import Look, ids
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 PAGE = 4096
@@ -88,8 +89,7 @@ def root_of(data: Path, table: str) -> int:
 
 
 def here(store: Store) -> dict[int, str]:
-    with store.snapshot() as snapshot:
-        return {one.id: one.text for one in snapshot.turns()}
+    return {one.id: one.text for one in Look(store).turns()}
 
 
 # ------------------------------------------------------------------- single pages
@@ -101,8 +101,7 @@ def test_salvage_a_zeroed_root_costs_no_turn(copy, table):
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
         assert all(said == text(n) for n, said in here(store).items())
-        with store.snapshot() as snapshot:
-            assert snapshot.session("s1").turns == TURNS - 1
+        assert Look(store).session("s1").turns == TURNS - 1
         assert store.append(turn(0)).id == TURNS + 1
 
 
@@ -134,32 +133,6 @@ def test_salvage_without_its_roots_it_costs_every_turn_control(kept, tmp_path):
         pages = PageMap(reader)
         found, _ = tables(reader, pages, reader.metas[0])
         assert list(pages.walk(found["log"])) == []
-
-
-@pytest.mark.parametrize("share", [0.25, 0.5, 0.75, 0.95])
-def test_salvage_a_cut_file_gives_every_whole_page(copy, tmp_path, share):
-    data = data_file(copy)
-    whole = data.read_bytes()
-    size = int(len(whole) * share)
-    there = turns_in_leaves(data, upto=size // PAGE)
-    assert there
-    data.write_bytes(whole[:size])
-    with Store.open(copy, options=SMALL) as store:
-        assert set(here(store)) >= there
-        assert 500 not in here(store)
-
-
-def turns_in_leaves(data: Path, upto: int) -> set[int]:
-    """Return the turns whose records are nodes of the leaves in use before a page."""
-    found = set()
-    with closing(PageReader(data)) as reader:
-        pages = PageMap(reader)
-        pages.read_free_tree(reader.metas[0])
-        for number, page in pages.leaves(UNSEEN):
-            for key, value, _ in reader.leaf(page)[0] if number < upto else ():
-                if len(key) == 8 and value is not None and b"tok" in value:
-                    found.add(keys.id_of(key))
-    return found
 
 
 # ------------------------------------------------------------------- what is forgotten
@@ -331,8 +304,7 @@ def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, 
     with Store.open(killed, options=SMALL) as again:
         assert again.opened.moved_aside
         assert set(here(again)) == {*range(1, 60)} - {7}
-        with again.snapshot() as snapshot:
-            assert [one.id for one in snapshot.memories("anna")] == ["note/3"]
+        assert ids(Look(again).memories("anna")) == ["note/3"]
     assert not (killed / "forgotten").exists()
 
 

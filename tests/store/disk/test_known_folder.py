@@ -8,14 +8,22 @@ import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from slowcat_memory.errors import StoreClosedError, StoreDamagedError, StoreError, StoreGoneError
+from slowcat_memory.errors import (
+    StoreClosedError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreGoneError,
+)
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import environment, folder
 from tests.harness.samples import turn
+from tests.support.memories import Look, ids
 from tests.support.tiered_stores import age, events
 
 # ------------------------------------------------------------------- A store keeps to its own folder, wherever that is moved
@@ -24,8 +32,7 @@ SMALL = StoreOptions(map_size_gib=1 / 16)
 
 
 def event_ids(store: Store) -> list[int]:
-    with store.snapshot() as snapshot:
-        return [event.id for event in snapshot.events()]
+    return ids(Look(store).events())
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -177,24 +184,16 @@ def test_known_folder_the_lock_file_has_no_holes_that_a_full_disk_could_not_fill
         assert (path / "lock.mdb").stat().st_mode & 0o777 == 0o600
 
 
-def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
-    tmp_path, monkeypatch
-):
-    from slowcat_memory.errors import StoreFullError
-
+def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(tmp_path):
     path = tmp_path / "store"
     Store.open(path, options=SMALL).close()
     (path / "lock.mdb").unlink()
 
-    def full(fd: int, at: int, size: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(StoreFullError, match="full"):
-        Store.open(path, options=SMALL)
-    with Store.open(path, options=SMALL, readonly=True) as reader:
-        assert event_ids(reader) == []
-    monkeypatch.undo()
+    with patch.object(os, "posix_fallocate", side_effect=OSError(28, "No space left on device")):
+        with pytest.raises(StoreFullError, match="full"):
+            Store.open(path, options=SMALL)
+        with Store.open(path, options=SMALL, readonly=True) as reader:
+            assert event_ids(reader) == []
     Store.open(path, options=SMALL).close()
 
 

@@ -11,6 +11,7 @@ from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.sharing import Presence, living
 from tests.harness.samples import turn
+from tests.support.memories import Look, ids
 
 ROOT = Path(__file__).parents[3]
 
@@ -54,8 +55,7 @@ def test_locks_another_process_writes_too_and_leaves_again(store, path):
     assert say(path, "write") == f"[{os.getpid()}]"
     assert store.append(turn(2)).id == 3
     store.flush(30)
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [1, 2, 3]
+    assert ids(Look(store).events()) == [1, 2, 3]
 
 
 def test_locks_a_thread_that_knows_less_takes_back_nothing_that_was_confirmed(path):
@@ -97,8 +97,7 @@ def test_locks_lock_reading_without_a_writer_makes_nothing(open_store, path):
     (path / "lock.mdb").unlink()
     before = {file.name: file.stat().st_mtime_ns for file in path.iterdir()}
     reader = open_store(readonly=True)
-    with reader.snapshot() as snapshot:
-        assert snapshot.counts()["log"] == 0
+    assert Look(reader).counts()["log"] == 0
     with pytest.raises(StoreError, match="reading only"):
         reader.append(turn(1))
     reader.close()

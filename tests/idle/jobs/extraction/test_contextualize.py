@@ -28,6 +28,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import House
+from tests.support.memories import Look
 
 GARDEN = [f"The {plant} in my garden is growing again" for plant in
           "oak rose fern moss hazel tulip lily maple birch cedar thyme basil".split()]  # fmt: skip
@@ -77,8 +78,7 @@ class Garden(House):
             self.apply(tasks=plan.tasks, cursor=plan.cursor)
         else:
             raise AssertionError("the cursor never stands still")
-        with self.store.snapshot() as snapshot:
-            waiting = list(snapshot.tasks())
+        waiting = Look(self.store).tasks()
         return sorted(waiting, key=lambda task: (task.rank, -task.created.timestamp(), task.id))
 
     def step(self, task: Task) -> WriteBatch:
@@ -114,11 +114,12 @@ def test_contextualize_a_session_is_described(house):
     for id, text in zip(ids, GARDEN, strict=False):
         assert house.context(id) == f"Somebody says: Ada: {text}"
         assert house.keys(id) == [f"chunk/{id}?q1"]
-    with house.store.snapshot() as snapshot:
-        found = snapshot.context("anna", chunk_id(ids[0]))
-        turn = snapshot.turn(ids[0])
-        vectors = {vector.memory: vector for vector in snapshot.vectors(house.embedder.key, "anna")}
-        tokens = snapshot.tokens(house.embedder.token_key, "anna", [chunk_id(ids[0])])
+    found = Look(house.store).context("anna", chunk_id(ids[0]))
+    turn = Look(house.store).turn(ids[0])
+    vectors = {
+        vector.memory: vector for vector in Look(house.store).vectors(house.embedder.key, "anna")
+    }
+    tokens = Look(house.store).tokens(house.embedder.token_key, "anna", [chunk_id(ids[0])])
     assert found.sources == tuple(ids) and found.made.model == "scripted@test"
     assert set(vectors) == {name for id in ids for name in (chunk_id(id), f"chunk/{id}?q1")}
     line = f"{found.text}\nAda: {turn.text}"
@@ -158,8 +159,7 @@ def test_contextualize_nothing_is_asked_twice(house):
     house.work()
     calls = len(house.llm.prompts)
     assert calls == 1 and house.plan() == []
-    with house.store.snapshot() as snapshot:
-        cursor = snapshot.cursor(NAME)
+    cursor = Look(house.store).cursor(NAME)
     house.apply(cursor=replace(cursor, position=0, note=""))
     assert house.plan() == [], "the cursor is lost, and the digests tell"
     assert JOB.plan(house.contexts()(JOB)) is None

@@ -19,6 +19,7 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM, check_job
 from tests.support.idle_doubles import House
+from tests.support.memories import Look
 from tests.support.rows import cases
 from tests.support.sessions import session
 
@@ -90,8 +91,7 @@ def test_facts_rules_find_facts_and_lead_to_the_turn(house: Told) -> None:
     assert fact.made and not fact.made.model, "marked as a rule's"
     assert house.keys() == {"Anna lives in Lisbon.": f"chunk/{turn}"}
     assert not findable(fact), "it leads to its turn, and is not offered itself"
-    with house.store.snapshot() as snapshot:
-        assert snapshot.vector(house.embedder.key, "anna", key_id(fact)) is not None
+    assert Look(house.store).vector(house.embedder.key, "anna", key_id(fact)) is not None
 
 
 def test_facts_what_an_agent_says_is_no_fact_of_anybody(house: Told) -> None:

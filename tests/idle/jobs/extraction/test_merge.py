@@ -16,6 +16,7 @@ from slowcat_memory.records import Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import ScriptedLLM, think
 from tests.support import said
+from tests.support.memories import Look
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 
@@ -51,8 +52,7 @@ def answering(same: bool) -> ScriptedLLM:
 
 
 def current(store: Store) -> set[str]:
-    with store.snapshot() as snapshot:
-        every = list(snapshot.memories("nell", "fact/"))
+    every = Look(store).memories("nell", "fact/")
     return {one.text for one in every if one.retired_at is None}
 
 
@@ -71,8 +71,7 @@ def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first
 def test_a_pair_is_asked_once(store: Store) -> None:
     llm = answering(same=False)
     merge(store, llm, FIRST, SECOND)
-    with store.snapshot() as snapshot:
-        again = list(snapshot.memories("nell", "fact/"))
+    again = Look(store).memories("nell", "fact/")
     merge(store, llm, *again)
     assert len(llm.prompts) == 1 and current(store) == {FIRST.text, SECOND.text}
 

@@ -6,6 +6,7 @@ from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.idle.jobs.extraction.facts import NoteFacts
 from slowcat_memory.records import Forget, Memory
+from tests.support.memories import Look
 
 JOBS = (NoteFacts.name, "merge")
 
@@ -17,8 +18,7 @@ def engine(opened) -> MemoryEngine:
 
 def facts(engine: MemoryEngine) -> list[Memory]:
     engine.idle.until_done(JOBS)
-    with engine.snapshot() as snapshot:
-        found = [one for one in snapshot.memories("anna", "fact/") if is_fact(one)]
+    found = [one for one in Look(engine).memories("anna", "fact/") if is_fact(one)]
     return [one for one in found if one.retired_at is None]
 
 

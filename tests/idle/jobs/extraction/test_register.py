@@ -19,6 +19,7 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.idle_doubles import House
+from tests.support.memories import Look
 from tests.support.rows import listed_texts
 from tests.support.sessions import session
 
@@ -70,8 +71,7 @@ class Register(House):
         assert super().think(JOB, **{NAME: FactsOptions(**options)}) == 0
 
     def rows(self) -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            said = {turn.id: turn.at for turn in snapshot.turns("anna")}
+        said = {turn.id: turn.at for turn in Look(self.store).turns("anna")}
         known = self.entities().values()
         return list(relations_of(self.memories("fact/"), known, said)[1])  # type: ignore[arg-type]
 

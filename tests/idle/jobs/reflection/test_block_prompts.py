@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 from tests.support.job_seeker import block_of
+from tests.support.memories import Look
 from tests.support.said import fact
 from tests.support.sessions import hold
 
@@ -67,8 +68,7 @@ def test_blocks_of_what_is_true_since_ever_are_written_in_los_angeles(home: Any)
     maya = home(lines("Maya has a sister, Ines."))
     maya.talk("Ines is Maya's sister.", since=EVER)
     assert block_of(maya.engine, "human") == "Maya has a sister, Ines."
-    with maya.engine.store.snapshot() as snapshot:
-        assert list(snapshot.tasks(state="dead")) == []
+    assert Look(maya.engine.store).tasks(state="dead") == []
 
 
 def test_a_month_of_daily_talks_asks_for_few_blocks(home: Any) -> None:
@@ -94,8 +94,7 @@ def test_a_line_goes_with_the_fact_that_it_was_drawn_from(home: Any) -> None:
     maya = home(lines("Maya lives in Munich.", "Maya has a cat, Tiger."))
     maya.talk("Maya lives in Munich.", "Maya has a cat called Tiger.")
     assert "Munich" in block_of(maya.engine, "human")
-    with maya.engine.store.snapshot() as snapshot:
-        old = snapshot.memory(SCOPE, "fact/Maya lives in Munich.")
+    old = Look(maya.engine.store).memory(SCOPE, "fact/Maya lives in Munich.")
     assert old is not None
     maya.clock.advance(3600)
     over = replace(old, retired_at=maya.clock.now)

@@ -12,6 +12,7 @@ from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profi
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
+from tests.support.memories import Look
 from tests.support.said import fact, turn
 from tests.support.sessions import hold, session
 
@@ -29,8 +30,7 @@ def week(engine: MemoryEngine, clock: FixedClock, number: int, put_back: int = 0
 
 
 def memories(engine: MemoryEngine, beginning: str = "") -> list[Memory]:
-    with engine.store.snapshot() as snapshot:
-        return [m for m in snapshot.memories(SCOPE, beginning) if not m.retired_at]
+    return [m for m in Look(engine.store).memories(SCOPE, beginning) if not m.retired_at]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,6 @@ def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(opened, clo
     assert asked == {"fact/1", "fact/2"}
     converse(engine, clock, "I've spoken to the plumber.", "The viewing has been cancelled.")
     assert engine.wiring.icebreakers.waiting(SCOPE) == []
-    with engine.store.snapshot() as snapshot:
-        task, viewing = (snapshot.memory(SCOPE, f"fact/{n}") for n in (1, 2))
+    task, viewing = (Look(engine.store).memory(SCOPE, f"fact/{n}") for n in (1, 2))
     assert task.valid_to and task.retired_at and task.facets["why"] == "done"
     assert viewing.retired_at and viewing.facets["why"] == "off"

@@ -15,6 +15,7 @@ from slowcat_memory.providers import Embedded
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import NOW, Rig
+from tests.support.memories import Look
 from tests.support.said import turn
 
 SAID = (
@@ -60,12 +61,10 @@ class Talk:
         return asked
 
     def keys(self) -> dict[str, float]:
-        with self.rig.store.snapshot() as snapshot:
-            return {key.id: key.weight for key in snapshot.keys("anna")}
+        return {key.id: key.weight for key in Look(self.rig.store).keys("anna")}
 
     def vectors(self) -> set[str]:
-        with self.rig.store.snapshot() as snapshot:
-            return {vector.memory for vector in snapshot.vectors(EMBEDDER.key, "anna")}
+        return {vector.memory for vector in Look(self.rig.store).vectors(EMBEDDER.key, "anna")}
 
 
 def grading(**grades: int) -> ScriptedLLM:
@@ -133,8 +132,7 @@ def test_rerank_a_turn_before_that_must_stay_here_is_not_shown(talk: Any) -> Non
     one = talk(Rerank(), llm=llm)
     secret = one.say("My code is four four two.")
     one.rig.store.flush(None)
-    with one.rig.store.snapshot() as snapshot:
-        kept = replace(chunk(snapshot.turn(secret)), local_only=True)
+    kept = replace(chunk(Look(one.rig.store).turn(secret)), local_only=True)
     one.rig.store.apply("kept here", WriteBatch(memories=(kept,)))
     one.ask("yes exactly, the eighteenth", [0, 1])
     one.rig.done()
@@ -152,16 +150,14 @@ def test_rerank_who_tells_nothing_apart_moves_nothing(talk: Any, grades: dict) -
 def test_rerank_what_must_stay_here_is_in_no_prompt(talk: Any) -> None:
     llm = grading(dentist=2)
     one = talk(Rerank(), llm=llm)
-    with one.rig.store.snapshot() as snapshot:
-        secret = replace(chunk(snapshot.turn(2)), local_only=True)
-        gone = replace(chunk(snapshot.turn(3)), retired_at=NOW)
+    secret = replace(chunk(Look(one.rig.store).turn(2)), local_only=True)
+    gone = replace(chunk(Look(one.rig.store).turn(3)), retired_at=NOW)
     one.rig.store.apply("test", WriteBatch(memories=(secret, gone))).wait()
     one.ask("Where does my dentist work?", [0, 1, 2], left=(3,))
     one.ask("psst, my cat's name", [0, 1], aside=True)
     one.ask("Whose memory is this?", [0, 1, 3], scope="guest")
     hidden = one.ask("My secret question?", [0, 3])
-    with one.rig.store.snapshot() as snapshot:
-        hush = replace(chunk(snapshot.turn(hidden)), retired_at=NOW)
+    hush = replace(chunk(Look(one.rig.store).turn(hidden)), retired_at=NOW)
     one.rig.store.apply("test", WriteBatch(memories=(hush,))).wait()
     one.rig.done()
     (prompt,) = llm.prompts

@@ -10,6 +10,7 @@ from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.daily_talks import JOBS, MONDAY, reflection
+from tests.support.memories import Look
 from tests.support.said import memory
 from tests.support.sessions import session
 
@@ -93,8 +94,7 @@ def test_summaries_an_answer_with_nothing_true_in_it_ends_as_a_dead_task_beside_
         one.think(JOBS[0])
         one.clock.advance(3600)
     assert one.made("session")["session/s"].made.model == ""
-    with one.store.snapshot() as snapshot:
-        assert [task.state for task in snapshot.tasks("session_summary")] == ["dead"]
+    assert [task.state for task in Look(one.store).tasks("session_summary")] == ["dead"]
 
 
 def test_summaries_the_same_log_gives_the_same_summaries(house):
