@@ -10,7 +10,7 @@ from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, pla
 from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Made, Memory
 from tests.support import said
-from tests.support.rows import cases
+from tests.support.rows import cases, listed
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -48,24 +48,10 @@ def test_the_important_comes_first_in_the_block() -> None:
 
 
 def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
-    right = [
-        fact("Anna lives in Porto.", predicate="lives_in", object="Porto"),
-        fact("Anna's brother is called Tom.", predicate="has_brother", object="Tom"),
-        fact(
-            "Anna works at the Hartley bakery.", predicate="works_at", object="the Hartley bakery"
-        ),
-        fact("Anna has migraines.", "health", predicate="health", object="migraines"),
-        fact("Anna likes tea.", predicate="likes", object="tea", quote="I like tea"),
-    ]
-    wrong = [
-        fact("Anna hat eine Tochter namens Nutella.", predicate="has_daughter", object="Nutella"),
-        fact("Anna drives a truck.", predicate="works_as", object="a truck"),
-        fact("Anna likes the cake of yesterday.", predicate="likes", object="the cake"),
-        fact("Anna likes Go.", predicate="likes", object="Go", quote="We love chess and Go"),
-        fact("Anna works at the bank.", predicate="works_at", object="the bank"),
-        fact("Anna starts at Bosch.", predicate="works_at", object="Bosch"),
-        fact("Anna gave up smoking well ten.", predicate="gave_up", object="smoking well ten"),
-    ]
+    right, wrong = (
+        [fact(text, kind, **own) for text, kind, own in listed("rules/lasting_facts.jsonl", part)]
+        for part in ("right", "wrong")
+    )
     ruled = [replace(one, made=Made(job="facts", version=1)) for one in (*right, *wrong)]
     lines = [one.text for one in plain(human(ruled, NOW), ruled)]
     assert sorted(lines) == sorted(one.text for one in right)

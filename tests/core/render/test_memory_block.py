@@ -94,23 +94,12 @@ def test_instruction_names_the_tool_that_searches(language: str, hint: str) -> N
     assert told.startswith(f"{instruction(language)} ") and told.endswith(hint)
 
 
-@pytest.mark.parametrize(
-    ("now", "asks_time", "hits", "lines"),
-    [
-        ("asked", True, [], 1),
-        ("asked", False, [hit("max")], 1),
-        ("asked", True, [hit("max")], 2),
-        ("always", False, [hit("max")], 2),
-        ("always", False, [], 0),
-        ("never", True, [hit("max")], 1),
-        ("never", True, [], 0),
-    ],
-)
+@each_listed("rules/memory_block.jsonl")
 def test_pack_tells_the_time_as_configured(now, asks_time, hits, lines):
     options = PackOptions(now=now)  # type: ignore[arg-type]
-    text = pack(hits, NOON, UTC, options, asks_time=asks_time).text
+    text = pack([hit("max")] * hits, NOON, UTC, options, asks_time=asks_time).text
     assert len(text.splitlines()) == (lines + 2 if lines else 0)
-    assert ("- (now) Tuesday 12 May, 12:00" in text) == (lines > len(hits))
+    assert ("- (now) Tuesday 12 May, 12:00" in text) == (lines > hits)
 
 
 # ------------------------------------------------------------------- old and new

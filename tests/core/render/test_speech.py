@@ -7,7 +7,7 @@ from slowcat_memory.core.render import speech
 from slowcat_memory.core.render.memory_block import GAP, ExtractOptions, relevant
 from slowcat_memory.core.render.speech import speakable
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
-from tests.support.rows import each_listed
+from tests.support.rows import each_listed, listed_texts
 
 # ------------------------------------------------------------------- speech
 
@@ -38,23 +38,7 @@ def test_a_text_without_marks_is_what_all_replacements_leave(text):
 # ------------------------------------------------------------------- excerpt
 
 TOKENS = Tokenizer()
-FILLER = "Then the rain set in over the hills and nobody wanted to go out any more that afternoon."
-STORY = " ".join(
-    [
-        "We were away with the whole family for a week.",
-        FILLER,
-        "Dr. Berg examined the dog on the second day.",
-        "He said that it had eaten a walnut.",
-        FILLER.replace("rain", "storm"),
-        "On the last evening my sister played the cello.",
-    ]
-)
-SPEECH = (
-    "so we drove up to the lake with the kids and it took us about four hours because of the snow "
-    "and then my brother found out that he had left the keys for the cabin at home on the piano "
-    "so we had to call the neighbour who has a spare one but she was at work until six and then we "
-    "waited in a little bakery where they had the best plum cake that I have ever eaten"
-)
+[STORY], [SPEECH] = (listed_texts("rules/excerpts", part) for part in ("story", "speech"))
 
 
 def cut(text: str, query: str, limit: int = 60, **options) -> str:

@@ -9,7 +9,7 @@ from slowcat_memory.core.summaries.by_rule import subjects
 from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Turn
-from tests.support.rows import cases, listed
+from tests.support.rows import cases, listed, listed_texts
 from tests.support.said import turn
 
 # ------------------------------------------------------------------- summaries by rule: of conversations, and of days and weeks
@@ -36,17 +36,7 @@ def part(text: str, days: int) -> Turn:
     return turn(text, id=days + 1, session="", speaker="Summary", at=MONDAY + timedelta(days=days))
 
 
-EVENING = talk(
-    "Hi there.",
-    "> Hello Nora, how was your day?",
-    "I live in Leeds. I just got home from work, and the shift was endless.",
-    "> Ha, wouldn't we all.",
-    "I sold the car on Saturday, for 2,400 pounds.",
-    "> Congratulations!",
-    "The landlord still hasn't paid the deposit back.",
-    "> You should take photos of every room.",
-    "Great idea, thank you.",
-)
+EVENING = talk(*listed_texts("rules/evenings", "english"))
 
 
 def test_of_turns_names_the_events_of_an_evening_and_facts_come_first() -> None:
@@ -65,16 +55,7 @@ def test_of_turns_a_broken_line_has_no_summary() -> None:
 
 
 def test_of_turns_german_is_summarised_in_german() -> None:
-    made = by_rule.of_turns(
-        talk(
-            "Ich habe heute die Wohnung in Linz besichtigt.",
-            "> Klingt gut!",
-            "Die Miete ist 900 Euro. Wir haben uns trotzdem entschieden, sie zu nehmen.",
-            "Super, danke dir.",
-        ),
-        UTC,
-        TOKENIZE,
-    )
+    made = by_rule.of_turns(talk(*listed_texts("rules/evenings", "german")), UTC, TOKENIZE)
     assert "Wohnung in Linz" in made.text and "900 Euro" in made.text
     assert "entschieden" in made.text and "danke" not in made.text
     assert "Linz" in made.topics

@@ -11,7 +11,7 @@ from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, each_row, listed
 from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- A question about a fact leads to the memory that states it, whatever the words o
@@ -41,30 +41,21 @@ def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
     return made
 
 
-HOME = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", object="Graz")
-OLD = stored_fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
-CAR = stored_fact(
-    3, "Anna drives a Fiat.", "possession", predicate="owns", quote="my new car, a Fiat"
-)
-TOM = stored_fact(4, "Tom lives in Rome.", subject="Tom", predicate="lives_in", object="Rome")
-GOAL = stored_fact(5, "Anna wants to run a marathon.", "plan", quote="I want to run a marathon")
-DENTIST = stored_fact(
-    6, "Anna has a dentist appointment.", "event", predicate="has", date="2026-05-20"
-)
-OPTICIAN = stored_fact(7, "Anna has an optician's appointment.", "event", date="2026-05-10")
-TAX = stored_fact(8, "Anna still has to deal with the tax return.", "open_thread")
-ILL = stored_fact(9, "Anna has bronchitis.", "health", predicate="has")
-NUTS = stored_fact(10, "Anna is allergic to nuts.", "health", predicate="allergic_to")
-EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
+STORED = [
+    stored_fact(turn, text, kind, who, **more)
+    for turn, text, kind, who, more in listed("fact_questions/facts.jsonl", "facts")
+]
+HOME = STORED[0]
 
 
 @each_row(("query", "turns"), listed("fact_questions/english"))
 def test_a_question_leads_to_the_turns_that_state_what_is_asked(query, turns):
-    assert known_of(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
+    assert known_of(*STORED).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
 def test_what_held_before_is_another_question_than_what_holds():
-    facts = known_of(HOME, replace(OLD, valid_to=MAY))
+    old = stored_fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
+    facts = known_of(HOME, replace(old, valid_to=MAY))
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
@@ -159,10 +150,7 @@ def test_the_same_value_or_another_matter_ends_nothing(text):
     assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
 
 
-@each_row(
-    ("before", "after"),
-    listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
-)
+@each_listed("rules/endings")
 def test_opposites_and_partners_end_each_other_before_idle_work(before, after):
     endings = heard(said(1, before), said(2, after, 30))
     assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]

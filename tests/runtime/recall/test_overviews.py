@@ -13,7 +13,7 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, memory_config
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 from tests.support.sessions import hold
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
@@ -37,10 +37,7 @@ def ids(engine, text, **given):
     return [hit.memory.id for hit in engine.search(text, "anna", 10, **given).hits]
 
 
-@each_row(
-    ("text", "first"),
-    listed("rules/overviews", "overviews_an_overview_begins_with_the_summary_of_its_time"),
-)
+@each_listed("rules/overviews")
 def test_overviews_an_overview_begins_with_the_summary_of_its_time(engine, text, first):
     found = ids(engine, text)
     assert found[0] == first and len(set(found)) == len(found)

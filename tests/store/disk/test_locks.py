@@ -12,6 +12,7 @@ from slowcat_memory.store.disk import folder
 from slowcat_memory.store.sharing import Presence, living
 from tests.harness.samples import turn
 from tests.support.memories import Look, ids
+from tests.support.rows import DATA, each_listed
 
 ROOT = Path(__file__).parents[3]
 
@@ -191,31 +192,9 @@ def test_folder_a_folder_that_cannot_be_written_is_refused(path, open_store, mon
         open_store()
 
 
-MOUNTINFO = """\
-22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
-30 22 0:30 / /home/anna/my\\040nas rw shared:1 - nfs4 nas:/export rw
-31 22 0:31 / /media/share rw - cifs //server/share rw
-32 31 0:32 / /media/share/local rw - tmpfs tmpfs rw
-33 22 0:33 / /over rw - ext4 /dev/vdb rw
-34 22 0:34 / /over rw - virtiofs tag rw
-bad line
-"""
-
-
-@pytest.mark.parametrize(
-    ("where", "kind"),
-    [
-        ("/", "ext4"),
-        ("/home/anna", "ext4"),
-        ("/home/anna/my nas/store", "nfs4"),
-        ("/media/share", "cifs"),
-        ("/media/sharer", "ext4"),
-        ("/media/share/local/x", "tmpfs"),
-        ("/over/x", "virtiofs"),
-    ],
-)
+@each_listed("store/locks")
 def test_folder_which_file_system(where, kind):
-    assert folder.filesystem(where, MOUNTINFO) == kind
+    assert folder.filesystem(where, (DATA / "store/mountinfo.txt").read_text()) == kind
 
 
 def test_folder_network_file_systems_are_refused_unless_allowed(
