@@ -17,7 +17,7 @@ from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import writer
 from slowcat_memory.store.sharing import living
 from slowcat_memory.testing import FixedClock, memory_config
-from tests.support.engine_home import Gate
+from tests.support.engine_home import Gate, first, texts
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
 from tests.support.said import turn_at, until
@@ -76,10 +76,6 @@ def spoken(memory: BackgroundEngine) -> list[str]:
     return [text for _, text, _ in logged_texts(memory)]
 
 
-def found(memory: BackgroundEngine, text: str) -> list[str]:
-    return [hit.memory.text for hit in memory.search(text, "anna").hits]
-
-
 # ------------------------------------------------------------------- waiting
 
 
@@ -97,7 +93,7 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
         heard: list[object] = []
         memory.availability.subscribe(heard.append, lambda: heard.append("back"))
         talk(memory, "the violin is in the attic", "the boat is blue")
-        assert new or found(memory, "dog")[0] == "My dog is called Max"
+        assert new or first(memory, "dog") == "My dog is called Max"
         assert not memory.attempt() and memory.engine is None
         (trouble,) = heard
         assert (
@@ -109,7 +105,7 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
     assert logged_texts(memory)[0 if new else 1 :] == answered(
         "the violin is in the attic", "the boat is blue"
     )
-    assert "the violin is in the attic" in found(memory, "violin")
+    assert "the violin is in the attic" in texts(memory.search("violin", "anna"))
 
 
 def test_background_a_folder_whose_disk_is_mounted_later(config, opened):

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +15,8 @@ from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge
-from slowcat_memory.testing import FixedClock, memory_config
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.engine_home import Home
 from tests.support.memories import Look
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
@@ -30,23 +29,14 @@ BREAKER = dict(CircuitBreaker.__init__.__kwdefaults__ or {})
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
-    engines: list[MemoryEngine] = []
+def opened(home: Home) -> Open:
+    """Opens engines whose idle work begins soon."""
 
     def open_(readonly: bool = False, **sections: Any) -> MemoryEngine:
-        sections["idle"] = {
-            "enabled": True,
-            "grace_s": 0.05,
-            "rest_s": 0.02,
-            **sections.get("idle", {}),
-        }
-        config = memory_config(tmp_path / "memory", **sections)
-        engines.append(MemoryEngine(config, readonly=readonly, clock=FixedClock()))
-        return engines[-1]
+        idle = {"enabled": True, "grace_s": 0.05, "rest_s": 0.02} | sections.pop("idle", {})
+        return home.open(readonly=readonly, idle=idle, **sections)
 
-    yield open_
-    for engine in engines:
-        engine.close()
+    return open_
 
 
 def say(engine: MemoryEngine, n: int = 1) -> None:

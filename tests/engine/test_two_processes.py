@@ -16,6 +16,7 @@ from slowcat_memory.store import restore
 from slowcat_memory.store.care import erasure
 from slowcat_memory.store.sharing import living, others_of
 from slowcat_memory.testing import HashEmbedder, memory_config
+from tests.support.engine_home import first, texts
 from tests.support.memories import Look
 from tests.support.memory_contract import check_memory
 from tests.support.other_process import ROOT, WAIT_S, OtherProcess, stopped
@@ -41,10 +42,6 @@ def engine(folder: Path) -> Iterator[MemoryEngine]:
     made.close()
 
 
-def found(engine: MemoryEngine, text: str) -> list[str]:
-    return [hit.memory.text for hit in engine.search(text, "anna").hits]
-
-
 def say(engine: MemoryEngine, text: str) -> int:
     ack = engine.append(turn_at(text))
     assert engine.flush(30, indexed=True)
@@ -59,26 +56,26 @@ def test_two_processes_keep_the_contract_of_a_memory(folder):
 def test_two_processes_each_recalls_what_the_other_heard(folder, engine):
     with OtherProcess(folder) as other:
         assert [one.pid for one in others_of(folder)] == [other.process.pid]
-        first = say(engine, VIOLIN)
+        earlier = say(engine, VIOLIN)
         assert other.call("search", "violin") == [VIOLIN]
         (second,) = other.call("say", BOAT)
-        assert found(engine, "boat")[:1] == [BOAT]
-        assert first < second < say(engine, "the car is red")
+        assert first(engine, "boat") == BOAT
+        assert earlier < second < say(engine, "the car is red")
         other.call("note", "the key is under the pot")
-        assert found(engine, "key")[:1] == ["the key is under the pot"]
+        assert first(engine, "key") == "the key is under the pot"
         other.call("seal")
         other.call("say", "the kettle is new")
-        assert found(engine, "kettle")[:1] == ["the kettle is new"]
-        assert found(engine, "violin")[:1] == [VIOLIN]
+        assert first(engine, "kettle") == "the kettle is new"
+        assert first(engine, "violin") == VIOLIN
     assert [one.pid for one in living(folder)] == [os.getpid()]
 
 
 def test_two_processes_what_one_forgets_is_gone_in_both(folder, engine):
     with OtherProcess(folder) as other:
         violin, boat = other.call("say", VIOLIN, BOAT)
-        assert found(engine, "violin")[:1] == [VIOLIN]
+        assert first(engine, "violin") == VIOLIN
         assert other.call("forget", violin) == [True, []]
-        assert VIOLIN not in found(engine, "violin")
+        assert VIOLIN not in texts(engine.search("violin", "anna"))
         gone = engine.forget(Forget(turns=(boat,)))
         assert gone.erased and BOAT not in other.call("search", "boat")
 
@@ -91,7 +88,7 @@ def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_index
     assert read is not None and engine.forget(Forget(turns=(id_,))).erased
     indexer = engine.wiring.indexer
     indexer.talk.submit(indexer.hear, "anna", [read]).result()  # as behind a load of the index
-    assert found(engine, "violin") == []
+    assert texts(engine.search("violin", "anna")) == []
 
 
 def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, monkeypatch):
@@ -126,8 +123,8 @@ def test_two_processes_events_carry_their_origin(folder, engine):
         say(engine, BOAT)
         other.call("say", VIOLIN)
         other.call("note", "the key is under the pot")
-        found(engine, "violin")
-        found(engine, "key")
+        texts(engine.search("violin", "anna"))
+        texts(engine.search("key", "anna"))
     stored = [(event.what, bool(event.origin)) for event in heard]
     assert ("stored", False) in stored and ("stored", True) in stored
     assert ("updated", True) in stored

@@ -1,6 +1,4 @@
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_talks import NOW, Clock, talk
+from tests.support.engine_talks import NOW, talk
 from tests.support.memories import Look
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER
@@ -139,25 +137,10 @@ class Away(HashEmbedder):
         return super().encode(texts)
 
 
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Any]:
-    made: list[MemoryEngine] = []
-
-    def open_it(embedder: Away) -> MemoryEngine:
-        while made:
-            made.pop().close()
-        made.append(MemoryEngine(memory_config(tmp_path / "m"), clock=Clock(), embedder=embedder))
-        return made[0]
-
-    yield open_it
-    while made:
-        made.pop().close()
-
-
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
+def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
     embedder = Away(remote)
-    engine = opened(embedder)
+    engine = home.open(embedder)
     open_turn, told = talk(engine, "My dog is called Max.", "Nice.", "And another thing.")[::2]
     engine.edit("anna", chunk_id(told), local_only=True)
     engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
@@ -185,9 +168,9 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_texts_from_idle_jobs(opened, remote):
+def test_remote_embedder_gets_no_texts_from_idle_jobs(home, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
     embedder = Away(remote)
-    made = opened(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
+    made = home.open(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
     assert len(made.vectors) == (not remote)
     assert (SECRET in str(embedder.texts)) is not remote

@@ -11,9 +11,10 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Hit, Turn
+from slowcat_memory.records import Hit
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import memory_config
+from tests.support.said import turn_at
 
 LISTS = Path(__file__).parents[2] / "data" / "follow_ups"
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -40,9 +41,8 @@ class Asked:
         self.engine.flush(indexed=True)
 
     def _say(self, session: str, text: str, role: str, at: datetime) -> int:
-        speaker = "Anna" if role == "user" else "Assistant"
-        turn = Turn(session=session, scope="user", speaker=speaker, role=role, text=text, at=at)  # type: ignore[arg-type]
-        return self.engine.append(turn).id
+        who = {"role": role, "speaker": "Anna" if role == "user" else "Assistant"}
+        return self.engine.append(turn_at(text, at, session=session, scope="user", **who)).id
 
     def follow_up(self, question: str, answer: str, again: str) -> tuple[Sequence[Hit], ...]:
         """Return the memories offered to a question and, in the same conversation, to the next."""

@@ -5,20 +5,18 @@ import gc
 import types
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import GatedEmbedder
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import GatedEmbedder, Home, texts
 from tests.support.memories import Look
 from tests.support.said import turn_at
 
@@ -38,12 +36,10 @@ ASKED = "what is my dog called"
 class Scene:
     """An engine with something in it, and what was recalled ahead."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, home: Home) -> None:
         self.embedder = GatedEmbedder("slowcat-ahead", "slowcat-recall")
-        self.clock = FixedClock(NOW)
-        config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
-        self.engine = MemoryEngine(config, clock=self.clock, embedder=self.embedder)
-        self.engine.prepare("anna")
+        home.clock.now = NOW
+        self.engine = home.open(self.embedder, recall={"floor": 0.0, "keep_share": 0.0})
         for days, text in enumerate(SAID, start=1):
             self.say(text, NOW - timedelta(days=days))
         self.embedder.asked.clear()
@@ -55,9 +51,11 @@ class Scene:
         self.engine.flush(indexed=True)
         return f"turn/{ack.event.id}"
 
+    def given(self, text: str) -> dict:
+        return {"exclude_words": frozenset({fingerprint(text)}), **self.how}
+
     def ask(self, text: str) -> Query:
-        how = {"exclude_words": frozenset({fingerprint(text)}), **self.how}
-        return build_query(self.engine.clock, text, "anna", **how)
+        return build_query(self.engine.clock, text, "anna", **self.given(text))
 
     def heard(self, text: str) -> Prefetch:
         """What is at hand when nobody has had to wait; on an event loop."""
@@ -67,24 +65,20 @@ class Scene:
         return prefetch
 
     async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
-        how = {"exclude_words": frozenset({fingerprint(text)}), **self.how, **more}
+        how = self.given(text) | more
         return await self.engine.recall(text, "anna", prefetch=prefetch, **how)
 
     def counts(self) -> dict[str, int]:
         counts = self.engine.metrics.counts()
-        return {
-            name.removeprefix("prefetch_"): count
-            for name, count in counts.items()
-            if name.startswith("prefetch_") and name != "prefetch_begun"
-        }
+        names = ("stood", "vector", "redone")
+        return {name: counts[f"prefetch_{name}"] for name in names if f"prefetch_{name}" in counts}
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path / "memory")
+def scene(home: Home) -> Iterator[Scene]:
+    made = Scene(home)
     yield made
     made.embedder.gate.set()
-    made.engine.close()
 
 
 def at_once(coroutine) -> Recollection:
@@ -94,10 +88,6 @@ def at_once(coroutine) -> Recollection:
     except StopIteration as end:
         return end.value
     raise AssertionError("it waits")
-
-
-def texts(found: Recollection) -> list[str]:
-    return [hit.memory.text for hit in found.hits]
 
 
 def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene):

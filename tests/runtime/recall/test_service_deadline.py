@@ -41,8 +41,7 @@ def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
 
 def say(engine: MemoryEngine, days: int, text: str) -> None:
     at = NOW - timedelta(days=days)
-    turn = turn_at(text, at, session=f"s{days}")
-    engine.append(turn)
+    engine.append(turn_at(text, at, session=f"s{days}"))
     engine.flush(indexed=True)
 
 
