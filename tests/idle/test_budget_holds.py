@@ -3,8 +3,10 @@
 import ast
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec import Struct
@@ -16,9 +18,10 @@ from slowcat_memory.idle.job import Contexts, JobLLM, OverBudgetError
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Run
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, SAID, ledger
-from tests.support.idle_doubles import Fake, Rig, drain
+from tests.support.idle_doubles import NOW, Fake, Rig, drain
 from tests.support.memories import Look
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.rows import each_row
@@ -194,3 +197,33 @@ def test_budget_tokens_of_one_step_count_at_once(tmp_path) -> None:
         assert 1 <= len(asked) <= 4
     finally:
         rig.close()
+
+
+# ------------------------------------------------------------------- the budget itself
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def test_budget_blocks_names_the_limit():
+    options = IdleOptions(from_hour=22, to_hour=6, tokens_per_hour=100)
+    plugged = [True]
+    budget = Budget(options, lambda: not plugged[0])
+    night, noon = datetime(2026, 5, 12, 23, tzinfo=BERLIN), datetime(2026, 5, 12, 12, tzinfo=BERLIN)
+    assert budget.blocks("llm", noon, BERLIN) == "hours"
+    assert budget.blocks("llm", night, BERLIN) == ""
+    plugged[0] = False
+    assert budget.blocks("llm", night, BERLIN) == "", "it looked a moment ago"
+    assert budget.blocks("llm", night + timedelta(seconds=31), BERLIN) == "battery"
+    plugged[0] = True
+    later = night + timedelta(minutes=5)
+    budget.spend(100, later)
+    assert budget.blocks("llm", later, BERLIN) == "tokens"
+    assert budget.blocks("embedder", later, BERLIN) == ""
+    assert budget.blocks("llm", later + timedelta(hours=1), BERLIN) == ""
+
+
+def test_budget_tokens_dated_by_a_wrong_clock_do_not_block_for_years():
+    budget = Budget(IdleOptions(tokens_per_hour=100), lambda: False)
+    ahead = NOW + timedelta(days=365 * 30)
+    budget.remember([Run(task="t", job="j", at=ahead, ms=1, outcome="done", tokens_in=500)])
+    assert budget.blocks("llm", NOW, UTC) == ""

@@ -103,7 +103,7 @@ def test_given_up_every_job_with_an_llm_is_here() -> None:
     assert {job.name for job in BUILT_IN if job.needs == "llm"} <= NO_RULE
 
 
-def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_nothing(tmp_path):
+def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_nothing(mind):
     """Given up as a whole, the turns are tried in smaller pieces."""
 
     def answer(prompt: Prompt) -> Any:
@@ -114,52 +114,40 @@ def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_not
         return parrot(prompt)
 
     poisoned = set[int]()
-    job = tuple(job for job in BUILT_IN if job.name == "contextualize")
-    mind = Mind(tmp_path / "store", ScriptedLLM(answer), job)
-    try:
-        turns = mind.talk("s", SAID)
-        poisoned.add(turns[4].id)
-        mind.think()
-        described = {one.memory for one in Look(mind.engine.store).contexts("anna")}
-        failed = [task for task in Look(mind.engine.store).tasks(state="dead")]
-        assert len(described) >= len(turns) - 3
-        assert all(str(turns[4].id) in task.note for task in failed) and len(failed) == 1
-    finally:
-        mind.close()
+    mind.llm, mind.jobs = ScriptedLLM(answer), [JOBS["contextualize"]]
+    turns = mind.talk("s", SAID)
+    poisoned.add(turns[4].id)
+    mind.think()
+    described = {one.memory for one in Look(mind.engine).contexts("anna")}
+    failed = Look(mind.engine).tasks(state="dead")
+    assert len(described) >= len(turns) - 3
+    assert all(str(turns[4].id) in task.note for task in failed) and len(failed) == 1
 
 
-def test_given_up_an_empty_reply_is_doubted_where_rules_find_something(tmp_path: Path) -> None:
-    llm = ScriptedLLM(lambda prompt: {"facts": [], "entities": []})
-    jobs = tuple(one for one in BUILT_IN if one.name == "facts")
-    mind = Mind(tmp_path / "store", llm, jobs)
-    try:
-        mind.talk("s", [("My sister Clara lives in Porto.", "Porto is near.")])
-        mind.think()
-        assert len(llm.prompts) == 1, "the rules' facts stand"
-        assert made(mind)["facts"] == {""} and not dead(mind)
-        mind.talk("t", [("Do you think that it might rain later on this week?", "It may.")])
-        mind.think()
-        assert len(llm.prompts) == 2, "an empty reply about nothing is believed"
-        mind.think()
-        assert len(llm.prompts) == 2
-    finally:
-        mind.close()
+def test_given_up_an_empty_reply_is_doubted_where_rules_find_something(mind: Mind) -> None:
+    llm = mind.llm = ScriptedLLM(lambda prompt: {"facts": [], "entities": []})
+    mind.jobs = [JOBS["facts"]]
+    mind.talk("s", [("My sister Clara lives in Porto.", "Porto is near.")])
+    mind.think()
+    assert len(llm.prompts) == 1, "the rules' facts stand"
+    assert made(mind)["facts"] == {""} and not dead(mind)
+    mind.talk("t", [("Do you think that it might rain later on this week?", "It may.")])
+    mind.think()
+    assert len(llm.prompts) == 2, "an empty reply about nothing is believed"
+    mind.think()
+    assert len(llm.prompts) == 2
 
 
-def test_given_up_an_empty_reply_about_what_is_known_is_believed(tmp_path: Path) -> None:
-    jobs = tuple(one for one in BUILT_IN if one.name == "facts")
-    mind = Mind(tmp_path / "store", ScriptedLLM(parrot), jobs)
-    try:
-        mind.talk("s", [("I live in Porto.", "I see.")])
-        fact = {"type": "person", "subject": "Anna", "content": "Anna lives in Porto.",
-                "quote": "I live in Porto", "confidence": "high"}  # fmt: skip
-        mind.think(ScriptedLLM(lambda prompt: {"facts": [fact | {"turn": asked_in(prompt)}]}))
-        llm = ScriptedLLM(lambda prompt: {"facts": []})
-        mind.talk("t", [("I live in Porto.", "You said so.")])
-        mind.think(llm)
-        assert len(llm.prompts) == 1
-    finally:
-        mind.close()
+def test_given_up_an_empty_reply_about_what_is_known_is_believed(mind: Mind) -> None:
+    mind.jobs = [JOBS["facts"]]
+    mind.talk("s", [("I live in Porto.", "I see.")])
+    fact = {"type": "person", "subject": "Anna", "content": "Anna lives in Porto.",
+            "quote": "I live in Porto", "confidence": "high"}  # fmt: skip
+    mind.think(ScriptedLLM(lambda prompt: {"facts": [fact | {"turn": asked_in(prompt)}]}))
+    llm = ScriptedLLM(lambda prompt: {"facts": []})
+    mind.talk("t", [("I live in Porto.", "You said so.")])
+    mind.think(llm)
+    assert len(llm.prompts) == 1
 
 
 def asked_in(prompt: Prompt) -> int:

@@ -1,12 +1,15 @@
 """Doubles for idle work: a job with selectable outcomes, and a manual clock."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
@@ -24,6 +27,7 @@ from tests.support.sessions import hold
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 NOW = said.NOON
+MOST_WAITS = 20_000  # of one round of idle work; a limit in seconds would fail on a busy machine
 Behave = Callable[[Task, JobContext], Any]
 
 
@@ -78,8 +82,10 @@ def drain(
     patience_s: float = 5.0, **given: Any,
 ) -> int:  # fmt: skip
     """Do all idle work on a clock that waiting advances; return how many tasks are left."""
+    waits = count()
 
     async def sleep(seconds: float) -> None:
+        assert next(waits) < MOST_WAITS, "idle work does not come to an end"
         clock.advance(seconds)
         await asyncio.sleep(0)
 
@@ -88,7 +94,7 @@ def drain(
         loop = IdleLoop(
             store, jobs, gate, contexts, options=options, clock=clock, sleep=sleep, **given
         )
-        return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
+        return await loop.run_until_done(patience_s=patience_s)
 
     try:
         return asyncio.run(done())
@@ -220,3 +226,14 @@ class Rig:
     def close(self) -> None:
         self.contexts.close()
         self.store.close()
+
+
+def housing(kind: Callable[[Path], House]) -> Any:
+    """Return a fixture: a house of a kind, closed at the end."""
+
+    @pytest.fixture
+    def house(tmp_path: Path) -> Iterator[House]:
+        with closing(kind(tmp_path / "store")) as made:
+            yield made
+
+    return house

@@ -2,14 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
@@ -27,7 +24,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
-from tests.support.idle_doubles import House
+from tests.support.idle_doubles import House, housing
 from tests.support.memories import Look
 
 GARDEN = [f"The {plant} in my garden is growing again" for plant in
@@ -98,10 +95,7 @@ class Garden(House):
         return [key.id for key in super().keys() if key.memory == chunk_id(turn)]
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Garden]:
-    with closing(Garden(tmp_path / "store")) as made:
-        yield made
+house = housing(Garden)
 
 
 # ------------------------------------------------------------------- what is written

@@ -1,8 +1,7 @@
 """Facts are drawn from what people say: by rules, by an LLM, and from one tier to the other."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM, check_job
-from tests.support.idle_doubles import House
+from tests.support.idle_doubles import House, housing
 from tests.support.memories import Look
 from tests.support.rows import cases
 from tests.support.sessions import session
@@ -73,10 +72,7 @@ class Told(House):
         return {key.text: key.memory for key in super().keys()}
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Told]:
-    with closing(Told(tmp_path / "store")) as made:
-        yield made
+house = housing(Told)
 
 
 # ------------------------------------------------------------------- without an LLM
