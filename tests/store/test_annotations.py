@@ -72,11 +72,7 @@ def told(store: Store) -> Store:
 
 def test_annotations_apply_what_is_put_reads_back(told):
     assert Look(told).context("anna", "chunk/2") == context(2)
-    assert [one.memory for one in Look(told).contexts("anna")] == [
-        "chunk/1",
-        "chunk/2",
-        "chunk/3",
-    ]
+    assert [one.memory for one in Look(told).contexts("anna")] == ["chunk/1", "chunk/2", "chunk/3"]
     assert ids(Look(told).keys("anna", "chunk/2")) == ["chunk/2?q1", "chunk/2?q2"]
     assert len(Look(told).keys("anna")) == 7
     assert not Look(told).keys("anna", "chunk") + Look(told).keys("bob")

@@ -27,6 +27,8 @@ from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, traces, turn
 from tests.support.memories import Look, ids
+from tests.support.rows import cases
+from tests.support.tiered_stores import wished
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 
@@ -101,29 +103,14 @@ def test_forget_ids_of_forgotten_turns_are_not_given_again(open_store):
     assert open_store().append(turn(4)).id == 4
 
 
-@pytest.mark.parametrize(
-    ("what", "left"),
-    [
-        (Forget(speaker="bob"), {1, 3, 5}),
-        (Forget(session="s2"), {1, 2, 3}),
-        (Forget(scope="anna", everything=True), {4}),
-        (Forget(everything=True), set()),
-        (Forget(since=at(2), until=at(4)), {1, 4, 5}),
-        (Forget(since=at(4)), {1, 2, 3}),
-        (Forget(speaker="anna", session="s2"), {1, 2, 3, 4}),
-        (Forget(scope="pool", turns=(1, 4)), {1, 2, 3, 5}),
-        (Forget(memories=("chunk/5",)), {1, 2, 3, 4}),
-        (Forget(memories=("chunk/5",), turns=(1,)), {2, 3, 4}),
-        (Forget(memories=("fact/none",)), {1, 2, 3, 4, 5}),
-        (Forget(turns=(99,)), {1, 2, 3, 4, 5}),
-    ],
-)
+@cases("store/forget.jsonl")
 def test_forget_all_conditions_must_hold(store, what, left):
+    left = set(left)
     said = [("anna", "s1", "anna"), ("bob", "s1", "anna"), ("anna", "s1", "anna"),
             ("bob", "s2", "pool"), ("anna", "s2", "anna")]  # fmt: skip
     for n, (speaker, session, scope) in enumerate(said, 1):
         store.append(turn(n, speaker=speaker, session=session, scope=scope))
-    gone = store.forget(what)
+    gone = store.forget(wished(what))
     assert set(gone.turns) == {1, 2, 3, 4, 5} - left
     assert gone.erased
     assert {event.id for event in Look(store).turns()} == left

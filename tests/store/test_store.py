@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -15,14 +16,8 @@ from tests.support.memories import Look, ids
 
 
 def test_store_many_threads_get_different_ids_in_one_order(store):
-    acks = []
-
-    def append():
-        acks.extend(store.append(turn(n)) for n in range(200))
-
-    threads = [threading.Thread(target=append) for _ in range(4)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    with ThreadPoolExecutor(4) as pool:
+        acks = list(pool.map(lambda n: store.append(turn(n)), range(800)))
     assert store.flush(30)
     assert ids(Look(store).events()) == list(range(1, 801))
     assert sorted(ack.id for ack in acks) == list(range(1, 801))

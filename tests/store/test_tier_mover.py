@@ -16,6 +16,7 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
 from tests.support.memories import Look
+from tests.support.rows import cases
 from tests.support.tiered_stores import (
     SMALL,
     TIERS,
@@ -28,6 +29,7 @@ from tests.support.tiered_stores import (
     say,
     spoil,
     traces,
+    wished,
 )
 
 # ------------------------------------------------------------------- tiers change how texts are kept, never what is read
@@ -156,18 +158,7 @@ def test_removal_the_search_for_traces_finds_them_in_blocks(store, path):
     assert {number for number, _ in found} == set(range(1, 250)), "else this proves nothing"
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        Forget(turns=(3,)),
-        Forget(turns=(1, 120, 240, 285, 300)),
-        Forget(session="s3"),
-        Forget(speaker="anna"),
-        Forget(since=at(40), until=at(90)),
-        Forget(scope="anna", everything=True),
-        Forget(everything=True),
-    ],
-)
+@cases("store/forget.jsonl")
 def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what):
     store = open_store()
     for n in range(1, 301):
@@ -175,7 +166,7 @@ def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path,
     store.flush()
     before = {event.id: event for event in events(store)}
     age(store)
-    gone = store.forget(what)
+    gone = store.forget(wished(what))
     assert gone.erased and gone.turns
     assert not store._read_block.cache_info().currsize, "nothing of it stays in memory"
     left = {event.id: event for event in events(store)}

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -51,9 +52,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
             store.apply("j", WriteBatch(memories=(memory(f"note/{n}", text=f"note {n}"),)))
     store.forget(Forget(turns=(500,)), erase=False)
     store.flush()
-    shutil.copytree(path, path.with_name("killed"))
+    killed = killed_copy(path)
     store.close()
-    return path.with_name("killed")
+    return killed
 
 
 @pytest.fixture
@@ -88,6 +89,11 @@ def root_of(data: Path, table: str) -> int:
         return tables(reader, PageMap(reader), reader.metas[0])[0][table].root
 
 
+def killed_copy(path: Path) -> Path:
+    """Return a folder as a kill would leave this one."""
+    return Path(shutil.copytree(path, path.with_name("killed")))
+
+
 def here(store: Store) -> dict[int, str]:
     return {one.id: one.text for one in Look(store).turns()}
 
@@ -95,21 +101,16 @@ def here(store: Store) -> dict[int, str]:
 # ------------------------------------------------------------------- single pages
 
 
-@pytest.mark.parametrize("table", ["log", "log_by_scope", "memories", "main", "free", "meta"])
-def test_salvage_a_zeroed_root_costs_no_turn(copy, table):
-    zero(data_file(copy), root_of(data_file(copy), table))
+@pytest.mark.parametrize(
+    "lost", ["log", "log_by_scope", "memories", "main", "free", "meta", 0, 1], ids=str
+)
+def test_salvage_a_zeroed_root_or_meta_page_costs_no_turn(copy, lost):
+    zero(data_file(copy), root_of(data_file(copy), lost) if isinstance(lost, str) else lost)
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
         assert all(said == text(n) for n, said in here(store).items())
         assert Look(store).session("s1").turns == TURNS - 1
         assert store.append(turn(0)).id == TURNS + 1
-
-
-@pytest.mark.parametrize("page", [0, 1])
-def test_salvage_a_zeroed_meta_page_costs_no_turn(copy, page):
-    zero(data_file(copy), page)
-    with Store.open(copy, options=SMALL) as store:
-        assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
 
 
 def test_salvage_no_single_zeroed_page_costs_two_percent_of_the_turns(kept, tmp_path):
@@ -160,8 +161,7 @@ def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store, 
     later = tuple(memory(f"note/{n}", text=f"second {n} {'y' * 60}") for n in range(200))
     store.apply("j", WriteBatch(memories=later)).wait(30)
     store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(30)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = killed_copy(path)
     zero(data_file(killed), root_of(data_file(killed), "memories"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         found: list[Memory] = list(snapshot.memories("anna"))
@@ -176,8 +176,7 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
             id=n, scope="anna", kind="forget", at=samples.at(n), turns=(n,), due=samples.at(99)
         )
         store.apply("j", WriteBatch(command=entry)).wait(30)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = killed_copy(path)
     zero(data_file(killed), root_of(data_file(killed), "main"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         assert [entry.id for entry in snapshot.commands()] == [*range(59, 0, -1)]
@@ -193,8 +192,7 @@ def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store, path):
     while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
         pass
     store.flush()
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = killed_copy(path)
     data = data_file(killed)
     with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
@@ -249,27 +247,21 @@ def test_salvage_both_judges_agree(kept, tmp_path):
         assert (health.check_pages(data) == envelope.WHOLE) == health.is_whole(data), page
 
 
-def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(copy, monkeypatch):
+def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(copy):
     data = data_file(copy)
     zero(data, root_of(data, "log"))
     before = data.read_bytes()
-    with monkeypatch.context() as patched:
-        patched.setattr(health, "_run", _full_at_salvage(health._run))
-        with pytest.raises(StoreFullError):
-            Store.open(copy, options=SMALL)
+    run = health._run
+
+    def full_at_salvage(program: str, *args: str, seconds: float) -> int | None:
+        return salvage.FULL if program == salvage.__name__ else run(program, *args, seconds=seconds)
+
+    with patch.object(health, "_run", full_at_salvage), pytest.raises(StoreFullError):
+        Store.open(copy, options=SMALL)
     assert data.read_bytes() == before
     assert not list(copy.glob("corrupt-*"))
     with Store.open(copy, options=SMALL) as store:
         assert len(here(store)) == TURNS - 1
-
-
-def _full_at_salvage(run):
-    def instead(program: str, *args: str, seconds: float) -> int | None:
-        if program == salvage.__name__:
-            return salvage.FULL
-        return run(program, *args, seconds=seconds)
-
-    return instead
 
 
 def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy):
@@ -292,8 +284,7 @@ def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, 
     if lost == "whole file":
         store.backup()
     store.forget([Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))], erase=False)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = killed_copy(path)
     data = data_file(killed)
     if lost == "whole file":
         data.write_bytes(bytes(50_000))
@@ -318,19 +309,11 @@ def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(store, pat
     for n in range(1, 9):
         store.append(turn(n))
     store.forget(Forget(turns=(3,)), erase=False)
+    assert (path / "forgotten").stat().st_mode & 0o777 == 0o600
     stale = (path / "forgotten").read_bytes()
-    store.erase()
+    assert store.erase() and not (path / "forgotten").exists(), "the list goes with the erasure"
     store.close()
     (path / "forgotten").write_bytes(stale)
     with Store.open(path, options=SMALL) as again:
         assert set(here(again)) == {1, 2, 4, 5, 6, 7, 8}
         assert not (path / "forgotten").exists()
-
-
-def test_salvage_the_list_of_what_is_not_erased_yet_goes_with_the_erasure(store, path):
-    for n in range(1, 9):
-        store.append(turn(n))
-    store.forget(Forget(turns=(3,)), erase=False)
-    assert (path / "forgotten").stat().st_mode & 0o777 == 0o600
-    assert store.erase()
-    assert not (path / "forgotten").exists()
