@@ -28,8 +28,7 @@ def test_engine_processors_share_one_engine(home):
     again.close()
 
 
-def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home):
-    engine = home.open()
+def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home, engine):
     engine.close()
     engine.close()
     again = home.open()  # the store is free
@@ -69,8 +68,7 @@ def test_engine_closing_embeds_the_last_turns(home):
         assert len(list(snapshot.vectors("hashed-words/64", "anna"))) == 5
 
 
-def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(home):
-    engine = home.open()
+def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(home, engine):
     engine.append(edge(home, "done", "start"))
     home.talk(engine, session="done")
     engine.append(edge(home, "done", "end"))
@@ -120,8 +118,7 @@ def test_engine_an_unknown_stemmer_is_refused(home):
         MemoryEngine(memory_config(home.path, index={"stemmer": "klingon"}))
 
 
-def test_search_why_tells_what_was_injected(home):
-    engine = home.open()
+def test_search_why_tells_what_was_injected(home, engine):
     ids = home.talk(engine)
     turn = home.turn("What is my dog called?")
     found = engine.search(turn.text, "anna")

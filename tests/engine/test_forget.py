@@ -50,8 +50,7 @@ def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(home, monkeypatch)
     assert seen == [[]]
 
 
-def test_forget_turns_said_while_something_is_forgotten_are_kept(home, monkeypatch):
-    engine = home.open()
+def test_forget_turns_said_while_something_is_forgotten_are_kept(home, engine, monkeypatch):
     (secret,) = home.talk(engine, SECRET)
     forget = engine.store.forget
 
@@ -68,8 +67,7 @@ def test_forget_turns_said_while_something_is_forgotten_are_kept(home, monkeypat
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
 
-def test_forget_forgetting_everything_leaves_a_memory_that_works(home):
-    engine = home.open()
+def test_forget_forgetting_everything_leaves_a_memory_that_works(home, engine):
     home.talk(engine)
     engine.remember("Anna loves tea", "anna")
     engine.forget(Forget(scope="anna", everything=True))
@@ -80,9 +78,8 @@ def test_forget_forgetting_everything_leaves_a_memory_that_works(home):
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_forget_a_build_that_has_read_the_turn_is_ended_first(
-    home, monkeypatch, tmp_path, replaced
+    home, engine, monkeypatch, tmp_path, replaced
 ):
-    engine = home.open()
     (secret,) = home.talk(engine, SECRET)
     home.talk(engine)
     engine.search("dog", "anna")
@@ -110,8 +107,7 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     assert not residue(home.path, "swordfish")
 
 
-def test_forget_the_indexes_of_other_namespaces_stay_in_use(home):
-    engine = home.open()
+def test_forget_the_indexes_of_other_namespaces_stay_in_use(home, engine):
     (secret,) = home.talk(engine, SECRET)
     engine.append(home.turn(TALK[0], scope="bob"))
     engine.upkeep.seal("bob")

@@ -46,8 +46,7 @@ def test_notes_mark_a_pin_is_stored_and_counts(home):
     assert engine.edit("berta", chunk_id(ids[0]), pinned=True) is None
 
 
-def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home):
-    engine = home.open()
+def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home, engine):
     gate = Gate()
     engine.wiring.indexer.talk.submit(gate)
     ack = engine.append(home.turn("Max likes bones"))
@@ -62,8 +61,7 @@ def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home):
     assert found.hits[0].score - without.score == pytest.approx(gain, abs=1e-3)
 
 
-def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it(home):
-    engine = home.open()
+def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it(home, engine):
     assert engine.session_context("anna") == ""
     for session, told in (("one", "once"), ("two", "2 times")):
         engine.append(edge(home, session, "start"))
@@ -119,8 +117,7 @@ def test_notes_what_is_remembered_again_stays_pinned(config):
     assert again.pinned and corrected is not None and corrected.pinned
 
 
-def test_notes_what_was_forgotten_can_be_remembered_again(home):
-    engine = home.open()
+def test_notes_what_was_forgotten_can_be_remembered_again(engine):
     for _ in range(3):
         kept = engine.remember("Max is a dog", "anna")
         assert engine.remember("Max is a dog", "anna").id == kept.id
@@ -129,8 +126,7 @@ def test_notes_what_was_forgotten_can_be_remembered_again(home):
         assert first(engine, "dog") == ""
 
 
-def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home):
-    engine = home.open()
+def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home, engine):
     kept = engine.remember("Max is a dog", "anna")
     engine.forget(Forget(memories=(kept.id,), scope="anna"), undo_s=60)
     home.clock.advance(30)

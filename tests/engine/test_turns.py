@@ -15,8 +15,7 @@ from tests.support.engine_home import TALK, Gate, busy, first, stalled, texts
 from tests.support.said import turn_at
 
 
-def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home):
-    engine = home.open()
+def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home, engine):
     turn = home.turn("My dog is called Max")
     naive = replace(turn, at=turn.at.replace(tzinfo=None))
     with pytest.raises(ValueError, match="no event"):
@@ -31,8 +30,7 @@ def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home):
     assert texts(engine.search("dog", "anna")) == []
 
 
-def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home):
-    engine = home.open()
+def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home, engine):
     for text, role in (
         ("My dog is called Max", "user"),
         ("Nice name", "assistant"),
@@ -49,8 +47,7 @@ def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(hom
     assert question in texts(engine.search(question, "anna", talk=True))
 
 
-def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home):
-    engine = home.open()
+def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home, engine):
     with stalled(engine.store):
         ack = engine.append(home.turn("My dog is called Max"))
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
@@ -79,8 +76,7 @@ def test_turns_append_appending_never_waits(home):
     assert first(engine, "number 123") == "number 123"
 
 
-def test_turns_append_append_several_threads_may_talk_at_once(home):
-    engine = home.open()
+def test_turns_append_append_several_threads_may_talk_at_once(home, engine):
     with ThreadPoolExecutor(4) as pool:
         said = (home.turn(f"thing{n} was said", f"s{n % 3}") for n in range(200))
         list(pool.map(engine.append, said))
@@ -90,8 +86,7 @@ def test_turns_append_append_several_threads_may_talk_at_once(home):
 
 
 @pytest.mark.parametrize("scope", ["", "Anna", "a/b", "../x", "a" * 65, "a b", "ä"])
-def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(home, scope):
-    engine = home.open()
+def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(home, engine, scope):
     for door in (
         lambda: engine.prepare(scope),
         lambda: engine.append(home.turn("x", scope=scope)),

@@ -37,8 +37,7 @@ def test_undo_log_what_comes_back_is_found_as_before(home):
     assert all(hit.cosine is not None for hit in after)
 
 
-def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(home):
-    engine = home.open()
+def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(home, engine):
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     entry = hide(engine, first, reply)
     engine.close()

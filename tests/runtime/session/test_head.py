@@ -9,8 +9,7 @@ from tests.support.memories import Look
 from tests.support.said import memory_at
 
 
-def test_head_session_head_summary_of_the_last_session_and_of_no_other(home):
-    engine = home.open()
+def test_head_session_head_summary_of_the_last_session_and_of_no_other(home, engine):
     home.session(engine, "one")
     home.session(engine, "two")
 
@@ -27,8 +26,7 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home):
     assert engine.session_context("anna").splitlines()[3] == "That time: They spoke of trains."
 
 
-def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home):
-    engine = home.open()
+def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home, engine):
     home.session(engine, "one")
     told = engine.session_context("anna")
     home.clock.now += timedelta(days=4000)
@@ -40,8 +38,7 @@ def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home):
     assert last_session(engine, "anna").id == "one"  # type: ignore[union-attr]
 
 
-def test_head_session_that_resumes_keeps_its_context(home):
-    engine = home.open()
+def test_head_session_that_resumes_keeps_its_context(home, engine):
     home.session(engine, "one")
     home.clock.advance(86400)
     home.edge(engine, "two", "start")

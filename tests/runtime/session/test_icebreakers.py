@@ -125,16 +125,14 @@ def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
 
 
-def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(home):
-    engine = home.open()
+def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(engine):
     engine.icebreakers.push("anna", GARDEN)
     with patch.object(engine.store, "apply", side_effect=StoreError("the disk is full")):
         assert engine.session_context("anna") == ""
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home):
-    engine = home.open()
+def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home, engine):
     secret = engine.icebreakers.push("anna", "Ask about the swordfish.", priority=0.9)
     assert secret and "swordfish" in engine.session_context("anna")
     engine.icebreakers.push("anna", GARDEN)
@@ -174,8 +172,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     assert len(texts(home.open())) == 3, "they are there all the same"
 
 
-def test_icebreakers_icebreaker_dropping(home):
-    engine = home.open()
+def test_icebreakers_icebreaker_dropping(engine):
     kept, gone = (engine.icebreakers.push("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
     assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
