@@ -1,11 +1,6 @@
 """Which of several texts "that's wrong, it's …" is for: a table."""
 
-from slowcat_memory.core.commands.corrections import (
-    Said,
-    find_corrected,
-    mentions,
-    replaced_value,
-)
+from slowcat_memory.core.commands.corrections import Said, find_corrected, mentions, replaced_value
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import Tokenizer

@@ -4,11 +4,7 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from slowcat_memory.core.commands.replies import (
-    counted,
-    describe_known,
-    describe_sources,
-)
+from slowcat_memory.core.commands.replies import counted, describe_known, describe_sources
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.records import Memory
 from tests.support.said import NOON, memory

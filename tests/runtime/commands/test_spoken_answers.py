@@ -9,13 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import (
-    Forget,
-    Made,
-    Memory,
-    Statement,
-    WriteBatch,
-)
+from slowcat_memory.records import Forget, Made, Memory, Statement, WriteBatch
 from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.conversations import Room

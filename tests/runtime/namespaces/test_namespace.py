@@ -15,12 +15,7 @@ from slowcat_memory.runtime.namespaces.registry import PageCache
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import stalled
 from tests.support.memories import residue
-from tests.support.namespace_scene import (
-    Scene,
-    answers,
-    check_alike,
-    meanwhile,
-)
+from tests.support.namespace_scene import Scene, answers, check_alike, meanwhile
 
 # ------------------------------------------------------------------- forgetting
 

@@ -13,13 +13,7 @@ from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
 from tests.support.engine_home import stalled
 from tests.support.memories import Look
-from tests.support.namespace_scene import (
-    Scene,
-    answers,
-    check_alike,
-    from_scratch,
-    meanwhile,
-)
+from tests.support.namespace_scene import Scene, answers, check_alike, from_scratch, meanwhile
 
 
 @pytest.fixture

@@ -13,14 +13,7 @@ from slowcat_memory.engine.search import build_query
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
-from slowcat_memory.runtime.recall.prefetch import (
-    KEEP_S,
-    LOST_S,
-    SHARE,
-    Attempt,
-    Prefetch,
-    Warmup,
-)
+from slowcat_memory.runtime.recall.prefetch import KEEP_S, LOST_S, SHARE, Attempt, Prefetch, Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home

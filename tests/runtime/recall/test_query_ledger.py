@@ -12,11 +12,7 @@ from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.offering import Candidates
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
-from slowcat_memory.runtime.recall.query import (
-    MOST_IN_ROW,
-    asked_text,
-    dialogue_before,
-)
+from slowcat_memory.runtime.recall.query import MOST_IN_ROW, asked_text, dialogue_before
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home, why_of
 from tests.support.said import turn_at

@@ -12,17 +12,10 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.idle.jobs.extraction.contextualize import (
-    NAME,
-    Contextualize,
-)
+from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import (
-    Forget,
-    Task,
-    WriteBatch,
-)
+from slowcat_memory.records import Forget, Task, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import House, housing
 from tests.support.memories import Look
