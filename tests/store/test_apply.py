@@ -24,6 +24,7 @@ from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.apply import append_events
 from tests.harness.samples import at, edge, manifest, memory, turn
 from tests.support.memories import Look
+from tests.support.tiered_stores import say
 
 
 def vector(memory="fact/1", scope="anna", fill=0.5):
@@ -110,8 +111,7 @@ def test_apply_vectors_want_their_embedders_key(store):
 
 
 def test_apply_what_is_forgotten_does_not_come_back(store):
-    for n in (1, 2):
-        store.append(turn(n))
+    say(store, 2)
     store.apply("j", WriteBatch(memories=(memory("fact/named"),))).wait()
     store.forget(Forget(turns=(1,)))
     store.forget(Forget(memories=("fact/named",)))
@@ -155,7 +155,7 @@ def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store)
 
 
 def test_apply_a_late_event_is_read_by_who_has_read_the_log_up_to_behind_it(store):
-    (late,) = [turn(1)]
+    late = turn(1)
     first = store._resources.ids.take(1)  # by another process, which is slow to commit
     store.append(turn(2)).wait()
     store.apply("job", WriteBatch(cursor=Cursor(name="job", position=2))).wait()
@@ -197,8 +197,7 @@ def test_commands_an_order_that_cannot_be_written_changes_nothing(store):
 
 
 def test_commands_forgetting_takes_out_of_orders_what_is_gone(store):
-    for n in (1, 2, 3):
-        store.append(turn(n))
+    say(store, 3)
     put(store, order(1, turn=3, hidden=("chunk/1", "chunk/2"), turns=(1, 2)))
     put(store, order(2, made=("fact/1",)), memory("fact/1", sources=(1,)))
     store.forget(Forget(turns=(1,)))
@@ -273,13 +272,10 @@ steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["turn", "sta
 @settings(max_examples=25, deadline=None)
 @given(steps)
 def test_bookkeeping_sessions_the_unended_are_those_that_no_row_says_ended(steps):
-
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s") as store:
         for n, (session, what) in enumerate(steps):
-            is_turn = what == "turn"
-            store.append(
-                turn(session=session) if is_turn else edge(what, session=session, at=at(n))
-            )
+            own = {"session": session, "at": at(n)}
+            store.append(turn(**own) if what == "turn" else edge(what, **own))
         store.flush()
         assert Look(store).unended() == [row for row in Look(store).sessions() if not row.ended]
         if any(session == "a" and what == "turn" for session, what in steps):

@@ -28,6 +28,7 @@ from tests.harness import samples
 from tests.harness.damage import WAYS, damage
 from tests.harness.samples import memory, turn
 from tests.support.memories import Look, ids
+from tests.support.tiered_stores import say
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 PAGE = 4096
@@ -186,12 +187,9 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
 
 
 def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store, path):
-    for n in range(1, 401):
-        store.append(turn(n))  # long, and not to be compressed well
-    store.flush()
+    say(store, 400)  # long, and not to be compressed well
     while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
         pass
-    store.flush()
     killed = killed_copy(path)
     data = data_file(killed)
     with closing(PageReader(data)) as reader:
@@ -306,8 +304,7 @@ def pages_with(data: Path, key: bytes) -> list[int]:
 
 
 def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(store, path):
-    for n in range(1, 9):
-        store.append(turn(n))
+    say(store, 8)
     store.forget(Forget(turns=(3,)), erase=False)
     assert (path / "forgotten").stat().st_mode & 0o777 == 0o600
     stale = (path / "forgotten").read_bytes()

@@ -45,14 +45,11 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.path, self.moved = folder / "home", folder / "moved"
         self.bot = Store.open(self.path, options=SMALL)
-        for n in range(1, 30):
-            self.bot.append(turn(n))
+        say(self.bot, 29)
         self.bot.backup()
         self.path.rename(self.moved)
         with Store.open(self.path, options=SMALL) as other:
-            for n in (101, 102, 103):
-                other.append(turn(n))
-            other.flush()
+            say(other, 3)
             other.backup()
         self.others = contents(self.path)
 
