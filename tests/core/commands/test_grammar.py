@@ -12,13 +12,11 @@ from slowcat_memory.core.language import LANGUAGES, language_of
 from tests.support.rows import each_listed, listed
 
 
-def test_recognise_yes_and_no_only_after_a_question() -> None:
-    assert recognise("yes forget them") is None and recognise("no") is None
-    assert recognise("yes forget them", asked=True) == Command(kind="yes")
-    assert recognise("yes please", asked=True) == Command(kind="yes")
-    assert recognise("no keep them", asked=True) == Command(kind="no")
-    assert recognise("ja vergiss sie", "german", asked=True) == Command(kind="yes")
-    assert recognise("yes we went there", asked=True) is None
+@each_listed("commands/yes_and_no", "")
+def test_recognise_yes_and_no_only_after_a_question(language: str, said: str, kind: str) -> None:
+    assert recognise(said, language) is None
+    found = recognise(said, language, asked=True)
+    assert found == (Command(kind=kind) if kind else None)
 
 
 @settings(max_examples=300, deadline=None)

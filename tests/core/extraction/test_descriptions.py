@@ -15,7 +15,7 @@ from slowcat_memory.core.extraction.descriptions import (
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
-from tests.support.rows import each_listed, listed
+from tests.support.rows import each_listed, listed, listed_texts
 from tests.support.said import turn
 
 AT = datetime(2024, 3, 1, 18, tzinfo=UTC)
@@ -29,11 +29,7 @@ def talk(*lines: str, at: datetime = AT) -> list[Turn]:
     ]
 
 
-TALK = talk(
-    "Ada: My tortoise is called Hugo and he lives under the stairs.",
-    "Bo: Hugo is a fine name.",
-    "Ada: Tomorrow I am going to the dentist at nine.",
-)
+TALK = talk(*listed_texts("rules/descriptions", "talk"))
 
 
 def test_build_prompt_marks_where_another_day_begins():
@@ -90,21 +86,8 @@ def test_check_reply_notes_are_few_short_and_say_what_was_said():
     assert found.dropped == 1, "one sentence names somebody that nobody named"
 
 
-GARDEN = talk(
-    "Ada: My tortoise is called Hugo and he lives under the stairs.",
-    "Bo: Hugo is a fine name.",
-    "Ada: The leeks on the allotment drowned in the flood.",
-    "Bo: What a pity.",
-    "Ada: Grandad taught me to solder, so I fixed the radio.",
-    "Bo: Does it play?",
-    "Ada: I have a viewing of the flat near the station.",
-)
-TEXTS = {
-    1: "Ada tells Bo about Hugo, her tortoise under the stairs; pet.",
-    3: "Ada says that the leeks on her allotment drowned; garden.",
-    5: "Ada fixed the radio; her grandad taught her to solder.",
-    7: "Ada views a flat near the station; housing.",
-}
+GARDEN = talk(*listed_texts("rules/descriptions", "garden"))
+TEXTS = {int(n): text for n, text in listed("rules/descriptions", "texts")}
 
 
 def described(texts: dict[int, str], questions: list[str] | None = None):

@@ -3,7 +3,6 @@
 import random
 from datetime import UTC
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_record import (
@@ -15,6 +14,7 @@ from slowcat_memory.core.extraction.prompt_record import (
     windows,
 )
 from slowcat_memory.records import Turn
+from tests.support.rows import each_listed
 from tests.support.said import turn
 
 TURNS = [turn(f"word{n}", id=n) for n in range(1, 9)]
@@ -33,16 +33,12 @@ def test_digest_changes_with_a_turn_and_its_neighbours_alone():
     assert new == list(range(4 - AFTER, 4 + BEFORE + 1))
 
 
-@pytest.mark.parametrize(
-    "text", ["ok thanks", "Yeah, sure!", "Bye! See you later", "", "haha", "…"]
-)
+@each_listed("rules/small_talk")
 def test_small_talk_is_found(text):
     assert small_talk(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["Yes, Anna", "ok, 7", "thanks for the violin", "I quit", "his name is bo", "你好吗"]
-)
+@each_listed("rules/small_talk")
 def test_small_talk_passes_what_has_content(text):
     assert not small_talk(text)
 

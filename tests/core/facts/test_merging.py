@@ -41,43 +41,15 @@ def test_compare_bands_and_what_overrides_them(new, old, cosine, verdict):
     assert compare(Pair(claim(old), claim(new)), cosine, TOKENIZE) == verdict
 
 
-def test_compare_functional_predicates_have_one_object_at_a_time() -> None:
-    def lives(where: str) -> Memory:
-        return claim(f"Anna lives in {where}.", subject="Anna", predicate="lives_in", object=where)
-
-    def likes(what: str) -> Memory:
-        return claim(f"Anna likes {what}.", subject="Anna", predicate="likes", object=what)
-
-    assert compare(Pair(lives("Rome"), lives("Oslo")), 0.5, TOKENIZE) == "update"
-    assert compare(Pair(lives("Oslo"), lives("oslo")), 0.5, TOKENIZE) == "same"
-    assert compare(Pair(likes("chess"), likes("tea")), 0.9, TOKENIZE) == "other"
+@each_listed("rules/merging.jsonl")
+def test_decide_by_words_without_an_llm(old: str, new: str, decided: str | None) -> None:
+    assert decide_by_words(Pair(claim(old), claim(new)), TOKENIZE) == decided
 
 
-def test_decide_by_words_without_an_llm() -> None:
-    one, other = claim("Anna drinks black tea daily."), claim("Anna drinks black tea.")
-    assert compare(Pair(other, one), None, TOKENIZE) in ("ask", "same")
-    assert decide_by_words(Pair(one, other), TOKENIZE) == "same", "the fuller one stays"
-    assert decide_by_words(Pair(other, one), TOKENIZE) == "fuller", "what it adds is kept"
-    assert (
-        decide_by_words(Pair(other, claim("Anna no longer drinks black tea.")), TOKENIZE)
-        == "update"
-    )
-    assert decide_by_words(Pair(other, claim("Anna moved to Oslo.")), TOKENIZE) is None
-
-
-def test_is_worth_asking_is_guarded() -> None:
-    def asks(new: Memory, old: Memory, cosine: float, days: float) -> bool:
-        old = replace(old, valid_from=AT - timedelta(days=days))
-        return is_worth_asking(Pair(old, new), cosine, TOKENIZE)
-
-    new, old = claim("Anna runs marathons."), claim("Anna trains for a marathon.")
-    assert asks(new, old, 0.4, 10)
-    assert not asks(new, old, 0.2, 10), "too far"
-    assert not asks(new, old, 0.4, 200), "too old"
-    assert not asks(new, claim("Ben trains for a marathon."), 0.4, 10)
-    assert not asks(new, claim("Anna eats cake."), 0.4, 10), "no word shared"
-    event = claim("Anna ran a marathon.", "event")
-    assert not asks(event, event, 0.9, 1), "not of this type"
+@each_listed("rules/merging.jsonl")
+def test_is_worth_asking_is_guarded(old, new, type, cosine, days, worth):
+    earlier = replace(claim(old, type), valid_from=AT - timedelta(days=days))
+    assert is_worth_asking(Pair(earlier, claim(new, type)), cosine, TOKENIZE) is worth
 
 
 @each_row(

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import ground
@@ -88,14 +87,7 @@ def test_conversations_join_sessions_with_a_short_silence_between():
     assert as_turn(three[0], 7).id == 7
 
 
-@pytest.mark.parametrize(
-    ("written", "is_kept"),
-    [
-        ("I'm sorry, I cannot summarise private conversations.", False),
-        ("Here is the summary that you asked for:", False),
-        (TURNS[0].text, True),
-    ],
-)
+@each_listed("rules/prompt")
 def test_check_reply_plain_text_is_kept_if_it_is_about_the_record(written, is_kept):
     text = check_reply(Reflection(written), SESSION, ground(TURNS, UTC))
-    assert (text is not None and text.text in written) is is_kept
+    assert (text is not None and text.text in written) == (is_kept == "yes")
