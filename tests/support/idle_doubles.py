@@ -200,6 +200,11 @@ class Rig:
         for text in texts:
             self.store.append(said.turn(text, id=0)).wait()
 
+    def speak(self) -> None:
+        """Let somebody speak for a moment."""
+        self.gate.busy("user")
+        self.gate.free("user")
+
     def done(self, **given: Any) -> int:
         return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 60))
 

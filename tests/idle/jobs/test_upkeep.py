@@ -6,7 +6,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.records import SessionEdge, WriteBatch
 from slowcat_memory.testing import HashEmbedder
-from tests.support.memories import Look, ids
+from tests.support.memories import Look, ids, residue
 from tests.support.said import turn
 
 PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen")
@@ -116,24 +116,20 @@ def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: O
 def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(opened, clock):
     engine = opened()
     talk(engine, 3)
-    with engine.store.snapshot() as snapshot:
-        said = next(snapshot.turns("anna"))
+    said = Look(engine).turns("anna")[0]
     engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{said.id}",), (said.id,), 0, 300.0)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 2
-    assert not any(
-        said.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
-    )
+    assert residue(engine.config.folder, said.text) == []
 
 
 def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(opened, clock):
     engine = opened(retention={"raw_days": 90})
     talk(engine, 3)
-    with engine.store.snapshot() as snapshot:
-        kept = next(snapshot.turns("anna")).id
+    kept = Look(engine).turns("anna")[0].id
     engine.edit("anna", f"chunk/{kept}", pinned=True)
     engine.remember("Anna likes tea.", "anna")
     clock.advance(3600 * 24 * 89)
@@ -164,22 +160,22 @@ def _said(engine: MemoryEngine, scope: str = "anna") -> list[str]:
 
 
 def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
-    engine = opened(embedder=HashEmbedder())
+    engine, both = opened(embedder=HashEmbedder()), ["anna", "ben"]
+
+    def found(by: str = "") -> list[str]:
+        with engine.store.snapshot() as snapshot:
+            return touched(snapshot, "j", by, both)
+
     talk(engine, 2)
     talk(engine, 2, "ben")
+    assert found() == both
     with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
         cursor = cursor_of("j", snapshot)
     engine.store.apply("j", WriteBatch(cursor=cursor)).wait(None)
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == []
-        assert touched(snapshot, "j", "another", ["anna", "ben"]) == ["anna", "ben"]
+    assert found() == [] and found("another") == both
     engine.remember("Ben likes tea.", "ben")
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
+    assert found() == ["ben"]
     engine.upkeep.seal("ben")  # which prunes what changed before
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
+    assert found() == ["ben"]
     talk(engine, 1)
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
+    assert found() == both

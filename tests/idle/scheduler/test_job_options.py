@@ -47,8 +47,7 @@ def asked_at(one, job: Fake, hours: int) -> list[datetime]:
 
 def test_job_options_enabled_false_runs_neither_plans_nor_waiting_tasks(rig) -> None:
     job, other = Fake(), Fake("other")
-    one = rig(job, other, options=set_for("fake", enabled=False))
-    one.say("a")
+    one = rig(job, other, options=set_for("fake", enabled=False), said="a")
     assert one.done() == 0 and job.plans == 0 and job.steps == []
     assert other.steps == ["1"]
     assert one.done(jobs=["fake"]) == 0 and job.plans == 0
@@ -100,8 +99,7 @@ def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     llm = LLM()
     chosen, other = Fake("chosen", ask, needs="llm"), Fake("other", ask, needs="llm")
     options = set_for("chosen", model="small", max_tokens=7, temperature=0.0)
-    one = rig(chosen, other, options=options, parts={"llm": llm})
-    one.say("a")
+    one = rig(chosen, other, options=options, parts={"llm": llm}, said="a")
     assert one.done() == 0
     asked = {(prompt.model, prompt.max_tokens) for prompt in llm.prompts}
     assert asked == {("small", 7), ("", 100)}
@@ -142,8 +140,7 @@ def test_every_built_in_job_follows_the_schedule_that_is_set(rig, job: Job) -> N
     """No trigger of its own makes it due before the interval or the hour that is set."""
     if job.trigger == Trigger():
         return  # another job makes its tasks: see the test below
-    one = rig(Fake("x"))
-    one.say("a")
+    one = rig(Fake("x"), said="a")
     one.store.append(SessionEdge(session="s", scope="anna", kind="end", at=NOW)).wait()
     asked = LastAsked(at=NOW, days=(str(NOW.date() - timedelta(days=1)),))
     one.store.apply("t", WriteBatch(cursor=row(job.name, asked))).wait()

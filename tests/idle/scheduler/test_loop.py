@@ -44,8 +44,7 @@ def fails(*errors):
 
 def test_loop_what_is_due_is_done_once_and_written_down(rig):
     job = Fake()
-    one = rig(job)
-    one.say("a", "b")
+    one = rig(job, said="ab")
     assert one.done() == 0
     assert sorted(one.made()) == ["fake-1", "fake-2"] and one.tasks() == []
     assert one.outcomes() == ["done", "done"]
@@ -67,8 +66,7 @@ def test_loop_it_goes_on_where_it_was_after_a_restart(rig):
 
 def test_loop_only_the_jobs_that_were_named_are_done(rig):
     this, other = Fake("this"), Fake("other")
-    one = rig(this, other)
-    one.say("a")
+    one = rig(this, other, said="a")
     assert one.done(jobs=["this"]) == 0
     assert this.steps == ["1"] and other.plans == 0
 
@@ -83,8 +81,7 @@ def test_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
             return Plan(tasks=(first,), cursor=Cursor(name="fake", position=int(first.key)))
 
     job = Pieces(trigger=Trigger(turns=5))
-    one = rig(job)
-    one.say(*"abcde")
+    one = rig(job, said="abcde")
     one.run_until(lambda: not one.tasks() and len(job.steps) >= 5)
     assert sorted(job.steps) == list("12345")
 
@@ -95,8 +92,7 @@ def test_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     def behave(task, context):
         one.store.forget(Forget(turns=(int(task.key),)))
 
-    one = rig(Fake(behave=behave))
-    one.say("a secret")
+    one = rig(Fake(behave=behave), said=["a secret"])
     one.done()
     assert one.made() == [] and one.tasks() == []
 
@@ -107,8 +103,7 @@ def test_loop_what_was_forgotten_meanwhile_is_not_written(rig):
 @pytest.mark.parametrize("error", [BadAnswerError("prose"), ValueError("a bug"), SystemExit(3)])
 def test_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
     job = Fake(behave=fails(*[error] * 9))
-    one = rig(job)
-    one.say("a")
+    one = rig(job, said="a")
     assert one.done() == 0
     assert one.outcomes() == ["retry", "retry", "dead"] and len(job.steps) == 3
     (dead,) = one.tasks("dead")
@@ -132,8 +127,7 @@ def test_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serv
 
     llm = CircuitBreakerLLM(Away(), there, lambda: one.seconds if one else 0.0)
     job, other = Fake("asks", ask, needs="llm"), Fake("rests")
-    one = rig(job, other, breaker=llm, parts={"llm": llm})
-    one.say("a")
+    one = rig(job, other, breaker=llm, parts={"llm": llm}, said="a")
     assert one.done() == 0
     assert other.steps == ["1"] and len(job.steps) == 6
     assert one.tasks() == [] and one.outcomes().count("away") == 5
@@ -149,23 +143,20 @@ def test_loop_a_probe_ends_when_somebody_speaks(rig):
         async def ready(self):
             if ended:
                 return True
-            one.gate.busy("user")
-            one.gate.free("user")
+            one.speak()
             try:
                 await asyncio.sleep(60)
             finally:
                 ended.append(1)
 
     job = Fake(needs="llm")
-    one = rig(job, breaker=Breaker(), parts={"llm": Mind()})
-    one.say("a")
+    one = rig(job, breaker=Breaker(), parts={"llm": Mind()}, said="a")
     assert one.done() == 0 and ended == [1] and job.steps == ["1"]
 
 
 def test_loop_who_needs_what_is_not_there_is_not_asked(rig):
     asks = Fake("asks", needs="llm")
-    one = rig(asks)
-    one.say("a")
+    one = rig(asks, said="a")
     assert one.done() == 0 and not asks.plans
     one = rig(asks, parts={"llm": Mind()})
     assert one.done() == 0 and asks.steps == ["1"]
@@ -177,16 +168,14 @@ def test_loop_what_is_too_long_is_split(rig):
             return [task(f"{whole.key}.{n}") for n in (1, 2)] if "." not in whole.key else []
 
     job = Splits(behave=fails(PromptTooLongError("too long")), needs="llm or rules")
-    one = rig(job, parts={"llm": Mind()})
-    one.say("a")
+    one = rig(job, parts={"llm": Mind()}, said="a")
     assert one.done() == 0
     assert sorted(one.made()) == ["fake-1.1", "fake-1.2"]
 
 
 def test_loop_a_full_disk_burns_no_attempt(rig):
     job = Fake(behave=fails(StoreFullError("full")))
-    one = rig(job)
-    one.say("a")
+    one = rig(job, said="a")
     one.run_until(lambda: not one.tasks() and bool(one.made()))
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
@@ -198,16 +187,14 @@ def test_loop_a_plan_that_fails_holds_only_its_own_job(rig):
             raise ValueError("a bug")
 
     broken, job = Broken("broken"), Fake()
-    one = rig(broken, job)
-    one.say("a")
+    one = rig(broken, job, said="a")
     assert one.done() == 0 and job.steps == ["1"]
     assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 1
 
 
 def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     job = Fake(behave=lambda task, context: "nonsense")
-    one = rig(job)
-    one.say("a")
+    one = rig(job, said="a")
     assert one.done() == 0 and "TypeError" in one.tasks("dead")[0].error
 
     slow = IdleOptions(jobs={"slow": JobOptions(timeout_s=0.01)})
@@ -221,8 +208,7 @@ def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
 
 def test_loop_tokens_are_counted_and_rationed(rig):
     options = IdleOptions(tokens_per_hour=80)
-    one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
-    one.say(*"abcd")
+    one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()}, said="abcd")
     assert one.done(patience_s=100) == 2
     runs = Look(one.store).runs()
     assert {(r.model, r.tokens_in, r.tokens_out) for r in runs} == {("mind-1", 30, 12)}

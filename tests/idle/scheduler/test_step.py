@@ -53,13 +53,11 @@ def test_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
         times.append(task.key)
         for n in range(5):
             if n == at and len(times) == 1:
-                one.gate.busy("user")
-                one.gate.free("user")
+                one.speak()
             await asyncio.sleep(0)
         return WriteBatch(memories=(memory("x"), memory("y")), drop=(("anna", "z"),))
 
-    one = rig(Fake(behave=steps))
-    one.say("a")
+    one = rig(Fake(behave=steps), said="a")
     assert one.done() == 0
     assert one.made() == ["x", "y"] and one.outcomes().count("done") == 1
     assert len(times) == (2 if at < 5 else 1)
@@ -70,8 +68,7 @@ def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, mon
     one, freed = None, asyncio.Event()
 
     async def stubborn(task, context):
-        one.gate.busy("user")
-        one.gate.free("user")
+        one.speak()
         while not freed.is_set():
             try:
                 await freed.wait()
@@ -79,8 +76,7 @@ def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, mon
                 pass
         return WriteBatch(memories=(memory("x"),))
 
-    one = rig(Fake(behave=stubborn))
-    one.say("a")
+    one = rig(Fake(behave=stubborn), said="a")
 
     async def scenario():
         left = await one.loop.run_until_done()
@@ -148,15 +144,13 @@ class Reader(Fake):
                 self.reads[-1] += 1
                 if self.reads[-1] == 5 and self.left:
                     self.left -= 1
-                    self.rig.gate.busy("user")
-                    self.rig.gate.free("user")
+                    self.rig.speak()
         return super().plan(context)
 
 
 def test_planner_somebody_who_speaks_ends_a_plan_at_its_next_read_and_it_is_made_again(rig):
     job = Reader()
-    one = job.rig = rig(job, options=PATIENT)
-    one.say(*TURNS)
+    one = job.rig = rig(job, options=PATIENT, said=TURNS)
     assert one.done() == 0
     assert job.reads[0] == 5, "it went on reading"
     assert job.reads[1] == len(TURNS)
@@ -165,8 +159,7 @@ def test_planner_somebody_who_speaks_ends_a_plan_at_its_next_read_and_it_is_made
 
 def test_planner_a_plan_that_is_always_interrupted_holds_up_no_other_work(rig):
     job, other = Reader(interruptions=10**9), Fake("other")
-    one = job.rig = rig(job, other, options=PATIENT)
-    one.say(*TURNS)
+    one = job.rig = rig(job, other, options=PATIENT, said=TURNS)
     one.run_until(lambda: len(one.made()) >= len(TURNS))
     assert len(other.steps) == len(TURNS)
     assert len(job.reads) > 1, "it was given up"
@@ -178,13 +171,11 @@ def test_planner_a_step_whose_read_is_interrupted_costs_no_try(rig):
     def step(task, context):
         began.append(task.key)
         if len(began) == 1:
-            one.gate.busy("user")
-            one.gate.free("user")
+            one.speak()
         with context.snapshot() as snapshot:
             list(snapshot.turns())
         return WriteBatch(memories=(memory("x"),))
 
-    one = rig(Fake(behave=step), options=PATIENT)
-    one.say("a")
+    one = rig(Fake(behave=step), options=PATIENT, said="a")
     assert one.done() == 0
     assert one.outcomes() == ["interrupted", "done"] and one.made() == ["x"]

@@ -13,6 +13,7 @@ from slowcat_memory.records import LedgerEntry, LeftOut, Offer
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import NOW, House, housing
 from tests.support.memories import Look
+from tests.support.rows import cases
 from tests.support.said import turn
 
 SAID = (
@@ -28,12 +29,10 @@ class Talk(House):
     """A store with some memories, and turns that queried them."""
 
     def __init__(self, path: Path) -> None:
-        parts = {
-            "embed": EMBEDDER.encode_tokens,
-            "space": lambda: EMBEDDER.key,
-            "scopes": lambda: ["anna"],
-        }
-        super().__init__(path, Rerank(), llm=grading(dentist=2), **parts)
+        super().__init__(
+            path, Rerank(), llm=grading(dentist=2), scopes=lambda: ["anna"],
+            embed=EMBEDDER.encode_tokens, space=lambda: EMBEDDER.key,
+        )  # fmt: skip
         self.memories = [chunk_id(self.turn(text)) for text in SAID]
 
     def turn(self, text: str, **given: Any) -> int:
@@ -86,14 +85,7 @@ def test_rerank_what_answers_and_what_was_offered_in_vain_become_keys(one: Talk)
     assert len(llm.prompts) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "yes exactly, the eighteenth",
-        "no I meant the one we booked",
-        "nein, ich meinte den anderen Termin",
-    ],
-)
+@cases("idle/short_turns")
 def test_rerank_a_short_turn_is_judged_with_the_turn_before_it(one: Talk, text: str) -> None:
     one.turn("Your appointment is with Dr Ray, is it?", role="assistant", speaker="Bot")
     one.ask(text, [0, 1])

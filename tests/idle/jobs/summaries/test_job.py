@@ -1,6 +1,10 @@
 """Sessions, their parts, days, weeks and topics are summed up: once each, and anew when they must."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,13 +13,24 @@ from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
-from tests.support.daily_talks import JOBS, MONDAY, reflection
+from tests.support.daily_talks import JOBS, MONDAY, House, reflection
 from tests.support.memories import Look
 from tests.support.said import memory
 from tests.support.sessions import session
 
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
 WORK = ("I start as a nurse at the Mercy hospital.", "The shifts are long.", "I like the team.")
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
+    with ExitStack() as opened:
+        number = count()
+
+        def make(llm: Any = None, **given: Any) -> House:
+            return opened.enter_context(closing(House(tmp_path / str(next(number)), llm, **given)))
+
+        yield make
 
 
 def scripted() -> ScriptedLLM:
@@ -274,3 +289,30 @@ def test_summaries_a_day_and_a_week_of_one_conversation_take_its_summary_without
         assert day.facets.get(facet) == session.facets.get(facet), facet
     assert [prompt.job for prompt in one.llm.prompts if prompt.job == "rollups"] == []
     assert items(day, "covers") == ("summary/session/a",)
+
+
+# ------------------------------------------------------------------- topics
+
+
+def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
+    one = house()
+    for n in range(4):
+        at = MONDAY + timedelta(days=n)
+        one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.", at=at)
+        one.talk(f"work{n}", *WORK, at=at + timedelta(hours=4))
+    one.clock.advance(5 * 86_400)
+    one.think()
+    made = list(one.made("topic").values())
+    members = [
+        {id.rpartition("/")[2].rstrip("0123456789") for id in items(m, "covers")} for m in made
+    ]
+    assert sorted(members, key=str) == [{"dog"}, {"work"}]
+    dog, work = sorted(made, key=lambda m: m.sources)
+    assert (dog.facets["name"], work.facets["name"]) == ("Max", "Mercy")
+    assert "Max" in dog.text and "Mercy" not in dog.text
+    before = {m.id for m in made}
+    one.talk("dog9", "My dog Max barks at cats.", "The dog Max needs a vet.")
+    one.think()
+    after = one.made("topic").values()
+    assert {m.id for m in after} == before, "a topic keeps its name as it grows"
+    assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
