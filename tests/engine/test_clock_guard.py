@@ -11,6 +11,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine import expiry as guards
 from tests.support.engine_home import Home
 from tests.support.memories import Look
+from tests.support.rows import cases
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 A_DAY_S = 86400.0
@@ -55,19 +56,10 @@ def restarted(home: Home, engine: MemoryEngine, **how: Any) -> MemoryEngine:
 # ------------------------------------------------------------------- when it is doubted
 
 
-@pytest.mark.parametrize(
-    ("off", "words"),
-    [
-        (25 * HOUR, "1.0 days later"),
-        (-25 * HOUR, "1.0 days earlier"),
-        (YEAR, "365.0 days later"),
-        (23 * HOUR, ""),
-        (-23 * HOUR, ""),
-    ],
-)
+@cases("clock_guard.jsonl")
 @pytest.mark.parametrize("restart", [False, True])
-def test_guard_more_than_a_day_from_the_newest_turn_is_doubted(home, engine, off, words, restart):
-    home.clock.now += off
+def test_guard_more_than_a_day_from_the_newest_turn_is_doubted(home, engine, restart, hours, words):
+    home.clock.now += hours * HOUR
     if restart:
         engine = restarted(home, engine)
     assert words in doubt(engine) and bool(doubt(engine)) == bool(words)
@@ -250,11 +242,8 @@ def test_guard_what_was_dated_rightly_is_never_erased_early(home, seed):
                 home.clock.advance(chance.uniform(0.1, 6) * A_DAY_S)
             case "jump":
                 step = chance.choice((-1, 1)) * timedelta(days=chance.choice((5, 40, 400)))
-                off, home.clock.now, home.clock.synchronised = (
-                    off + step,
-                    home.clock() + step,
-                    False,
-                )
+                off, home.clock.now = off + step, home.clock() + step
+                home.clock.synchronised = False
             case "right":
                 home.clock.now, off, home.clock.synchronised = home.clock() - off, timedelta(), True
             case "restart":

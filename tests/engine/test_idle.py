@@ -20,7 +20,7 @@ from tests.support.engine_home import Home
 from tests.support.memories import Look
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
-from tests.support.rows import DATA
+from tests.support.rows import DATA, cases
 from tests.support.said import turn_at, until
 from tests.support.scripted_server import serving
 
@@ -92,15 +92,7 @@ def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened):
     assert engine.search("Lisbon", "anna").hits
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        ("not a url", "not an http URL"),
-        ("http://203.0.113.7/v1", "is not this machine"),
-        ("http://127.0.0.1:notaport/v1", "not a URL"),
-        ("http://no-such-host.invalid/v1", ""),
-    ],
-)
+@cases("idle/urls")
 def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(opened, url, why):
     with logged("WARNING") as lines:
         engine = opened(thinking={"url": url})

@@ -52,6 +52,18 @@ class GatedEmbedder(HashEmbedder):
         return super().encode_query(text)
 
 
+class RecordingEmbedder(HashEmbedder):
+    """Notes the documents that it is sent."""
+
+    def __init__(self, remote: bool = True) -> None:
+        super().__init__()
+        self.remote, self.texts = remote, list[str]()
+
+    def encode(self, texts: Any) -> np.ndarray:
+        self.texts += texts
+        return super().encode(texts)
+
+
 @contextmanager
 def stalled(store: Store) -> Iterator[None]:
     """Block all writes to disk."""

@@ -1,5 +1,4 @@
 import contextlib
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +11,13 @@ from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import RecordingEmbedder
 from tests.support.engine_talks import NOW, talk
 from tests.support.memories import Look
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER
+from tests.support.rows import cases
 from tests.support.said import memory_at
 
 
@@ -76,17 +77,7 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody, clo
 # ------------------------------------------------------------------- what cannot be opened
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"kind": "endpoint", "endpoint_url": "http://203.0.113.7/v1", "endpoint_model": "m"}, "not this machine"),
-        ({"kind": "endpoint", "endpoint_url": "not a url", "endpoint_model": "m"}, "not an http URL"),
-        ({"kind": "endpoint", "endpoint_url": "http://127.0.0.1:9/v1", "endpoint_model": ""}, ""),
-        ({"kind": "local", "model": "no such model!"}, "no such model!"),
-        ({"kind": "local", "model": "\0"}, ""),
-        ({"kind": "local", "model": "nobody/no-such-model"}, "no-such-model"),
-    ],
-)  # fmt: skip
+@cases("embedding_options.jsonl", "")
 def test_embedding_a_model_that_cannot_be_used_costs_vectors_alone(
     tmp_path, monkeypatch, options, why
 ):
@@ -125,21 +116,9 @@ def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
 SECRET = "Zqxsecret"
 
 
-class Away(HashEmbedder):
-    """Records the documents that it is sent."""
-
-    def __init__(self, remote: bool) -> None:
-        super().__init__()
-        self.remote, self.texts = remote, []
-
-    def encode(self, texts: Any) -> np.ndarray:
-        self.texts += texts
-        return super().encode(texts)
-
-
 @pytest.mark.parametrize("remote", [True, False])
 def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
-    embedder = Away(remote)
+    embedder = RecordingEmbedder(remote)
     engine = home.open(embedder)
     open_turn, told = talk(engine, "My dog is called Max.", "Nice.", "And another thing.")[::2]
     engine.edit("anna", chunk_id(told), local_only=True)
@@ -149,10 +128,8 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
     context = Context(scope="anna", memory=chunk_id(open_turn), text=f"After {SECRET}.",
                       sources=(open_turn, told))  # fmt: skip
     engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
-    made = Made(job="test")
-    fact = memory_at(
-        "fact/1", f"Anna's therapist is {SECRET}.", NOW, kind="idea", sources=(told,), made=made
-    )
+    own = {"kind": "idea", "sources": (told,), "made": Made(job="test")}
+    fact = memory_at("fact/1", f"Anna's therapist is {SECRET}.", NOW, **own)
     engine.apply("test", WriteBatch(memories=(fact,)))
     correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
                          derived_from=(("anna", "fact/1"),))  # fmt: skip
@@ -170,7 +147,7 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
 @pytest.mark.parametrize("remote", [True, False])
 def test_remote_embedder_gets_no_texts_from_idle_jobs(home, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
-    embedder = Away(remote)
+    embedder = RecordingEmbedder(remote)
     made = home.open(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
     assert len(made.vectors) == (not remote)
     assert (SECRET in str(embedder.texts)) is not remote

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
-from slowcat_memory.records import Memory, Statement, Turn
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_listed, each_row, listed
-from tests.support.said import memory_at, turn_at
+from tests.support.said import fact as a_fact
+from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- A question about a fact leads to the memory that states it, whatever the words o
 
@@ -20,18 +21,10 @@ MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def stored_fact(
-    turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: Any
+    turn: int, text: str, kind: str = "person", who: str = "Anna", **more: Any
 ) -> Memory:
-    at = MAY + timedelta(hours=turn)
-    return memory_at(
-        f"fact/{turn}",
-        text,
-        at,
-        kind=f"fact/{kind}",
-        recorded_at=at,
-        sources=(turn,),
-        statement=Statement(subject=subject, **facets),
-    )
+    times = dict.fromkeys(("valid_from", "recorded_at"), MAY + timedelta(hours=turn))
+    return a_fact(text, kind, id=f"fact/{turn}", sources=(turn,), subject=who, **times, **more)
 
 
 def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
@@ -73,24 +66,15 @@ def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing():
 DAY = timedelta(days=1)
 
 
-def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
-    stated = Statement(subject="Anna", predicate="lives_in", object=value, quote=value)
-    at = MAY + days * DAY
-    return memory_at(
-        f"fact/{id_}",
-        f"Anna lives in {value}.",
-        at,
-        kind="fact/other",
-        recorded_at=at,
-        sources=(turn,),
-        statement=stated,
-        **more,
-    )
+def fact(id_: str, value: str, turn: int, days: int = 0) -> Memory:
+    times = dict.fromkeys(("valid_from", "recorded_at"), MAY + days * DAY)
+    stated = {"subject": "Anna", "predicate": "lives_in", "object": value, "quote": value}
+    text, sources = f"Anna lives in {value}.", (turn,)
+    return a_fact(text, "other", id=f"fact/{id_}", sources=sources, **stated, **times)
 
 
 def said(id_: int, text: str, days: int = 0) -> Turn:
-    at = MAY + days * DAY
-    return turn_at(text, at, id=id_)
+    return turn_at(text, MAY + days * DAY, id=id_)
 
 
 LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)

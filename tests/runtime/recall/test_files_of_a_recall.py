@@ -12,14 +12,9 @@ MOST = 39
 def test_a_query_becomes_a_block_in_few_files(home):
     engine = home.open(HashEmbedder(512, token_dim=64))
     talk(engine, "My sister Mia lives in Graz", "Nice.", "Our cat hates the vacuum cleaner")
-    dialogue = (DialogueTurn("How is your family?", engine.clock()),)
-    query = Query(
-        text="Where does my sister live?",
-        scope="anna",
-        now=engine.clock(),
-        dialogue=dialogue,
-        local=True,
-    )
+    now, asked = engine.clock(), "Where does my sister live?"
+    dialogue = (DialogueTurn("How is your family?", now),)
+    query = Query(text=asked, scope="anna", now=now, dialogue=dialogue, local=True)
     retrieval, calls = engine.wiring.retrieval, CalledFiles()
     retrieval.writer.pack(retrieval.answer(query), query.now)  # what is read once is read
     with calls.hearing(), calls.counted():

@@ -72,9 +72,6 @@ def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing():
     assert asked == [] and mind.namespace.fetched == []
 
 
-# ------------------------------------------------------------------- what is offered
-
-
 # ------------------------------------------------------------------- whatever the model does
 
 
@@ -90,9 +87,6 @@ def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it():
     assert mind.pipeline.run(recall).hits[0].memory.id == "dog"
     late = mind.pipeline.settle(recall)
     assert late.stage == "lexical" and late.hits[0].memory.id == "dog"
-
-
-# ------------------------------------------------------------------- whom and when it is about
 
 
 # ------------------------------------------------------------------- what was just talked about

@@ -17,7 +17,7 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import GatedEmbedder, Home, texts
-from tests.support.memories import Look
+from tests.support.memories import Look, residue
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -90,125 +90,100 @@ def at_once(coroutine) -> Recollection:
     raise AssertionError("it waits")
 
 
-def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene):
-    async def scenario() -> None:
-        plain = await scene.recall(ASKED)
-        scene.embedder.asked.clear()
-        ahead = scene.heard(ASKED)
-        assert scene.embedder.asked == [ASKED]  # not out of the cache
-        found = at_once(scene.recall("What is my dog called?", ahead))
-        assert found.hits == plain.hits and found.stage == plain.stage == "full"
-        assert texts(found)[0] == SAID[0]
-        assert scene.embedder.asked == [ASKED]
-
-    asyncio.run(scenario())
+async def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene):
+    plain = await scene.recall(ASKED)
+    scene.embedder.asked.clear()
+    ahead = scene.heard(ASKED)
+    assert scene.embedder.asked == [ASKED]  # not out of the cache
+    found = at_once(scene.recall("What is my dog called?", ahead))
+    assert found.hits == plain.hits and found.stage == plain.stage == "full"
+    assert texts(found)[0] == SAID[0]
+    assert scene.embedder.asked == [ASKED]
     assert scene.counts() == {"stood": 1}
 
 
-def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene):
-    async def scenario() -> None:
-        ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
-        scene.embedder.asked.clear()
-        found = await scene.recall(final, ahead)
-        assert scene.embedder.asked == [] and "embed" not in found.timings
-        assert "call" in found.words and "cold" not in found.words  # searched for by its own words
-        vector = HashEmbedder.encode_query(scene.embedder, "what is my dog cold again")
-        assert found.hits == (await scene.recall(final, vector=vector)).hits
-
-    asyncio.run(scenario())
+async def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene):
+    ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
+    scene.embedder.asked.clear()
+    found = await scene.recall(final, ahead)
+    assert scene.embedder.asked == [] and "embed" not in found.timings
+    assert "call" in found.words and "cold" not in found.words  # searched for by its own words
+    vector = HashEmbedder.encode_query(scene.embedder, "what is my dog cold again")
+    assert found.hits == (await scene.recall(final, vector=vector)).hits
     assert scene.counts() == {"vector": 1}
 
 
-def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene):
-    async def scenario() -> None:
-        ahead = scene.heard("what is my brother doing")
-        scene.embedder.asked.clear()
-        found = await scene.recall(ASKED, ahead)
-        assert scene.embedder.asked == [ASKED]
-        assert found.hits == (await scene.recall(ASKED)).hits
-
-    asyncio.run(scenario())
+async def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene):
+    ahead = scene.heard("what is my brother doing")
+    scene.embedder.asked.clear()
+    found = await scene.recall(ASKED, ahead)
+    assert scene.embedder.asked == [ASKED]
+    assert found.hits == (await scene.recall(ASKED)).hits
     assert scene.counts() == {"redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(scene):
-    async def scenario() -> None:
-        ahead, again = scene.heard(ASKED), scene.heard(ASKED)
-        assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
-        scene.engine.store.flush(None)
-        said = next(
-            turn.id for turn in Look(scene.engine.store).turns("anna") if turn.text == SAID[0]
-        )
-        gone = await asyncio.to_thread(scene.engine.forget, Forget(turns=(said,)))
-        assert gone.memories
-        assert SAID[0] not in texts(await scene.recall(ASKED, ahead))
-
-    asyncio.run(scenario())
+async def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(scene):
+    ahead, again = scene.heard(ASKED), scene.heard(ASKED)
+    assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
+    scene.engine.store.flush(None)
+    (said,) = [one.id for one in Look(scene.engine).turns("anna") if one.text == SAID[0]]
+    gone = await asyncio.to_thread(scene.engine.forget, Forget(turns=(said,)))
+    assert gone.memories
+    assert SAID[0] not in texts(await scene.recall(ASKED, ahead))
 
 
-def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(scene):
-    async def scenario() -> None:
-        seen = {fingerprint(ASKED), fingerprint(SAID[0])}
-        found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
-        assert SAID[0] not in texts(found)
-        elsewhere = frozenset({fingerprint(ASKED), fingerprint("good day")})
-        at_once(scene.recall(ASKED, scene.heard(ASKED), exclude_words=elsewhere))
-        memory = next(
-            hit.memory.id for hit in (await scene.recall(ASKED)).hits if hit.memory.text == SAID[0]
-        )
-        found = await scene.recall(ASKED, scene.heard(ASKED), exclude=frozenset({memory}))
-        assert SAID[0] not in texts(found)
-        own = frozenset({"a turn of now, not yet to be found"})
-        ahead = scene.heard(ASKED)
-        scene.say("and now for something else")
-        at_once(scene.recall(ASKED, ahead, exclude=own))
+async def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(
+    scene,
+):
+    seen = {fingerprint(ASKED), fingerprint(SAID[0])}
+    found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
+    assert SAID[0] not in texts(found)
+    elsewhere = frozenset({fingerprint(ASKED), fingerprint("good day")})
+    at_once(scene.recall(ASKED, scene.heard(ASKED), exclude_words=elsewhere))
+    memory = next(
+        hit.memory.id for hit in (await scene.recall(ASKED)).hits if hit.memory.text == SAID[0]
+    )
+    found = await scene.recall(ASKED, scene.heard(ASKED), exclude=frozenset({memory}))
+    assert SAID[0] not in texts(found)
+    own = frozenset({"a turn of now, not yet to be found"})
+    ahead = scene.heard(ASKED)
+    scene.say("and now for something else")
+    at_once(scene.recall(ASKED, ahead, exclude=own))
 
-    asyncio.run(scenario())
 
-
-def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene):
+async def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene):
     talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
     leaning = "and what about him?"
-
-    async def scenario() -> None:
-        scene.how = {"dialogue": talk}
-        ahead = scene.heard(leaning)
-        assert scene.embedder.asked[0].endswith("Moritz")
-        assert texts(at_once(scene.recall(leaning, ahead)))[0] == SAID[2]
-        ahead = scene.heard(leaning)
-        scene.embedder.asked.clear()
-        await scene.recall(leaning, ahead, dialogue=other)
-        assert "Lisbon" in scene.embedder.asked[0]  # not even the vector stands
-
-    asyncio.run(scenario())
+    scene.how = {"dialogue": talk}
+    ahead = scene.heard(leaning)
+    assert scene.embedder.asked[0].endswith("Moritz")
+    assert texts(at_once(scene.recall(leaning, ahead)))[0] == SAID[2]
+    ahead = scene.heard(leaning)
+    scene.embedder.asked.clear()
+    await scene.recall(leaning, ahead, dialogue=other)
+    assert "Lisbon" in scene.embedder.asked[0]  # not even the vector stands
     assert scene.counts() == {"stood": 1, "redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(scene, monkeypatch):
-    async def scenario() -> None:
-        monkeypatch.setattr(scene.engine.wiring.retrieval.writer, "pack", lambda *_: 1 / 0)
-        assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
-
-    asyncio.run(scenario())
+async def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(scene, monkeypatch):
+    monkeypatch.setattr(scene.engine.wiring.retrieval.writer, "pack", lambda *_: 1 / 0)
+    assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
 
 
-def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene):
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        scene.embedder.gate.clear()
-        ahead.hear(ASKED)
-        await asyncio.to_thread(scene.embedder.reached.wait, 20)
-        attempt = ahead._attempt
-        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        assert attempt is not None and attempt.recalls[0].abandoned
-        assert ahead.take() is None
-
-    asyncio.run(scenario())
+async def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene):
+    ahead = scene.engine.prefetch(scene.ask)
+    scene.embedder.gate.clear()
+    ahead.hear(ASKED)
+    await asyncio.to_thread(scene.embedder.reached.wait, 20)
+    attempt = ahead._attempt
+    waiting = asyncio.create_task(scene.recall(ASKED, ahead))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert attempt is not None and attempt.recalls[0].abandoned
+    assert ahead.take() is None
 
 
 def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene):
@@ -242,26 +217,22 @@ def holds(root: object, mark: str) -> bool:
 
 
 @pytest.mark.parametrize("said", [False, True])
-def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(scene, said):
+async def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(scene, said):
     mark = "zanzibar"
-
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        ahead.hear(f"my secret is {mark} and more")
-        assert holds(ahead, mark)  # while it may still be said
-        scene.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
-        await scene.recall(ASKED, ahead)
-        if said:  # the negative control: what a turn asked is in the cache of vectors
-            await scene.recall(f"my secret is {mark} and more")
-        scene.embedder.asked.clear()
-        scene.engine.flush(indexed=True)
-        gc.collect()
-        assert holds(scene.engine, mark) == said
-        assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
-        assert mark not in str(scene.engine.upkeep.stats())
-
-    asyncio.run(scenario())
+    ahead = scene.engine.prefetch(scene.ask)
+    ahead.hear(f"my secret is {mark} and more")
+    assert holds(ahead, mark)  # while it may still be said
+    scene.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
+    await scene.recall(ASKED, ahead)
+    if said:  # the negative control: what a turn asked is in the cache of vectors
+        await scene.recall(f"my secret is {mark} and more")
+    scene.embedder.asked.clear()
+    scene.engine.flush(indexed=True)
+    gc.collect()
+    assert holds(scene.engine, mark) == said
+    assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
+    assert mark not in str(scene.engine.upkeep.stats())
     scene.engine.store.flush(None)
     scene.engine.close()
-    files = [file for file in scene.engine.config.folder.rglob("*") if file.is_file()]
-    assert files and not any(mark.encode() in file.read_bytes() for file in files)
+    assert residue(scene.engine.config.folder, "max")
+    assert not residue(scene.engine.config.folder, mark)

@@ -9,13 +9,11 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import HOUR, Home
+from tests.support.memories import residue
 from tests.support.said import memory_at
 
-GARDEN, INTERVIEW, CAKE = (
-    "Ask about the garden.",
-    "Ask how the interview went.",
-    "Praise the cake.",
-)
+GARDEN, INTERVIEW = "Ask about the garden.", "Ask how the interview went."
+CAKE = "Praise the cake."
 
 
 def texts(engine: MemoryEngine) -> list[str]:
@@ -139,8 +137,7 @@ def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byt
     assert engine.forget(Forget(scope="anna", memories=(secret.id,))).erased
     assert engine.session_context("anna") == ""  # this session has had its own
     engine.close()
-    held = b"".join(path.read_bytes() for path in home.path.rglob("*") if path.is_file())
-    assert b"swordfish" not in held and b"garden" in held
+    assert not residue(home.path, "swordfish") and residue(home.path, "garden")
 
 
 # ------------------------------------------------------------------- never found
@@ -175,7 +172,6 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
 def test_icebreakers_icebreaker_dropping(engine):
     kept, gone = (engine.icebreakers.push("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
-    assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
-        gone.id
-    ]
-    assert engine.wiring.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
+    drop = engine.wiring.icebreakers.drop
+    assert [m.id for m in drop("anna", [gone.id, "nonsense"])] == [gone.id]
+    assert drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
