@@ -1,6 +1,5 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -57,18 +56,14 @@ def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home
     assert engine.upkeep.stats()["unsaved"] == 0
 
 
-def test_turns_append_appending_never_waits(home):
+async def test_turns_append_appending_never_waits(home):
     """On the event loop, with the disk, the worker and the embedder all stopped."""
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
     embedder.encode = gate  # type: ignore[method-assign]
-
-    async def talk() -> list[Any]:
-        async with asyncio.timeout(30):
-            return [engine.append(home.turn(f"number {n}")) for n in range(500)]
-
     with stalled(engine.store), busy(engine):
-        acks = asyncio.run(talk())
+        async with asyncio.timeout(30):
+            acks = [engine.append(home.turn(f"number {n}")) for n in range(500)]
         assert not any(ack.done() for ack in acks)
     gate.open.set()
     engine.flush(indexed=True)
@@ -102,49 +97,43 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(h
     assert engine.upkeep.stats()["counts"]["log"] == 0
 
 
-def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(home, monkeypatch):
+async def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
+    home, monkeypatch
+):
     engine = home.open(HashEmbedder(64))
     engine.flush(indexed=True)  # what opening left to do in the background
     indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
-
-    async def talk() -> None:
-        later = []
-        loop = asyncio.get_running_loop()
-        monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))
-        turn = turn_at("I have a boat", engine.clock())
-        ids = [chunk_id(engine.append(turn).id) for _ in "ab"]
-        await asyncio.sleep(0)
-        indexer.talk.submit(lambda: None).result(30)
-        assert namespace.searcher.tail_count == 0
-        (delay, call, *arguments), _ = later
-        assert delay == INDEX_AFTER_S
-        call(*arguments)
-        indexer.talk.submit(lambda: None).result(30)
-        assert [id_ in namespace.searcher for id_ in ids] == [True, False]
-
-    asyncio.run(talk())
+    later = []
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))
+    turn = turn_at("I have a boat", engine.clock())
+    ids = [chunk_id(engine.append(turn).id) for _ in "ab"]
+    await asyncio.sleep(0)
+    indexer.talk.submit(lambda: None).result(30)
+    assert namespace.searcher.tail_count == 0
+    (delay, call, *arguments), _ = later
+    assert delay == INDEX_AFTER_S
+    call(*arguments)
+    indexer.talk.submit(lambda: None).result(30)
+    assert [id_ in namespace.searcher for id_ in ids] == [True, False]
     waits = RecallOptions()
     assert INDEX_AFTER_S * 1e3 > waits.deadline_ms + waits.settle_ms
 
 
-def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home):
+async def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home):
     embedder = HashEmbedder(256)
     engine, gate = home.open(embedder, recall={"deadline_ms": 6e4}), Gate(embedder.encode_query)
     home.talk(engine)
     engine.wiring.embedding.query._embed = gate  # type: ignore[union-attr]
-
-    async def interrupt() -> None:
-        asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
-        await asyncio.to_thread(gate.reached.wait, 10)
-        for task in asking:
-            task.cancel()
-        outcomes = await asyncio.gather(*asking, return_exceptions=True)
-        assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
-        gate.open.set()
-        found = await engine.recall("What is my dog called?", "anna")
-        assert found.stage == "full" and texts(found)[0] == TALK[0]
-
-    asyncio.run(interrupt())
+    asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
+    await asyncio.to_thread(gate.reached.wait, 10)
+    for task in asking:
+        task.cancel()
+    outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+    gate.open.set()
+    found = await engine.recall("What is my dog called?", "anna")
+    assert found.stage == "full" and texts(found)[0] == TALK[0]
 
 
 def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home):

@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import faiss
 import numpy as np
@@ -136,32 +137,25 @@ def test_searcher_what_came_after_the_first_stage_is_not_proposed():
 
 
 def test_searcher_searching_beside_a_writer_never_fails():
-    made, stop, trouble = Searcher(TOKENS, OPTIONS, 32), threading.Event(), []
+    made, stop = Searcher(TOKENS, OPTIONS, 32), threading.Event()
 
     def search() -> None:
         vector = EMBEDDER.encode_query("max")
         while not stop.is_set():
-            try:
-                candidates = made.candidates(made.lexical("max moritz"), vector)
-                assert made.mean_words >= 0
-                assert len(candidates) == len(candidates.ids)
-            except Exception as error:
-                trouble.append(error)
-                return
+            candidates = made.candidates(made.lexical("max moritz"), vector)
+            assert made.mean_words >= 0
+            assert len(candidates) == len(candidates.ids)
 
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for number in range(400):
-        before = str(number - 1)
-        made.add(doc(str(number), "max" if number % 2 else "moritz", before, words=number))
-        made.put_vector(str(number), EMBEDDER.encode_query("max"))
-        if number % 5 == 4:
-            made.remove(str(number - 2))
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert trouble == []
+    with ThreadPoolExecutor(3) as threads:
+        searching = [threads.submit(search) for _ in range(3)]
+        for number in range(400):
+            before = str(number - 1)
+            made.add(doc(str(number), "max" if number % 2 else "moritz", before, words=number))
+            made.put_vector(str(number), EMBEDDER.encode_query("max"))
+            if number % 5 == 4:
+                made.remove(str(number - 2))
+        stop.set()
+    assert [one.exception() for one in searching] == [None] * 3
 
 
 def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path):

@@ -13,7 +13,9 @@ from slowcat_memory.store import Snapshot, Store, StoreOptions
 from slowcat_memory.store.disk import codec, environment, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
+from tests.support.memories import Look
 from tests.support.said import memory_at, turn_at
+from tests.support.tiered_stores import say
 
 AT = datetime(2026, 5, 12, tzinfo=UTC)
 
@@ -69,18 +71,17 @@ def test_snapshot_readers_see_whole_exchanges_while_the_map_grows(open_store):
     assert wrong == []
     assert len(reads) > 10
     assert store._env.env.info()["map_size"] > 1 << 20
-    with store.snapshot() as snapshot:
-        assert snapshot.counts()["log"] == 400
+    assert Look(store).counts()["log"] == 400
 
 
 def test_snapshot_one_damaged_record_is_left_out_and_named(store):
-    for n in range(1, 6):
-        store.append(turn(n))
+    say(store, 5)
     store.apply("j", WriteBatch(memories=(memory("fact/1"), memory("fact/2")))).wait()
+    event, fact = keys.id_key(3), keys.scoped_key("anna", "fact/1")
 
     def damage(tx):
-        tx.put("log", keys.id_key(3), codec.seal(b"other", b"body"))
-        tx.put("memories", keys.scoped_key("anna", "fact/1"), b"short")
+        tx.put("log", event, codec.seal(b"other", b"body"))
+        tx.put("memories", fact, b"short")
 
     store._writer.call(lambda: transact(store._env, damage))
     with store.snapshot() as snapshot:
@@ -88,10 +89,7 @@ def test_snapshot_one_damaged_record_is_left_out_and_named(store):
         assert [event.id for event in snapshot.events("anna")] == [1, 2, 4, 5]
         assert snapshot.turn(3) is None
         assert [m.id for m in snapshot.memories("anna")] == ["fact/2"]
-    assert store.quarantined == {
-        ("log", keys.id_key(3)),
-        ("memories", keys.scoped_key("anna", "fact/1")),
-    }
+    assert store.quarantined == {("log", event), ("memories", fact)}
 
 
 def test_snapshot_using_a_snapshot_after_its_block_is_an_error(store):
@@ -113,10 +111,8 @@ def test_snapshot_pages_given_back_come_back_right_while_others_write(store):
             store.release()
     store.flush(30)
     store.release()
-    with store.snapshot() as snapshot:
-        assert [event.text for event in snapshot.turns("anna")] == [
-            f"{n} {said}" for n in range(1, 200)
-        ]
+    texts = [one.text for one in Look(store).turns("anna")]
+    assert texts == [f"{n} {said}" for n in range(1, 200)]
 
 
 def test_snapshot_a_snapshot_that_has_ended_holds_no_readers_slot(store):

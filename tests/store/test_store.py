@@ -1,5 +1,4 @@
 import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,8 +9,8 @@ from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor, WriteBatch
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
-from slowcat_memory.store.writer import Write
 from tests.harness.samples import at, edge, memory, turn
+from tests.support.engine_home import stalled
 from tests.support.memories import Look, ids
 
 
@@ -87,46 +86,34 @@ def test_store_sessions_a_session_is_the_fold_of_its_events(kinds):
     assert (row.ended is not None) == (bool(ends) and ends[-1] == "end")
 
 
-def test_store_cancelling_the_awaiting_task_harms_nobody(store):
-    async def main():
-        acks = [store.append(turn(n)) for n in range(400)]
-        tasks = [asyncio.ensure_future(asyncio.wrap_future(ack.future)) for ack in acks]
-        for task in tasks[::2]:
-            task.cancel()
-        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(o, asyncio.CancelledError) for o in outcomes[::2])
-        assert all(o is None for o in outcomes[1::2])
-        return acks
-
-    acks = asyncio.run(main())
+async def test_store_cancelling_the_awaiting_task_harms_nobody(store):
+    acks = [store.append(turn(n)) for n in range(400)]
+    tasks = [asyncio.ensure_future(asyncio.wrap_future(ack.future)) for ack in acks]
+    for task in tasks[::2]:
+        task.cancel()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(o, asyncio.CancelledError) for o in outcomes[::2])
+    assert all(o is None for o in outcomes[1::2])
     for ack in acks:
         ack.wait(30)
     assert Look(store).counts()["log"] == 400
 
 
-def test_store_options_write_queue_derived_work_gives_way_then_events_are_refused(
-    open_store, monkeypatch
-):
+def test_store_options_write_queue_derived_work_gives_way_then_events_are_refused(open_store):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
-    held = threading.Event()
-    busy = threading.Event()
-    store._writer_blocked = store._queue.add(
-        Write(lambda: (busy.set(), held.wait(30)), 0, derived=False, is_call=True)
-    )
-    busy.wait(30)
     batch = WriteBatch(memories=(memory(),))
-    derived = [store.apply("j", batch) for _ in range(2)]
-    [store.append(turn(n)) for n in range(5)]
-    for ack in derived:
+    with stalled(store):
+        derived = [store.apply("j", batch) for _ in range(2)]
+        [store.append(turn(n)) for n in range(5)]
+        for ack in derived:
+            with pytest.raises(StoreFullError):
+                ack.wait(0)
+        assert store._queue.shed == 2
         with pytest.raises(StoreFullError):
-            ack.wait(0)
-    assert store._queue.shed == 2
-    with pytest.raises(StoreFullError):
-        store.append(turn(9))
-    with pytest.raises(StoreFullError):
-        store.apply("j", batch)
-    assert not store.flush(0.01)
-    held.set()
+            store.append(turn(9))
+        with pytest.raises(StoreFullError):
+            store.apply("j", batch)
+        assert not store.flush(0.01)
     assert store.flush(30)
     assert Look(store).last_id() == 5
 
@@ -141,5 +128,4 @@ def test_store_close_saves_what_waits_and_is_final(open_store):
         with pytest.raises(StoreClosedError):
             use()
     assert store.flush()
-    with open_store().snapshot() as snapshot:
-        assert snapshot.counts()["log"] == 500
+    assert Look(open_store()).counts()["log"] == 500

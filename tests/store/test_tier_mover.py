@@ -39,13 +39,13 @@ def test_tier_mover_everything_reads_as_before(open_store):
     store = open_store()
     store.append(edge(session="s0"))
     said = [store.append(edge(session="s0")).event, *say(store, 300)]
-    before, sessions = events(store), _sessions(store)
+    before, sessions = events(store), Look(store).sessions()
     aged = age(store)
     assert aged.done
     assert aged.warmed >= 270 and aged.cooled >= 240
     assert events(store) == before
     assert events(store, scope="anna", after=50, upto=99) == before[50:99]
-    assert _sessions(store) == sessions
+    assert Look(store).sessions() == sessions
     assert [Look(store).turn(event.id) for event in said[1:]] == said[1:]
     counts = Look(store).counts()
     assert counts["log"] + counts["places"] == counts["log_by_scope"] == 302
@@ -54,10 +54,6 @@ def test_tier_mover_everything_reads_as_before(open_store):
     with open_store(readonly=True) as readonly:
         assert events(readonly) == before
     assert events(open_store()) == before
-
-
-def _sessions(store):
-    return Look(store).sessions()
 
 
 def test_tier_mover_tiers_hold_what_their_sizes_say(store):
@@ -148,8 +144,6 @@ def test_tier_mover_pinned_and_recalled_blocks_stay_warm_longer(store):
 
 # ------------------------------------------------------------------- what is forgotten leaves nothing in blocks
 
-# ------------------------------------------------------------------- forgetting
-
 
 def test_removal_the_search_for_traces_finds_them_in_blocks(store, path):
     say(store, 300)
@@ -204,10 +198,7 @@ def test_removal_forgetting_while_a_block_is_packed_ends_the_round(store, path, 
 @settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(20, 90))
 def test_removal_ageing_and_forgetting_in_any_order(rng, count):
-    options = TierOptions(
-        warm=rng.choice([0, 6, 30]),
-        block_exchanges=rng.choice([1, 3]),
-    )
+    options = TierOptions(warm=rng.choice([0, 6, 30]), block_exchanges=rng.choice([1, 3]))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         with Store.open(path, options=SMALL) as store:
@@ -235,8 +226,6 @@ def test_removal_ageing_and_forgetting_in_any_order(rng, count):
 
 
 # ------------------------------------------------------------------- damaged blocks, and copies of a store with tiers
-
-# ------------------------------------------------------------------- damage, copies
 
 
 @pytest.mark.parametrize("table", ["warm", "cold"])

@@ -15,7 +15,7 @@ from slowcat_memory.records import Task, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, memory, task
 
 
-def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
+async def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
     one, began = None, []
 
     async def long(task, context):
@@ -29,18 +29,15 @@ def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
     one = rig(Fake(behave=long), options=IdleOptions(lost_s=1e9))  # time runs while the disk works
     one.say("a")
 
-    async def scenario():
-        running = asyncio.create_task(one.loop.run_until_done())
-        while "interrupted" not in one.outcomes():
-            await asyncio.sleep(0)
-        assert len(one.tasks("waiting")) == 1 and not one.made()
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert len(began) == 1, "began again while somebody speaks"
-        one.gate.free("user")
-        return await running
-
-    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
+    running = asyncio.create_task(one.loop.run_until_done())
+    while "interrupted" not in one.outcomes():
+        await asyncio.sleep(0)
+    assert len(one.tasks("waiting")) == 1 and not one.made()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(began) == 1, "began again while somebody speaks"
+    one.gate.free("user")
+    assert await running == 0
     assert one.outcomes() == ["interrupted", "done"] and one.tasks() == []
     assert one.metrics.summary()["idle_preempt"]["max"] < 1000
 
@@ -63,7 +60,7 @@ def test_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
     assert len(times) == (2 if at < 5 else 1)
 
 
-def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
+async def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
     monkeypatch.setattr("slowcat_memory.idle.scheduler.step.CANCEL_GRACE_S", 0.01)
     one, freed = None, asyncio.Event()
 
@@ -77,14 +74,9 @@ def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, mon
         return WriteBatch(memories=(memory("x"),))
 
     one = rig(Fake(behave=stubborn), said="a")
-
-    async def scenario():
-        left = await one.loop.run_until_done()
-        freed.set()
-        await asyncio.sleep(0.01)
-        return left
-
-    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
+    assert await one.loop.run_until_done() == 0
+    freed.set()
+    await asyncio.sleep(0.01)
     assert one.made() == [] and len(one.tasks("dead")) == 1
 
 

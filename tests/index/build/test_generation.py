@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, Searcher, generation
+from slowcat_memory.index import Document, generation
 from slowcat_memory.index import generation as sealed
 from slowcat_memory.index.builder import number_sessions
 from slowcat_memory.index.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 from tests.harness.samples import manifest
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build
 
 EMBEDDER = HashEmbedder(16)
 
@@ -67,16 +67,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
     """An index that tests may read, not change."""
     root = tmp_path_factory.mktemp("index") / "anna"
     return root, published(root, oracle())
-
-
-def test_generation_what_was_sealed_answers_like_an_index_from_scratch(index):
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index))
-    check_equal(made, oracle(), "dog he cat barks")
-    assert made.sealed_count == 5 and made.tail_count == 0
-    assert [made.has_vector(f"chunk/{n}") for n in range(5)] == [True] * 4 + [False]
-    found = made.candidates(made.lexical("cat"), EMBEDDER.encode_query("moritz is a cat"))
-    best = found.ids[int(np.nanargmax(found.raw_views["dense"]))]
-    assert best == "chunk/3"
 
 
 def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(index):

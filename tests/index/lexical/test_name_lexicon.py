@@ -62,10 +62,8 @@ def test_name_lexicon_everyday_and_known_words_are_what_they_are(told, text):
 
 def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched():
     made = searcher(*SAID)
-    plain, also = (
-        made.lexical("ysaura bread"),
-        made.lexical("ysaura bread", also=(("Isaura", 0.7),)),
-    )
+    plain = made.lexical("ysaura bread")
+    also = made.lexical("ysaura bread", also=(("Isaura", 0.7),))
     assert also.ceiling == plain.ceiling  # no hit looks likelier because a word was doubtful
     assert set(also.weights) == {*plain.weights, "isaura"}
     assert also.weights["isaura"] == pytest.approx(0.7 * made.lexical("isaura").weights["isaura"])

@@ -114,16 +114,7 @@ def emptied(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "happened",
-    [
-        other_boot,
-        other_disk,
-        copied,
-        replaced,
-        written_since,
-        of_an_earlier_version,
-        torn,
-        emptied,
-    ],
+    [other_boot, other_disk, copied, replaced, written_since, of_an_earlier_version, torn, emptied],
 )
 def test_state_whatever_else_happened_a_canary_reads_the_file(path, checked, happened):
     happened(killed(path))
