@@ -13,21 +13,6 @@ from tests.support.engine_home import TALK, Gate, busy, texts
 from tests.support.memories import Look
 
 
-def test_upkeep_embed_turns_are_embedded_soon_and_once(home):
-    embedder = HashEmbedder(256)
-    engine = home.open(embedder)
-    home.talk(engine)
-    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
-    assert engine.search("dog", "anna").stage == "full"
-    engine.close()
-    encode, asked = embedder.encode, []
-    embedder.encode = lambda texts: asked.extend(texts) or encode(texts)  # type: ignore[method-assign]
-    engine = home.open(embedder)
-    engine.flush(indexed=True)
-    assert "Anna: " + TALK[0] not in asked
-    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
-
-
 def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(home):
     engine = home.open(HashEmbedder(64))
     home.talk(engine)

@@ -1,4 +1,4 @@
-"""The idle budget holds for every job: outside of it no prompt is sent and nothing is embedded."""
+"""What holds prompts back: the idle budget, for every job, and memories that must stay here."""
 
 import ast
 import asyncio

@@ -17,6 +17,7 @@ from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.rows import listed_texts
+from tests.support.said import turn_at
 
 TALK = listed_texts("engine_talk")
 HOUR = 3600.0
@@ -110,8 +111,7 @@ class Home:
 
     def turn(self, text: str, session: str = "s", scope: str = "anna", role: str = "user") -> Turn:
         self.clock.advance(1)
-        return Turn(session=session, scope=scope, speaker="Anna", role=role, text=text,
-                    at=self.clock())  # type: ignore[arg-type]  # fmt: skip
+        return turn_at(text, self.clock(), session=session, scope=scope, role=role)
 
     def talk(self, engine: MemoryEngine, *texts: str, session: str = "s") -> list[int]:
         ids = [engine.append(self.turn(text, session)).id for text in texts or TALK]

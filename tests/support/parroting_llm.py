@@ -5,10 +5,12 @@ word must not appear, no result may contain that word.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import job_parts
@@ -16,9 +18,10 @@ from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.idle_doubles import drain
+from tests.support.sessions import session
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 AT_ONCE = IdleOptions(grace_s=0.0, rest_s=1.0, backoff_s=1.0)
@@ -112,25 +115,16 @@ class Mind:
 
     def talk(
         self, name: str, said: Iterable[str | tuple[str, str]], *, scope: str = "anna",
-        aside: Iterable[str] = (),
+        aside: Collection[str] = (),
     ) -> list[Turn]:  # fmt: skip
         """Log a session of user and agent, a turn each half a minute."""
-        edge: dict[str, Any] = {"session": name, "scope": scope}
-        self.engine.append(SessionEdge(**edge, kind="start", at=self.clock.now))
-        turns, asides = list[Turn](), set(aside)
-        for both in said:
-            text, answered = both if isinstance(both, tuple) else (both, "")
-            told = (("Anna", "user", text), ("Assistant", "assistant", answered))
-            for speaker, role, words in told:
-                if words:
-                    self.clock.advance(30)
-                    turn = Turn(
-                        **edge, speaker=speaker, role=role, text=words, at=self.clock.now,
-                        aside=words in asides,
-                    )  # fmt: skip
-                    turns.append(self.engine.append(turn).event)
-        self.clock.advance(30)
-        self.engine.append(SessionEdge(**edge, kind="end", at=self.clock.now))
+        turns = list[Turn]()
+        for event in session(name, said, self.clock.now, step_s=30, scope=scope):
+            self.clock.now = event.at
+            if isinstance(event, Turn) and event.text in aside:
+                event = replace(event, aside=True)
+            logged = self.engine.append(event).event
+            turns += [logged] if isinstance(logged, Turn) else []
         self.settle()
         return turns
 

@@ -1,12 +1,9 @@
 """The steps of a recall over a few memories, and what is chosen of the candidates."""
 
-import threading
-
 import numpy as np
 import pytest
 
 from slowcat_memory.core.query.understand import DialogueTurn
-from tests.support.engine_home import Gate
 from tests.support.recall_without_store import EMBEDDER, NOW, Mind, memory, query
 
 # ------------------------------------------------------------------- stages
@@ -33,20 +30,6 @@ def test_pipeline_run_words_and_vectors_are_the_full_stage():
 def test_pipeline_run_without_a_vector_words_must_do(mind):
     found = mind.run(query("What is my dog called?"))
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
-
-
-def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works():
-    gate, results = Gate(EMBEDDER.encode_query), []
-    mind = Mind(embed=gate)
-    recall = mind.begin(query("What is my dog called?"))
-    worker = threading.Thread(target=lambda: results.append(mind.pipeline.run(recall)))
-    worker.start()
-    assert gate.reached.wait(30)
-    found = mind.pipeline.settle(recall)
-    gate.open.set()
-    worker.join()
-    assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
-    assert results[0].hits == []  # nobody waits for it any more
 
 
 def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done():
