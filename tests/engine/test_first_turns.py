@@ -2,21 +2,18 @@
 
 import json
 import os
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-import slowcat_memory
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.other_process import python
 from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- whatever is made, read or collected once in a process happens before the first t
 
-ROOT = Path(slowcat_memory.__file__).parents[1]
 DAYS = 30
 FRESH = """
 import asyncio, gc, json, sys
@@ -99,9 +96,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def first_turns(path: Path, how: str) -> list[dict]:
     """The turns of a new process, each of them twice; what they made, read and collected."""
-    command = [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)]
-    told = subprocess.check_output(command, cwd=ROOT, text=True)
-    return json.loads(told.splitlines()[-1])
+    return json.loads(python(FRESH, path, how, json.dumps(TURNS)).splitlines()[-1])
 
 
 def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled):
@@ -164,9 +159,8 @@ assert engine.search("where does the cat sleep", "user").hits
 
 
 def _modules(path: Path, then: str = "", first: str = "") -> set[str]:
-    command = [sys.executable, "-c", OPEN.format(path=str(path), then=then, first=first)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("SLOWCAT_")}
-    return set(subprocess.check_output(command, cwd=ROOT, env=env, text=True).split())
+    return set(python(OPEN.format(path=str(path), then=then, first=first), env=env).split())
 
 
 def _own(*names: str) -> set[str]:
@@ -208,6 +202,4 @@ print(len(made))
 
 
 def test_first_turn_compiles_no_pattern_once_they_are_prepared():
-    root = Path(slowcat_memory.__file__).parents[1]
-    told = subprocess.check_output([sys.executable, "-c", COMPILING], cwd=root, text=True)
-    assert told.split() == ["lazy", "0"]
+    assert python(COMPILING).split() == ["lazy", "0"]

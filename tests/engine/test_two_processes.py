@@ -2,11 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,7 @@ from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.engine_home import first, texts
 from tests.support.memories import Look
 from tests.support.memory_contract import check_memory
-from tests.support.other_process import ROOT, WAIT_S, OtherProcess, stopped
+from tests.support.other_process import WAIT_S, OtherProcess, python, stopped
 from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- two processes on one memory: each recalls what the other heard, and nothing that
@@ -188,21 +186,11 @@ print(json.dumps(found))
 """
 
 
-def forks(folder: Path) -> Any:
-    run = [sys.executable, "-c", FORKS, str(folder)]
-    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
 def test_forking_a_child_opens_a_memory_of_its_own_and_leaves_its_parents_alone(tmp_path, beside):
     folder = tmp_path / "memory"
-    if not beside:
-        found = forks(folder)
-    else:
-        with OtherProcess(folder):
-            found = forks(folder)
+    with OtherProcess(folder) if beside else nullcontext():
+        found = json.loads(python(FORKS, folder))
     assert found["refused"] == [True] * 4
     assert "the child's" in found["words"]
     assert found["all"] == ["the parent's", "the child's", "the parent's again"]

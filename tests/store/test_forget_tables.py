@@ -133,13 +133,13 @@ def dump(store: Store, table: str) -> list[bytes]:
         tx = Transaction(txn, handles)
         return [
             key
-            + (blocks.read_block(key, value).plain if table in blocks.TABLES else _body(key, value))
+            + (
+                blocks.read_block(key, value).plain
+                if table in blocks.TABLES
+                else codec.unseal(key, value)
+            )
             for key, value in tx.rows(table)
         ]
-
-
-def _body(key: bytes, value: bytes) -> bytes:
-    return codec.unseal(key, value)
 
 
 def residue(scene: Scene) -> dict[str, set[str]]:

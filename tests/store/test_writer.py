@@ -1,8 +1,5 @@
 import json
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from unittest.mock import Mock
 
 import lmdb
@@ -16,8 +13,7 @@ from slowcat_memory.store.disk import environment
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
 from tests.support.memories import Look, ids
-
-ROOT = Path(__file__).parents[2]
+from tests.support.other_process import python
 
 
 class Disk:
@@ -233,7 +229,5 @@ print(json.dumps([was_refused, unsaved > 0, readable, saved, whole, told]))
 
 
 def test_writer_a_disk_that_really_refuses(path):
-    command = [sys.executable, "-c", REALLY_FULL, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [True, True, True, True, True, ["StoreFullError"]]
+    told = json.loads(python(REALLY_FULL, path))
+    assert told == [True, True, True, True, True, ["StoreFullError"]]

@@ -20,6 +20,15 @@ ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0  # for an answer; a process that hangs is killed, and its test fails
 
 
+def python(code: str, *arguments: object, ends: int = 0, **how: Any) -> str:
+    """Run code in a process of its own, from the repository's folder; return what it prints."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    given = {"capture_output": True, "text": True, "cwd": ROOT, "timeout": WAIT_S, **how}
+    done = subprocess.run(command, **given)
+    assert done.returncode == ends, done.stderr
+    return done.stdout
+
+
 class OtherProcess:
     """A running process; ``call`` has it do something."""
 

@@ -84,16 +84,9 @@ def frame_at_random(
 
 
 def question_at_random(random: np.random.Generator) -> Question:
-    times = tuple(
-        Interval(
-            datetime.fromtimestamp(NOW - (start + length) * DAY, UTC),
-            datetime.fromtimestamp(NOW - start * DAY, UTC),
-            "",
-        )
-        for start, length in zip(
-            random.integers(0, 300, 2), random.choice([1, 7, 365], 2), strict=True
-        )
-    )
+    ends, lengths = random.integers(0, 300, 2), random.choice([1, 7, 365], 2)
+    spans = zip(NOW - (ends + lengths) * DAY, NOW - ends * DAY, strict=True)
+    times = tuple(Interval(*(datetime.fromtimestamp(at, UTC) for at in span), "") for span in spans)
     return Question(
         now=NOW,
         ceiling=float(random.choice([0.0, 10.0])),
@@ -243,9 +236,8 @@ def test_probability_takes_measures_beyond_their_range(coverage, cosine):
 
 # ------------------------------------------------------------------- what is added to a score whoever asks: importance, pins, age, and what a questio
 
-A_DAY = 86_400.0
-TODAY = 1000 * A_DAY
-ASKED = 500 * A_DAY  # start of the day that the query names, if it names one
+TODAY = 1000 * DAY
+ASKED = 500 * DAY  # start of the day that the query names, if it names one
 
 
 def ranked(
@@ -260,9 +252,9 @@ def ranked(
     rows = {"named": Row.SPEAKER, "votes": Row.ASKED, "when": Row.ABOUT_FROM}
     for name, values in facts.items():
         frame.block[rows.get(name) or Row[name.upper()]] = values
-    mentions = ASKED + A_DAY * (1 - frame.block[Row.ABOUT_FROM])
-    frame.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]] = mentions, mentions + A_DAY
-    day = (datetime.fromtimestamp(at, UTC) for at in (ASKED, ASKED + A_DAY))
+    mentions = ASKED + DAY * (1 - frame.block[Row.ABOUT_FROM])
+    frame.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]] = mentions, mentions + DAY
+    day = (datetime.fromtimestamp(at, UTC) for at in (ASKED, ASKED + DAY))
     times = (Interval(*day, ""),) if "when" in facts else ()
     question = Question(TODAY, 0.0, False, size, speakers=(1,), times=times)
     return (scores + priors(frame, question, options)).tolist()
@@ -281,7 +273,7 @@ def test_priors_keys_say_whose_words_and_when_themselves() -> None:
 
 def test_priors_recency_halves_by_its_half_life() -> None:
     options = RankOptions(recency=0.2, half_life_days=30)
-    at = [TODAY, TODAY - 30 * A_DAY, TODAY - 60 * A_DAY, TODAY + A_DAY]
+    at = [TODAY, TODAY - 30 * DAY, TODAY - 60 * DAY, TODAY + DAY]
     fresh, month, two, future = ranked(options, at=at)
     assert [fresh, month, two] == pytest.approx([0.7, 0.6, 0.55])
     assert future == fresh
@@ -317,19 +309,14 @@ def test_votes_the_index_adds_up_what_the_like_was_judged() -> None:
     view = KeyView("asked", VectorView(dim))
     rows = np.eye(dim, dtype=np.float32)
     like = (rows[0] * 0.9 + rows[1] * np.sqrt(1 - 0.81)).astype(np.float32)
-    told = [
-        (0, "a", 1.0, rows[0]),
-        (0, "b", 0.5, like),
-        (1, "c", -0.5, rows[0]),
-        (2, "d", 1.0, rows[3]),
-    ]
-    for target in (0, 1, 2):
-        view.put(
-            target,
-            [Pointer(name=n, kind="asked", text=n, weight=w) for t, n, w, _ in told if t == target],
-        )
-        for number, name, _, vector in told:
-            if number == target:
-                view.dense.put(view.find(target, name), vector)
+    told = {
+        0: {"a": (1.0, rows[0]), "b": (0.5, like)},
+        1: {"c": (-0.5, rows[0])},
+        2: {"d": (1.0, rows[3])},
+    }
+    for target, keys in told.items():
+        view.put(target, [Pointer(n, "asked", n, weight) for n, (weight, _) in keys.items()])
+        for name, (_, vector) in keys.items():
+            view.dense.put(view.find(target, name), vector)
     summed = view.sum_votes(rows[0], np.arange(3), 0.6)
     assert summed.tolist() == pytest.approx([1 + 0.5 * 0.75, -0.5, 0.0], abs=0.01)

@@ -1,13 +1,9 @@
 """What an order changes in recall, on disk, and back again; and what a crash leaves."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +13,7 @@ from slowcat_memory.transfer.export import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import Look, residue
+from tests.support.other_process import python
 from tests.support.said import turn_at
 
 
@@ -84,14 +81,13 @@ def test_undo_log_end_of_a_session_erases_what_is_due(engine, home):
 
 CRASH = """
 import os, sys
-sys.path.insert(0, {root!r})
 from tests.support import engine_talks as t
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store.care import erasure
 from slowcat_memory.testing import FixedClock, memory_config
 clock = FixedClock()
 engine = MemoryEngine(memory_config(sys.argv[1]), clock=clock)
-first, reply = t.talk(engine, f"a {{t.WORD}} lives here", "nice")
+first, reply = t.talk(engine, f"a {t.WORD} lives here", "nice")
 t.hide(engine, first, reply)
 if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
     clock.advance(t.UNDO_S)
@@ -103,10 +99,7 @@ os._exit(9)
 
 @pytest.mark.parametrize("moment", ["hidden", "erasing"])
 def test_undo_log_crash_leaves_no_forgetting_half_done(home, moment):
-    code = CRASH.format(root=str(Path(__file__).parents[3]))
-    run = [sys.executable, "-c", code, str(home.path), moment]
-    died = subprocess.run(run, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-    assert died.returncode == 9
+    python(CRASH, home.path, moment, ends=9)
     assert residue(home.path, WORD), "the crash came before the bytes were gone"
     engine = home.open()
     assert found(engine, WORD) == []

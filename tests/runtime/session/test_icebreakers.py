@@ -1,7 +1,5 @@
 """The queue of icebreakers, and the heads that take from it, in a real store."""
 
-import subprocess
-import sys
 from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
@@ -10,8 +8,9 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import HOUR, Home, last_session
+from tests.support.engine_home import HOUR, last_session
 from tests.support.memories import Look, residue
+from tests.support.other_process import python
 from tests.support.said import memory_at
 
 GARDEN, INTERVIEW = "Ask about the garden.", "Ask how the interview went."
@@ -101,25 +100,20 @@ def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_ri
 # ------------------------------------------------------------------- durable, or not at all
 
 
-def elsewhere(home: Home, then: str, *, readonly: bool) -> subprocess.CompletedProcess:
-    """Ask for the head in another process, and do something there afterwards."""
-    code = f"""
-import os
+KILLED = """
+import os, sys
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock, memory_config
-config = memory_config({str(home.path)!r})
-engine = MemoryEngine(config, clock=FixedClock(), readonly={readonly})
+engine = MemoryEngine(memory_config(sys.argv[1]), clock=FixedClock())
 print(engine.session_context("anna"), flush=True)
-{then}
+os.kill(os.getpid(), 9)
 """
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
 def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(home):
     home.open().icebreakers.push("anna", GARDEN)
     home.engines[0].close()
-    done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
-    assert GARDEN in done.stdout and done.returncode == -9
+    assert GARDEN in python(KILLED, home.path, ends=-9)
     home.clock.advance(2 * HOUR)
     engine = home.open()
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []

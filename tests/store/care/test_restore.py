@@ -1,8 +1,6 @@
 """Backups and what becomes of them: made while others write, restored without what is forgotten."""
 
 import random
-import subprocess
-import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +13,7 @@ from slowcat_memory.store import Store, StoreOptions, restore
 from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
 from tests.support.memories import Look
+from tests.support.other_process import python
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 
@@ -190,11 +189,11 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
     for n in range(5):
         store.backup(Path({str(tmp_path)!r}) / f"b{{n}}.mdb")
 """
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
-    stop.set()
-    talking.join()
-    assert done.returncode == 0, done.stderr
+    try:
+        python(code)
+    finally:
+        stop.set()
+        talking.join()
     sizes = [put_back(tmp_path / f"s{n}", tmp_path / f"b{n}.mdb").events for n in range(5)]
     assert sizes == sorted(sizes) and sizes[0] >= 30
     for n, size in enumerate(sizes):

@@ -24,6 +24,7 @@ from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import environment, folder
 from tests.harness.samples import turn
 from tests.support.memories import Look, ids
+from tests.support.other_process import ROOT, python
 from tests.support.tiered_stores import age, events, say
 
 # ------------------------------------------------------------------- A store keeps to its own folder, wherever that is moved
@@ -210,7 +211,6 @@ def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_
 
 # ------------------------------------------------------------------- A writer that is killed while it replaces the store's file, beside a process tha
 
-ROOT = Path(__file__).parents[3]
 READER = """
 import sys
 from pathlib import Path
@@ -262,8 +262,7 @@ def test_killed_swap_beside_a_reader_loses_nothing(open_store, path, step):
     )
     with reader:
         assert reader.stdout is not None and reader.stdout.readline() == "reads\n"
-        killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(step)], cwd=ROOT)
-        assert killed.returncode == 9, "it was replacing the file"
+        python(KILLED, path, step, ends=9)  # it was replacing the file
         with open_store() as store:
             assert [event.id for event in events(store)] == list(range(1, 1500))
             store.append(turn(1500)).wait(30)
