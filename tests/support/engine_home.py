@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,10 @@ class RecordingEmbedder(HashEmbedder):
 
 
 @contextmanager
-def stalled(store: Store) -> Iterator[None]:
-    """Block all writes to disk."""
+def held(work: Callable[[Gate], Any]) -> Iterator[None]:
+    """Do some work in another thread, and keep it in its middle."""
     gate = Gate()
-    thread = threading.Thread(target=store._checked_writer().call, args=(gate,))
+    thread = threading.Thread(target=work, args=(gate,))
     thread.start()
     assert gate.reached.wait(30)
     try:
@@ -79,16 +79,14 @@ def stalled(store: Store) -> Iterator[None]:
         thread.join()
 
 
-@contextmanager
-def busy(engine: MemoryEngine) -> Iterator[None]:
+def stalled(store: Store) -> AbstractContextManager[None]:
+    """Block all writes to disk."""
+    return held(store._checked_writer().call)
+
+
+def busy(engine: MemoryEngine) -> AbstractContextManager[None]:
     """Keep the engine's worker busy."""
-    gate = Gate()
-    engine.wiring.indexer.talk.submit(gate)
-    assert gate.reached.wait(30)
-    try:
-        yield
-    finally:
-        gate.open.set()
+    return held(engine.wiring.indexer.talk.submit)
 
 
 class Home:

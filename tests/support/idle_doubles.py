@@ -18,6 +18,7 @@ from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, Key, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock
@@ -77,6 +78,20 @@ class Fake:
         return WriteBatch(memories=(memory(f"{self.name}-{task.key}"),))
 
 
+class Nobody:
+    """An LLM that answers every prompt with nothing, by the model that it asks for."""
+
+    prompt_tokens, remote = 1000, False
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+
+    async def complete(self, prompt: Prompt, into: type) -> Answer:
+        self.prompts.append(prompt)
+        model = prompt.model or "mind-1"
+        return Answer(value=into(), model=model, tokens_in=30, tokens_out=12)
+
+
 def drain(
     contexts: Contexts, store: Store, jobs: Any, clock: FixedClock, options: IdleOptions,
     patience_s: float = 5.0, **given: Any,
@@ -111,10 +126,8 @@ class House:
     ) -> None:  # fmt: skip
         self.store = store or Store.open(path, options=SMALL)
         self.jobs, self.llm, self.clock, self.sessions = jobs, llm, FixedClock(now), 0
-        self.parts = {"upkeep": None, "zone": UTC, "scopes": self.scopes, **parts}
-
-    def scopes(self) -> list[str]:
-        return Look(self.store).scopes()
+        scopes = Look(self.store).scopes
+        self.parts = {"upkeep": None, "zone": UTC, "scopes": scopes, **parts}
 
     def contexts(self, **options: Any) -> Contexts:
         given = {"store": self.store, "clock": self.clock, "llm": self.llm, "options": options}

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import Job, Trigger
@@ -22,9 +23,9 @@ from slowcat_memory.idle.scheduler.planner import (
     read,
     row,
 )
-from slowcat_memory.providers import Answer, Prompt
-from slowcat_memory.records import Cursor, SessionEdge, WriteBatch
-from tests.support.idle_doubles import NOW, Fake
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import SessionEdge, WriteBatch
+from tests.support.idle_doubles import NOW, Fake, Nobody
 from tests.support.memories import Look
 from tests.support.rows import each_row
 
@@ -97,10 +98,8 @@ def test_triggers_what_was_asked_survives_a_restart_and_nonsense(rig):
     asked = LastAsked(upto=7, at=NOW, days=("2026-05-12",))
     one = rig()
     one.store.apply("t", WriteBatch(cursor=row("daily", asked))).wait()
-    broken = row("broken", asked)
-    one.store.apply(
-        "t", WriteBatch(cursor=type(broken)(name=broken.name, position=3, note="{"))
-    ).wait()
+    broken = replace(row("broken", asked), position=3, note="{")
+    one.store.apply("t", WriteBatch(cursor=broken)).wait()
     one = rig()
     with one.store.snapshot() as snapshot:
         assert read(snapshot, "daily") == asked
@@ -110,10 +109,8 @@ def test_triggers_what_was_asked_survives_a_restart_and_nonsense(rig):
 
 def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
     one = rig()
-    three, end = (
-        Fake("three", trigger=Trigger(turns=3)),
-        Fake("end", trigger=Trigger(session_end=True)),
-    )
+    three = Fake("three", trigger=Trigger(turns=3))
+    end = Fake("end", trigger=Trigger(session_end=True))
     triggers = Triggers()
 
     def asks(job):
@@ -138,17 +135,6 @@ def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
 
 
 # ------------------------------------------------------------------- each field of [jobs.NAME] is honoured for any job
-
-
-class LLM:
-    prompt_tokens, remote = 1000, False
-
-    def __init__(self) -> None:
-        self.prompts: list[Prompt] = []
-
-    async def complete(self, prompt, into):
-        self.prompts.append(prompt)
-        return Answer(value=into(), model=prompt.model or "default", tokens_in=1)
 
 
 def set_for(name: str, **given) -> IdleOptions:
@@ -186,7 +172,7 @@ def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
         def plan(self, context):
             return None
 
-    options = msgspec.structs.replace(set_for("fake", every_s=1800), rest_s=60)
+    options = replace(set_for("fake", every_s=1800), rest_s=60)
     job = Talkative(trigger=Trigger(every_s=60))
     one = rig(job, options=options)
     times = asked_at(one, job, hours=2)
@@ -195,32 +181,23 @@ def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
 
 
 def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
-    options = msgspec.structs.replace(set_for("fake", at_hour=3), rest_s=600)
+    options = replace(set_for("fake", at_hour=3), rest_s=600)
     job = Fake(trigger=Trigger(turns=1, session_end=True, every_s=60))
     one = rig(job, options=options)
-    one.store.apply("t", write_asked_today(one)).wait()
+    taken = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))  # the next is tomorrow's
+    one.store.apply("t", WriteBatch(cursor=taken)).wait()
     one.say("a")
     times = asked_at(one, job, hours=48)
     assert {time.astimezone(UTC).hour for time in times} == {3}
     assert len({time.date() for time in times}) == 2
 
 
-def write_asked_today(one):
-    """The turn of the day before NOW was taken, so that the next one is tomorrow's."""
-    cursor: Cursor = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))
-    return WriteBatch(cursor=cursor)
-
-
-class Empty(msgspec.Struct, forbid_unknown_fields=True):
-    pass
-
-
 def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     async def ask(task, context):
         prompt = Prompt(job="fake", version=1, system="s", user="u", max_tokens=100)
-        await context.llm.complete(prompt, Empty)
+        await context.llm.complete(prompt, WriteBatch)
 
-    llm = LLM()
+    llm = Nobody()
     chosen, other = Fake("chosen", ask, needs="llm"), Fake("other", ask, needs="llm")
     options = set_for("chosen", model="small", max_tokens=7, temperature=0.0)
     one = rig(chosen, other, options=options, parts={"llm": llm}, said="a")
@@ -229,7 +206,7 @@ def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     assert asked == {("small", 7), ("", 100)}
     assert {prompt.job_temperature for prompt in llm.prompts} == {0.0, None}
     assert {run.job: run.model for run in Look(one.store).runs()} == {
-        "chosen": "small", "other": "default"
+        "chosen": "small", "other": "mind-1"
     }  # fmt: skip
 
 

@@ -8,20 +8,10 @@ from msgspec.structs import replace
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError, StoreFullError
 from slowcat_memory.idle.job import Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions, JobOptions
-from slowcat_memory.providers import Answer, CircuitBreakerLLM, Prompt
+from slowcat_memory.providers import CircuitBreakerLLM, Prompt
 from slowcat_memory.records import Cursor, Forget, MemoryEvent, WriteBatch
-from tests.support.idle_doubles import NOW, Fake, memory, task
+from tests.support.idle_doubles import NOW, Fake, Nobody, memory, task
 from tests.support.memories import Look
-
-
-class Mind:
-    """An LLM that is never asked more than the test asks it."""
-
-    prompt_tokens = 1000
-    remote = False
-
-    async def complete(self, prompt, into):
-        return Answer(value=into(), model="mind-1", tokens_in=30, tokens_out=12)
 
 
 async def ask(task, context):
@@ -116,7 +106,7 @@ def test_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
 def test_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
     one, away = None, [EndpointError("away")] * 5
 
-    class Away(Mind):
+    class Away(Nobody):
         async def complete(self, prompt, into):
             if away:
                 raise away.pop()
@@ -150,7 +140,7 @@ def test_loop_a_probe_ends_when_somebody_speaks(rig):
                 ended.append(1)
 
     job = Fake(needs="llm")
-    one = rig(job, breaker=Breaker(), parts={"llm": Mind()}, said="a")
+    one = rig(job, breaker=Breaker(), parts={"llm": Nobody()}, said="a")
     assert one.done() == 0 and ended == [1] and job.steps == ["1"]
 
 
@@ -158,7 +148,7 @@ def test_loop_who_needs_what_is_not_there_is_not_asked(rig):
     asks = Fake("asks", needs="llm")
     one = rig(asks, said="a")
     assert one.done() == 0 and not asks.plans
-    one = rig(asks, parts={"llm": Mind()})
+    one = rig(asks, parts={"llm": Nobody()})
     assert one.done() == 0 and asks.steps == ["1"]
 
 
@@ -168,7 +158,7 @@ def test_loop_what_is_too_long_is_split(rig):
             return [task(f"{whole.key}.{n}") for n in (1, 2)] if "." not in whole.key else []
 
     job = Splits(behave=fails(PromptTooLongError("too long")), needs="llm or rules")
-    one = rig(job, parts={"llm": Mind()}, said="a")
+    one = rig(job, parts={"llm": Nobody()}, said="a")
     assert one.done() == 0
     assert sorted(one.made()) == ["fake-1.1", "fake-1.2"]
 
@@ -208,11 +198,11 @@ def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
 
 def test_loop_tokens_are_counted_and_rationed(rig):
     options = IdleOptions(tokens_per_hour=80)
-    one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()}, said="abcd")
+    one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Nobody()}, said="abcd")
     assert one.done(patience_s=100) == 2
     runs = Look(one.store).runs()
     assert {(r.model, r.tokens_in, r.tokens_out) for r in runs} == {("mind-1", 30, 12)}
-    again = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
+    again = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Nobody()})
     assert again.done(patience_s=100) == 2, "a restart gives no second ration"
     assert again.done(patience_s=7200) == 0
 

@@ -2,9 +2,8 @@
 
 import asyncio
 import shutil
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import Gate, GatedEmbedder, busy
+from tests.support.engine_home import Gate, GatedEmbedder, busy, held
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -68,24 +67,14 @@ def engine(tmp_path: Path, sealed: Path, embedder: GatedEmbedder) -> Iterator[Me
     made.close()
 
 
-@contextmanager
-def stuck_index(engine: MemoryEngine) -> Iterator[None]:
+def stuck_index(engine: MemoryEngine) -> AbstractContextManager[None]:
     """Somebody holds the index's lock."""
-    gate, held = threading.Event(), threading.Event()
 
-    def hold() -> None:
+    def hold(gate: Gate) -> None:
         with engine.wiring.namespaces.get("anna").searcher._lock:
-            held.set()
-            gate.wait(STUCK_S)
+            gate()
 
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert held.wait(STUCK_S)
-    try:
-        yield
-    finally:
-        gate.set()
-        holder.join()
+    return held(hold)
 
 
 @contextmanager
