@@ -10,6 +10,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.other_process import python
+from tests.support.rows import listed_texts
 from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- whatever is made, read or collected once in a process happens before the first t
@@ -116,17 +117,7 @@ def test_first_turns_control_without_preparation_they_do_it_all(filled):
 
 # ------------------------------------------------------------------- what an agent does not need to talk is not imported when it starts, nor before t
 
-HEAVY = {
-    *("onnxruntime", "tokenizers", "faiss", "bm25s", "numba", "scipy"),
-    *("torch", "sentence_transformers", "openai", "httpx"),
-}
-JOBS = ("idle.registry", "idle.scheduler.loop", "idle.jobs.extraction", "idle.jobs.summaries")
-RULES = (
-    "core.graph.readings",
-    "core.facts.prompt",
-    "core.extraction.stated",
-    "core.summaries.by_rule",
-)
+HEAVY, JOBS, RULES = (listed_texts("first_turns", part) for part in ("heavy", "jobs", "rules"))
 OPEN = """
 import sys
 {first}
@@ -176,7 +167,7 @@ def test_the_processor_is_imported_without_jobs_or_rules(tmp_path):
 def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path):
     _modules(tmp_path / "store", SAY)
     loaded = _modules(tmp_path / "store", ASK)
-    assert not loaded & (_own(*JOBS) | HEAVY)
+    assert not loaded & (_own(*JOBS) | set(HEAVY))
     assert "slowcat_memory.engine.engine" in loaded
 
 

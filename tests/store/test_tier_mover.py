@@ -1,6 +1,5 @@
 """Tiers change how texts are kept, never what is read: also when damaged, copied or forgotten."""
 
-import shutil
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +24,7 @@ from tests.support.tiered_stores import (
     check_places,
     events,
     every_block,
+    leave,
     rows,
     say,
     spoil,
@@ -229,7 +229,7 @@ def test_removal_ageing_and_forgetting_in_any_order(rng, count):
 
 
 @pytest.mark.parametrize("table", ["warm", "cold"])
-def test_recover_a_damaged_block_loses_only_itself(open_store, path, tmp_path, table):
+def test_recover_a_damaged_block_loses_only_itself(open_store, table):
     store = open_store()
     said = say(store, 300)
     age(store)
@@ -240,9 +240,7 @@ def test_recover_a_damaged_block_loses_only_itself(open_store, path, tmp_path, t
     assert events(store) == rest
     assert (table, keys.id_key(number)) in store.quarantined
     assert Look(store).turn(ids[0]) is None
-    shutil.copytree(path, tmp_path / "killed")
-    store.close()
-    with Store.open(tmp_path / "killed", options=SMALL) as mended:
+    with Store.open(leave(store), options=SMALL) as mended:
         assert mended.opened.moved_aside, "the canary sees it"
         assert events(mended) == rest
         check_places(mended)
@@ -262,7 +260,7 @@ def test_recover_a_damaged_block_does_not_keep_the_others_from_ageing(store):
     assert events(store) == [event for event in said if event.id not in ids]
 
 
-def test_recover_salvage_mends_what_points_to_blocks(open_store, path, tmp_path):
+def test_recover_salvage_mends_what_points_to_blocks(open_store):
     store = open_store()
     said = say(store, 300)
     age(store)
@@ -270,9 +268,7 @@ def test_recover_salvage_mends_what_points_to_blocks(open_store, path, tmp_path)
     spoil(store, "places", block.ids[2])
     raw = codec.seal(keys.id_key(9), every_block(store)[block_of(store, 9)].body(9))
     store._writer.call(lambda: transact(store._env, lambda e: e.put("log", keys.id_key(9), raw)))
-    shutil.copytree(path, tmp_path / "killed")
-    store.close()
-    with Store.open(tmp_path / "killed", options=SMALL) as mended:
+    with Store.open(leave(store), options=SMALL) as mended:
         assert events(mended) == said
         check_places(mended)
         assert age(mended).done

@@ -221,17 +221,12 @@ def sealed_ids(searcher: Searcher) -> set[str]:
     return {id_ for id_, number in searcher.table.items() if number < searcher.sealed_count}
 
 
-def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
-    """The sets of documents that share a session's number."""
+def check_columns(searcher: Searcher, oracle: Oracle) -> None:
+    """Check every document's session, speaker and times against an index built from scratch."""
     shared: dict[int, set[str]] = {}
     for id_, number in searcher.table.items():
         shared.setdefault(int(searcher.table.session[number]), set()).add(id_)
-    return set(map(frozenset, shared.values()))
-
-
-def check_columns(searcher: Searcher, oracle: Oracle) -> None:
-    """Check every document's session, speaker and times against an index built from scratch."""
-    assert sessions_of(searcher) == oracle.sessions()
+    assert set(map(frozenset, shared.values())) == oracle.sessions()
     for id_, number in searcher.table.items():
         said = oracle.said[id_]
         assert searcher.table.speakers[int(searcher.table.speaker[number])] == said.speaker, id_

@@ -1,5 +1,6 @@
 """A store whose events are moved through tiny tiers, and checks of where they are."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,15 @@ def say(store, count, *, session=lambda n: f"s{n // 30}", **fields):
         made.append(store.append(turn(n, session=session(n), **fields)).event)
     store.flush()
     return made
+
+
+def leave(store) -> Path:
+    """Copy the store's folder as a kill would leave it, then close it; return the copy."""
+    store.flush()
+    killed = store.path.with_name("killed")
+    shutil.copytree(store.path, killed)
+    store.close()
+    return killed
 
 
 def wished(given) -> Forget:

@@ -18,7 +18,7 @@ from slowcat_memory.core.blocks.session_head import (
     session_preamble,
 )
 from slowcat_memory.core.blocks.statements import SourcedLine
-from slowcat_memory.core.language import ENGLISH, Language, language_of
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import size
 from slowcat_memory.core.render.repeats import Told, split
 from slowcat_memory.core.render.speech import long_ago
@@ -37,17 +37,16 @@ def memory(kind: str, text: str, days: float = 0, **more: object) -> Memory:
     return said.memory(kind, text, valid_from=NOW - timedelta(days=days), **more)
 
 
-def written(*memories: Memory, options: HeadOptions = HeadOptions(), **more) -> list[str]:
-    start = SessionStart(moment=NOW, memories=memories, user="Anna", **more)
-    return inside(session_preamble(start, UTC, options))
-
-
-def inside(preamble: str, language: Language = ENGLISH) -> list[str]:
+def written(
+    *memories: Memory, options: HeadOptions = HeadOptions(), language: str = "en", **more: Any
+) -> list[str]:
     """Return the lines within the fence."""
+    start = SessionStart(moment=NOW, memories=memories, user="Anna", **more)
+    preamble = session_preamble(start, UTC, options, language)
     if not preamble:
         return []
     noted, opened, *lines, closed = preamble.splitlines()
-    assert noted == language.preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
+    assert noted == language_of(language).preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
     assert (opened, closed) == (OPEN_NOTES, CLOSE_NOTES)
     return lines
 
@@ -90,11 +89,8 @@ def test_session_preamble_has_the_latest_blocks_in_order() -> None:
 
 def test_session_preamble_blocks_and_summary_share_their_room() -> None:
     long = memory("block/human", "word " * 600)
-    last = {
-        "talks": 1,
-        "last": NOW,
-        "summary": memory("summary/session", "They spoke. " * 50),
-    }
+    spoke = memory("summary/session", "They spoke. " * 50)
+    last = {"talks": 1, "last": NOW, "summary": spoke}
     for room in (2000, 100, 40):
         lines = written(long, options=HeadOptions(head_chars=room), **last)  # type: ignore[arg-type]
         assert lines[0].endswith("...") and len(lines[0]) <= room
@@ -127,14 +123,9 @@ def test_session_preamble_neutralises() -> None:
 
 
 def test_session_preamble_in_german() -> None:
-    start = SessionStart(
-        moment=NOW,
-        talks=3,
-        last=NOW - timedelta(days=2),
-        memories=[memory("block/human", "Eine Architektin."), memory("note", "Tee.", pinned=True)],
-        user="Anna",
-    )
-    assert inside(session_preamble(start, UTC, language="de"), language_of("de")) == [
+    memories = (memory("block/human", "Eine Architektin."), memory("note", "Tee.", pinned=True))
+    talks = {"talks": 3, "last": NOW - timedelta(days=2)}
+    assert written(*memories, language="de", **talks) == [
         "Mit wem du sprichst: Eine Architektin.",
         "Ihr habt schon 3 Mal miteinander gesprochen, zuletzt am 10. Mai 2026, vor 2 Tagen; "
         "heute ist Dienstag, der 12. Mai 2026.",
@@ -211,11 +202,6 @@ EVENING = datetime(2026, 11, 18, 18, tzinfo=UTC)
 BY_LLM = Made(job="blocks", version=2, model="m")
 TEXTS = json.loads((DATA / "rules/head.json").read_text("utf-8"))
 SUMMARY, HUMAN = TEXTS["summary"], TEXTS["human"]
-DATED = (
-    ("event", "Anna's dentist is on 20 November 2026", "2026-11-20"),
-    ("event", "Anna moves on 28 November 2026", "2026-11-28"),
-    ("open_thread", "Anna waits for a letter from the landlord", ""),
-)
 
 
 def written_block(kind: str, text: str, **more: object) -> Memory:
@@ -228,7 +214,7 @@ def head(language: str = "english", options: HeadOptions = HeadOptions(), **more
     memories = (
         written_block("block/human", HUMAN[language]),
         *(written_block(f"block/{label}", text) for label, text in TEXTS["blocks"].items()),
-        *(written_block(f"fact/{kind}", text, statement=Statement(date=day)) for kind, text, day in DATED),
+        *(written_block(f"fact/{kind}", text, statement=Statement(date=day)) for kind, text, day in TEXTS["dated"]),
     )  # fmt: skip
     given: dict[str, object] = {"moment": EVENING, "talks": 11, "last": EVENING - timedelta(days=1), "user": "Anna",
                                 "memories": memories, "summary": written_block("summary/session", SUMMARY)}  # fmt: skip

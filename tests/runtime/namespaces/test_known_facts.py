@@ -125,9 +125,7 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
     assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
-)
+@each_listed("rules/endings")
 def test_the_same_value_or_another_matter_ends_nothing(text):
     endings = KnownFacts([LISBON])
     endings.hear(said(2, text, 30))

@@ -28,7 +28,7 @@ from tests.harness import samples
 from tests.harness.damage import WAYS, damage
 from tests.harness.samples import memory, turn
 from tests.support.memories import Look, ids
-from tests.support.tiered_stores import say
+from tests.support.tiered_stores import leave, say
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 PAGE = 4096
@@ -52,10 +52,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
             store.flush()
             store.apply("j", WriteBatch(memories=(memory(f"note/{n}", text=f"note {n}"),)))
     store.forget(Forget(turns=(500,)), erase=False)
-    store.flush()
-    killed = killed_copy(path)
-    store.close()
-    return killed
+    return leave(store)
 
 
 @pytest.fixture
@@ -88,11 +85,6 @@ def root_of(data: Path, table: str) -> int:
         if table == "free":
             return reader.metas[0].free.root
         return tables(reader, PageMap(reader), reader.metas[0])[0][table].root
-
-
-def killed_copy(path: Path) -> Path:
-    """Return a folder as a kill would leave this one."""
-    return Path(shutil.copytree(path, path.with_name("killed")))
 
 
 def here(store: Store) -> dict[int, str]:
@@ -156,13 +148,13 @@ def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(kept, tmp
         assert token not in (into / "data.mdb").read_bytes(), pages
 
 
-def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store, path):
+def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store):
     made = tuple(memory(f"note/{n}", text=f"first {n} {'x' * 60}") for n in range(200))
     store.apply("j", WriteBatch(memories=made)).wait(30)
     later = tuple(memory(f"note/{n}", text=f"second {n} {'y' * 60}") for n in range(200))
     store.apply("j", WriteBatch(memories=later)).wait(30)
     store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(30)
-    killed = killed_copy(path)
+    killed = leave(store)
     zero(data_file(killed), root_of(data_file(killed), "memories"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         found: list[Memory] = list(snapshot.memories("anna"))
@@ -170,14 +162,14 @@ def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store, 
     assert all(one.text.startswith("second") for one in found)
 
 
-def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
+def test_salvage_a_voice_command_that_hides_something_is_kept(store):
     for n in range(1, 60):
         store.append(turn(n))
         entry = CommandEntry(
             id=n, scope="anna", kind="forget", at=samples.at(n), turns=(n,), due=samples.at(99)
         )
         store.apply("j", WriteBatch(command=entry)).wait(30)
-    killed = killed_copy(path)
+    killed = leave(store)
     zero(data_file(killed), root_of(data_file(killed), "main"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         assert [entry.id for entry in snapshot.commands()] == [*range(59, 0, -1)]
@@ -186,11 +178,11 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
 # ------------------------------------------------------------------- blocks
 
 
-def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store, path):
+def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store):
     say(store, 400)  # long, and not to be compressed well
     while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
         pass
-    killed = killed_copy(path)
+    killed = leave(store)
     data = data_file(killed)
     with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
@@ -272,7 +264,7 @@ def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy):
 
 
 @pytest.mark.parametrize("lost", ["meta", "main", "log", "whole file"])
-def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, path, lost):
+def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, lost):
     """A kill comes between the deletion and the erasure; then damage."""
     for n in range(1, 60):
         store.append(turn(n, text=f"{n}"))
@@ -282,7 +274,7 @@ def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, 
     if lost == "whole file":
         store.backup()
     store.forget([Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))], erase=False)
-    killed = killed_copy(path)
+    killed = leave(store)
     data = data_file(killed)
     if lost == "whole file":
         data.write_bytes(bytes(50_000))

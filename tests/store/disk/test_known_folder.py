@@ -25,7 +25,7 @@ from slowcat_memory.store.disk import environment, folder
 from tests.harness.samples import turn
 from tests.support.memories import Look, ids
 from tests.support.other_process import ROOT, python
-from tests.support.tiered_stores import age, events, say
+from tests.support.tiered_stores import age, events, leave, say
 
 # ------------------------------------------------------------------- A store keeps to its own folder, wherever that is moved
 
@@ -188,9 +188,8 @@ def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_
     store, path, tmp_path
 ):
     say(store, 59)
-    shutil.copytree(path, tmp_path / "killed")
-    store.close()
-    data = tmp_path / "killed" / "data.mdb"
+    killed = leave(store)
+    data = killed / "data.mdb"
     os.truncate(data, data.stat().st_size // 2)
     code = (
         "import sys; from pathlib import Path; from slowcat_memory.store import Store;"
@@ -198,7 +197,7 @@ def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_
     )
     root = Path(folder.__file__).parents[3]
     done = subprocess.run(
-        [sys._base_executable, "-c", code, str(tmp_path / "killed")],  # type: ignore[attr-defined]
+        [sys._base_executable, "-c", code, str(killed)],  # type: ignore[attr-defined]
         env={"PYTHONPATH": os.pathsep.join([sysconfig.get_paths()["purelib"], str(root)])},
         cwd=tmp_path,
         capture_output=True,
