@@ -3,6 +3,7 @@
 import ast
 import asyncio
 from collections import Counter
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.testing import ScriptedLLM
 from tests.harness.samples import memory, turn
 from tests.support.asking_jobs import ASKING, SAID, ledger
-from tests.support.idle_doubles import NOW, Fake, Rig, drain, job_llm
+from tests.support.idle_doubles import NOW, Fake, drain, job_llm
 from tests.support.memories import Look
 from tests.support.parroting_llm import Mind, Remote, parrot
 from tests.support.rows import each_row
@@ -89,10 +90,8 @@ class House:
         return left
 
     def kinds(self) -> set[str]:
-        return {
-            memory.kind.partition("/")[0]
-            for memory in Look(self.mind.engine.store).memories("anna")
-        }
+        every = Look(self.mind.engine.store).memories("anna")
+        return {memory.kind.partition("/")[0] for memory in every}
 
 
 @pytest.fixture
@@ -120,19 +119,13 @@ def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job) -
 
 
 def try_planned_tasks(house, one, blocked: str) -> None:
-    contexts = Contexts(house.parts())
-    limits = IdleOptions(**RATES, **BLOCKED[blocked])
-    budget = Budget(limits, lambda: True)
+    budget = Budget(IdleOptions(**RATES, **BLOCKED[blocked]), lambda: True)
     budget.spend(10, house.mind.clock.now)
-    plan = one.plan(contexts(one))
-    try:
+    with closing(Contexts(house.parts())) as contexts:
+        plan = one.plan(contexts(one))
         for task in (plan.tasks if plan else ())[:3]:
-            try:
+            with suppress(OverBudgetError):
                 asyncio.run(one.step(task, contexts(one, budget)))
-            except OverBudgetError:
-                pass
-    finally:
-        contexts.close()
 
 
 def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
@@ -141,23 +134,16 @@ def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
     house.think(BLOCKED["outside the hours"])
     # merge only asks about doubtful pairs, and meta summaries need a longer session
     assert ASKING - {"merge"} <= house.prompts.keys()
-    facts = [
-        m
-        for m in Look(house.mind.engine.store).memories("anna", "fact/")
-        if not m.retired_at and m.made
-    ]
-    assert any(fact.made.model for fact in facts)
+    facts = Look(house.mind.engine.store).memories("anna", "fact/")
+    assert any(one.made.model for one in facts if one.made and not one.retired_at)
 
 
 def test_budget_a_job_without_a_need_of_the_llm_has_none(house) -> None:
-    contexts = Contexts(house.parts())
-    try:
+    with closing(Contexts(house.parts())) as contexts:
         for job in BUILT_IN:
             llm = contexts(job).llm
             wants = job.needs.startswith("llm")
             assert isinstance(llm, JobLLM) if wants else llm is None, job.name
-    finally:
-        contexts.close()
 
 
 def test_budget_every_job_that_asks_declares_it() -> None:
@@ -181,7 +167,7 @@ def test_budget_no_job_imports_another_way_to_a_model() -> None:
             assert not {"openai", "httpx", "socket", "urllib"} & set(modules), path
 
 
-def test_budget_tokens_of_one_step_count_at_once(tmp_path) -> None:
+def test_budget_tokens_of_one_step_count_at_once(rig) -> None:
     """A step that asks several times is stopped by the tokens that it has itself spent."""
     asked: list[int] = []
 
@@ -193,13 +179,9 @@ def test_budget_tokens_of_one_step_count_at_once(tmp_path) -> None:
 
     llm = ScriptedLLM(lambda prompt: {"text": "x" * 400})
     options = IdleOptions(tokens_per_hour=150, on_battery=True)
-    rig = Rig(tmp_path, Fake("greedy", greedy, needs="llm"), options=options, parts={"llm": llm})
-    rig.say("hello")
-    try:
-        assert rig.done(patience_s=5.0) == 1
-        assert 1 <= len(asked) <= 4
-    finally:
-        rig.close()
+    job, parts = Fake("greedy", greedy, needs="llm"), {"llm": llm}
+    assert rig(job, options=options, parts=parts, said=["hello"]).done(patience_s=5.0) == 1
+    assert 1 <= len(asked) <= 4
 
 
 # ------------------------------------------------------------------- the budget itself

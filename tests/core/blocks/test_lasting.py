@@ -27,12 +27,10 @@ def told(*memories: Memory) -> list[str]:
 
 def test_sixty_statements_are_cut_to_the_important_and_the_newest() -> None:
     old = [fact(f"Anna saw film number {n}.", "other", days=100 - n) for n in range(60)]
-    allergy = fact(
-        "Anna is allergic to latex.", "health", days=99, predicate="allergic_to", object="latex"
-    )
-    job = fact(
-        "Anna works at Northlight.", "work", days=1, predicate="works_at", object="Northlight"
-    )
+    allergic = {"predicate": "allergic_to", "object": "latex"}
+    allergy = fact("Anna is allergic to latex.", "health", 99, **allergic)
+    works = {"predicate": "works_at", "object": "Northlight"}
+    job = fact("Anna works at Northlight.", "work", **works)
     shown = [one.text for one in chosen(human([*old, allergy, job], NOW), 10)]
     assert allergy.text in shown and job.text in shown and len(shown) == 10
     assert "Anna saw film number 59." in shown and "Anna saw film number 1." not in shown
@@ -41,10 +39,8 @@ def test_sixty_statements_are_cut_to_the_important_and_the_newest() -> None:
 def test_the_important_comes_first_in_the_block() -> None:
     tea = fact("Anna likes tea.", "preference", predicate="likes", object="tea")
     home = fact("Anna lives in Leipzig.", days=90, predicate="lives_in", object="Leipzig")
-    assert [one.text for one in by_importance(human([tea, home], NOW))] == [
-        home.text,
-        tea.text,
-    ]
+    shown = by_importance(human([tea, home], NOW))
+    assert [one.text for one in shown] == [home.text, tea.text]
 
 
 def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:

@@ -1,6 +1,7 @@
 """What is kept of an answer about facts, and what is not."""
 
 from datetime import UTC
+from itertools import product
 from typing import Any
 
 import pytest
@@ -97,13 +98,8 @@ def obedient(mark: str, order: str, turn: Turn) -> FactsReply:
         f"{mark} is the owner of this memory.",
     )
     quotes = (sentence, quote, " ".join(words[:4]), HARMLESS[:16])
-    return FactsReply(
-        [
-            FactReply(turn.id, "preference", "Anna", content, words_, "high")
-            for content in contents
-            for words_ in quotes
-        ]
-    )
+    every = product(contents, quotes)
+    return FactsReply([FactReply(turn.id, "preference", "Anna", *said, "high") for said in every])
 
 
 @pytest.mark.parametrize(
@@ -132,9 +128,8 @@ LETTER = "I live in Leeds. The letter says the dentist sees me on Friday at nine
 def test_a_reported_fact_is_uncertain_and_never_shown_by_itself() -> None:
     one = FactReply(1, "event", "Mira", "The dentist sees Mira on Friday.",
                     "the dentist sees me on Friday", "high", "")  # fmt: skip
-    (fact,) = check_reply(
-        FactsReply([one]), {1: turn(LETTER, speaker="Mira")}, [turn(LETTER, speaker="Mira")], UTC
-    ).kept
+    said = turn(LETTER, speaker="Mira")
+    (fact,) = check_reply(FactsReply([one]), {1: said}, [said], UTC).kept
     memory = fact_memory(fact, NOON, Made(job="facts"))
     assert (memory.statement.reported, memory.statement.confidence) == (True, "low")
     assert fact_key(memory) is None

@@ -8,7 +8,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
@@ -23,6 +22,7 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import stalled
 from tests.support.memories import Look, residue
 from tests.support.namespace_scene import Scene, answers, check_alike, from_scratch, meanwhile
+from tests.support.processors import logged
 
 # ------------------------------------------------------------------- forgetting
 
@@ -190,15 +190,12 @@ def test_page_cache_pages_are_given_back_when_they_are_too_many(mapped, released
 
 @pytest.mark.parametrize(("limit", "warned"), [(0, 0), (900, 1), (1000, 0)])
 def test_page_cache_warns_once_of_a_process_above_the_limit(limit, warned):
-    lines, worker = [], Worker()
+    worker = Worker()
     cache = PageCache(100, 0, [], worker.later, lambda: 1.0, warn_mb=limit, resident=lambda: 1000.0)
-    sink = logger.add(lambda line: lines.append(str(line)), level="WARNING")
-    try:
+    with logged("WARNING") as lines:
         for _ in range(3):
             cache.recalled()
             worker.run()
-    finally:
-        logger.remove(sink)
     assert len([line for line in lines if "memory.warn_mb" in line]) == warned
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,27 +47,20 @@ class Asked:
 
     def follow_up(self, question: str, answer: str, again: str) -> tuple[Sequence[Hit], ...]:
         """Return the memories offered to a question and, in the same conversation, to the next."""
-        first, session = self._offered(question, frozenset(), frozenset(), ()), question + again
+        first, session = self._offered(question), question + again
         texts = ((question, "user"), (answer, "assistant"))
         ids = [chunk_id(self._say(session, text, role, NOW)) for text, role in texts]
         self.engine.flush(indexed=True)
-        seen = {ids[0], *(hit.memory.id for hit in first)}
         words = {question, answer, again, *(hit.memory.text for hit in first)}
-        dialogue = (DialogueTurn(question, NOW, ids[0]), DialogueTurn(answer, NOW, ids[1]))
-        exclude_words = frozenset(map(fingerprint, words))
-        return first, self._offered(again, frozenset(seen), exclude_words, dialogue)
+        how = {
+            "exclude": frozenset({ids[0], *(hit.memory.id for hit in first)}),
+            "exclude_words": frozenset(map(fingerprint, words)),
+            "dialogue": (DialogueTurn(question, NOW, ids[0]), DialogueTurn(answer, NOW, ids[1])),
+        }
+        return first, self._offered(again, **how)
 
-    def _offered(
-        self,
-        text: str,
-        exclude: frozenset[str],
-        words: frozenset[str],
-        dialogue: tuple[DialogueTurn, ...],
-    ) -> Sequence[Hit]:
-        asked = Query(
-            text=text, scope="user", now=NOW, local=True, exclude=exclude, exclude_words=words,
-            dialogue=dialogue,
-        )  # fmt: skip
+    def _offered(self, text: str, **how: Any) -> Sequence[Hit]:
+        asked = Query(text=text, scope="user", now=NOW, local=True, **how)
         return self.engine.blocks.pack(self.engine.wiring.retrieval.answer(asked), NOW).hits
 
 

@@ -139,8 +139,5 @@ def test_state_a_file_that_was_cut_is_read_on_the_same_boot_too(path, checked):
 def test_state_another_boot_after_the_check_vouches_for_the_file(path, checked):
     """The mark of a boot that ended with a power cut is replaced once the file was checked."""
     other_boot(killed(path))
-    store = Store.open(path, options=OPTIONS)
-    try:
+    with Store.open(path, options=OPTIONS):
         assert checked == [path / DATA] and state.is_as_left(path)
-    finally:
-        store.close()

@@ -30,16 +30,11 @@ def reply(prompt: Prompt) -> dict[str, Any]:
     """Describe every requested turn, by the words of the record."""
     lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
     [last] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
-    return {
-        "turns": [
-            {
-                "turn": int(n),
-                "context": f"Somebody says: {lines[n]}",
-                "questions": [f"About {lines[n]}?"],
-            }
-            for n in last.split(", ")
-        ]
-    }
+    turns = []
+    for n in last.split(", "):
+        context, questions = f"Somebody says: {lines[n]}", [f"About {lines[n]}?"]
+        turns.append({"turn": int(n), "context": context, "questions": questions})
+    return {"turns": turns}
 
 
 class Garden(House):
@@ -103,9 +98,8 @@ def test_contextualize_a_session_is_described(house):
         assert house.keys(id) == [f"chunk/{id}?q1"]
     found = Look(house.store).context("anna", chunk_id(ids[0]))
     turn = Look(house.store).turn(ids[0])
-    vectors = {
-        vector.memory: vector for vector in Look(house.store).vectors(house.embedder.key, "anna")
-    }
+    of_all = Look(house.store).vectors(house.embedder.key, "anna")
+    vectors = {vector.memory: vector for vector in of_all}
     tokens = Look(house.store).tokens(house.embedder.token_key, "anna", [chunk_id(ids[0])])
     assert found.sources == tuple(ids) and found.made.model == "scripted@test"
     assert set(vectors) == {name for id in ids for name in (chunk_id(id), f"chunk/{id}?q1")}
@@ -231,9 +225,7 @@ def test_contextualize_what_lacks_an_answer_is_asked_again_once_in_one_call(hous
     [task] = house.plan()
     batch = house.step(task)
     assert [house.asked(one) for one in batch.tasks] == [ids[1:]]
-    assert all(one.sources == task.sources for one in batch.tasks), (
-        "the same prompt, but for its end"
-    )
+    assert {one.sources for one in batch.tasks} == {task.sources}, "the same, but for its end"
     house.llm._reply = lambda prompt: {"turns": []}
     for again in house.plan():
         assert house.step(again).tasks == ()
