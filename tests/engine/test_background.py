@@ -65,11 +65,8 @@ def remember(config: Config, *said: str) -> None:
 
 
 def answered(*said: str) -> list[tuple[str, str, str]]:
-    return [
-        row
-        for text in said
-        for row in (("user", text, ""), ("assistant", f"you said {text}", text))
-    ]
+    pairs = ((("user", text, ""), ("assistant", f"you said {text}", text)) for text in said)
+    return [row for pair in pairs for row in pair]
 
 
 def spoken(memory: BackgroundEngine) -> list[str]:
@@ -86,26 +83,24 @@ def spoken(memory: BackgroundEngine) -> list[str]:
 def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
     config, opened, error, new
 ):
+    said = ("the violin is in the attic", "the boat is blue")
     if not new:
         remember(config, "My dog is called Max")
     with refusing(error):
         memory = opened()
         heard: list[object] = []
         memory.availability.subscribe(heard.append, lambda: heard.append("back"))
-        talk(memory, "the violin is in the attic", "the boat is blue")
+        talk(memory, *said)
         assert new or first(memory, "dog") == "My dog is called Max"
         assert not memory.attempt() and memory.engine is None
         (trouble,) = heard
-        assert (
-            isinstance(trouble, StoreError) and trouble.hint and str(config.folder) in str(trouble)
-        )
+        assert isinstance(trouble, StoreError) and trouble.hint
+        assert str(config.folder) in str(trouble)
     assert memory.attempt() and memory.engine is not None
     assert heard[1:] == ["back"]
     assert memory.flush(30, indexed=True)
-    assert logged_texts(memory)[0 if new else 1 :] == answered(
-        "the violin is in the attic", "the boat is blue"
-    )
-    assert "the violin is in the attic" in texts(memory.search("violin", "anna"))
+    assert logged_texts(memory)[0 if new else 1 :] == answered(*said)
+    assert said[0] in texts(memory.search("violin", "anna"))
 
 
 def test_background_a_folder_whose_disk_is_mounted_later(config, opened):

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -41,9 +42,7 @@ def opened(home: Home) -> Open:
 
 def say(engine: MemoryEngine, n: int = 1) -> None:
     for i in range(n):
-        said = f"Number {i}: I live in Lisbon."
-        turn = turn_at(said, engine.clock())
-        engine.append(turn)
+        engine.append(turn_at(f"Number {i}: I live in Lisbon.", engine.clock()))
     engine.flush(indexed=True)
 
 
@@ -128,20 +127,10 @@ def test_idle_a_listener_that_fails_ends_nothing(opened):
 
 
 def test_idle_the_connections_of_its_llm_end_with_it(opened, monkeypatch):
-    closed = threading.Event()
-
-    class Server:
-        prompt_tokens = 1000
-
-        async def ready(self) -> bool:
-            return False
-
-        async def close(self) -> None:
-            closed.set()
-
-    monkeypatch.setattr("slowcat_memory.engine.idle.open_llm", lambda options: Server())
+    server = Mock(prompt_tokens=1000, ready=AsyncMock(return_value=False), close=AsyncMock())
+    monkeypatch.setattr("slowcat_memory.engine.idle.open_llm", lambda options: server)
     opened().close()
-    assert closed.is_set()
+    assert server.close.await_count == 1
 
 
 # ------------------------------------------------------------------- an LLM on this machine

@@ -173,11 +173,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def patience(fault: Fault) -> dict[str, float]:
-    """Return the limits of the client: short where the server hangs, else a busy machine's."""
-    return QUICK if fault.name in HANGS else {}
-
-
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return stores in which only one job's work is not done, by its name."""
@@ -226,7 +221,8 @@ def test_every_job_faults_a_fault_ends_in_what_is_true_or_in_nothing(
     async def serve() -> None:
         async with FaultServer(good) as server:
             server.fault = fault.name
-            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience(fault)))  # type: ignore[arg-type]
+            limits = QUICK if fault.name in HANGS else {}  # else a busy machine's
+            llm = OpenAILLM(ThinkingOptions(url=server.url, **limits))
             run = lambda **more: asyncio.to_thread(  # noqa: E731
                 think, mind.engine, mind.clock, llm, (job,), **more
             )

@@ -100,18 +100,15 @@ def test_after_failure_a_clock_put_back_by_years_blocks_no_task():
     assert seconds_until_due(task, NOW - timedelta(days=365 * 30)) == 0
 
 
-def store(*jobs: str) -> Any:
-    tasks = [task("1", job, state="dead", attempts=3) for job in jobs]
-    return SimpleNamespace(tasks=lambda state: tasks)
-
-
 def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:
     models = NewModels([])
+    dead = [task("1", job, state="dead", attempts=3) for job in ("facts", "topics", "merge")]
+    store: Any = SimpleNamespace(tasks=lambda state: dead)
     for _ in range(3):
         found = [
             (again.job, model)
             for job, model in (("facts", "a"), ("topics", "b"))
-            for again in models.answered(job, model, store("facts", "topics", "merge"))
+            for again in models.answered(job, model, store)
         ]
     assert not found, "tasks are revived without end"
 

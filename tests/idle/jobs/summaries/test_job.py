@@ -244,14 +244,11 @@ def test_summaries_what_must_stay_here_is_not_told_to_an_llm_elsewhere(house):
     assert other.made("session")["session/s"].local_only
 
 
-def events(turns: int = 30) -> list[Any]:
-    return session("s", [f"I saw bird {n} in Lisbon." for n in range(turns)], MONDAY, step_s=60)
-
-
 @pytest.mark.parametrize("job", [JOBS[0], JOBS[1]], ids=lambda job: job.name)
 @pytest.mark.parametrize("llm", [None, "scripted"])
 def test_summaries_keeps_the_job_contract(job, llm):
-    check_job(job, events(), llm=scripted() if llm else None)
+    said = [f"I saw bird {n} in Lisbon." for n in range(30)]
+    check_job(job, session("s", said, MONDAY, step_s=60), llm=scripted() if llm else None)
 
 
 def test_summaries_where_only_orders_were_said_nothing_is_written(house):
