@@ -98,8 +98,7 @@ def test_engine_reading_works_beside_a_process_that_writes(home):
         writer.call("say", "My cat is called Moritz")
         writer.call("seal")
         assert first(reader, "dog") == TALK[0]
-        reader.close()
-        reader = home.open(readonly=True)
+        reader = home.again(readonly=True)
         assert reader.upkeep.stats()["index"]["anna"]["sealed"] == 2
         assert first(reader, "cat") == "My cat is called Moritz"
 

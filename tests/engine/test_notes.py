@@ -42,8 +42,7 @@ def test_notes_mark_a_pin_is_stored_and_counts(home):
     pinned = engine.edit("anna", chunk_id(ids[0]), pinned=True)
     assert pinned is not None and pinned.pinned
     assert first(engine, "Max likes") == "Max likes bones"
-    engine.close()
-    engine = home.open(HashEmbedder())
+    engine = home.again(HashEmbedder())
     assert first(engine, "Max likes") == "Max likes bones"
     engine.edit("anna", chunk_id(ids[0]), pinned=False)
     assert first(engine, "Max likes") == "Max likes balls"
@@ -155,8 +154,7 @@ def test_forget_what_is_forgotten_is_gone_from_everywhere(home):
     assert first(engine, "dog") == TALK[0]
     engine.upkeep.seal("anna")
     assert not residue(home.path, "swordfish")
-    engine.close()
-    engine = home.open(HashEmbedder())
+    engine = home.again(HashEmbedder())
     assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
     assert len(engine.wiring.namespaces.get("anna").searcher) == 6
 
@@ -238,7 +236,6 @@ def test_forget_the_indexes_of_other_namespaces_stay_in_use(home, engine):
     engine.append(home.turn(TALK[0], scope="bob"))
     engine.upkeep.seal("bob")
     assert engine.forget(Forget(turns=(secret,))).erased
-    engine.close()
-    engine = home.open()
+    engine = home.again()
     engine.prepare("bob")
     assert engine.upkeep.stats()["index"]["bob"]["sealed"] == 1

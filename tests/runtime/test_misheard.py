@@ -9,15 +9,10 @@ from slowcat_memory.engine import MemoryEngine, hotwords
 from slowcat_memory.records import Forget, Key, Vector, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home, first
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 from tests.support.said import turn_at
 
-SAID = (
-    ("Hannah", "Then Isaura painted the boat."),
-    ("Hannah", "The soup was cold."),
-    ("Ben", "We saw the boat at the lake."),
-    ("Ben", "My garden needs rain."),
-)
+SAID = listed("text/heard_names", "said_by_two")
 
 
 def tell(engine: MemoryEngine) -> None:
@@ -33,8 +28,7 @@ def told(request: pytest.FixtureRequest, home: Home) -> MemoryEngine:
     if request.param == "sealed":
         engine.upkeep.seal("anna")
     if request.param == "loaded anew":
-        engine.close()
-        engine = home.open()
+        engine = home.again()
     return engine
 
 

@@ -107,6 +107,11 @@ class Home:
         engine.prepare("anna")
         return engine
 
+    def again(self, embedder: QueryEmbedder | None = None, **how: Any) -> MemoryEngine:
+        """Close the engine that was opened last, and open the folder as a restart does."""
+        self.engines[-1].close()
+        return self.open(embedder, **how)
+
     def turn(self, text: str, session: str = "s", scope: str = "anna", role: str = "user") -> Turn:
         self.clock.advance(1)
         return turn_at(text, self.clock(), session=session, scope=scope, role=role)

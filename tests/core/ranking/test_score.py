@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -105,7 +105,6 @@ views = st.frozensets(st.sampled_from(sorted(VIEWS))).map(
 )
 
 
-@settings(deadline=None)
 @given(seed=seeds, size=sizes, views=views)
 def test_score_what_the_caller_has_already_is_ranked_like_all_others(seed, size, views):
     random = np.random.default_rng(seed)

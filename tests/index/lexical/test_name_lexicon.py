@@ -12,16 +12,11 @@ from slowcat_memory.index.builder import LexicalWriter
 from slowcat_memory.index.name_lexicon import MOST, NameLexicon
 from slowcat_memory.index.windows import ForwardIndex, Vocabulary
 from tests.support.index_oracle import OPTIONS, TOKENS, build
-from tests.support.rows import each_listed
+from tests.support.rows import each_listed, listed_texts
 
 # ------------------------------------------------------------------- what a namespace takes a misheard word for
 
-SAID = (
-    "Anna: I met Isaura at the market.",
-    "Anna: my sister kaitlyn bakes bread.",
-    "Ben: We went to the lake with Marc and Mae.",
-    "Ben: There Mary gave Lou the pottery kit.",
-)
+SAID = listed_texts("text/heard_names", "said")
 
 
 def documents(*lines: str) -> list[Document]:

@@ -60,11 +60,10 @@ def test_spoken_answers_name_no_internal_records(engine):
 def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of):
     if of == "note":
         memory = engine.remember(f"My bank pin is 4711 {SECRET}.", "anna", local_only=True)
-        asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
     else:
         told = talk(engine, f"My bank pin is 4711 {SECRET}.", "Noted.")[0]
         memory = engine.edit("anna", chunk_id(told), local_only=True)
-        asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
+    asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
     assert memory is not None
     offer(engine, asked, memory.id)
     order(engine, f"that's wrong, it's 4712 {SECRET}", "local")
@@ -78,7 +77,7 @@ def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine
 
 def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine):
     turns = talk(engine, f"My bank pin is {SECRET}.", "I see.")
-    away, here = order(engine, "keep that between us"), None
+    away = order(engine, "keep that between us")
     assert set(turns) <= set(away.turns)
     assert {chunk_id(turn) for turn in turns} <= set(away.memories)
     here = order(engine, "keep that between us", "local")

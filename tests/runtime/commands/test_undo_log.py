@@ -37,13 +37,11 @@ def test_undo_log_what_comes_back_is_found_as_before(home):
 def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(home, engine):
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     entry = hide(engine, first, reply)
-    engine.close()
-    engine = home.open()
+    engine = home.again()
     assert found(engine, WORD) == []
     engine.upkeep.seal("anna")
     assert found(engine, WORD) == []
-    engine.close()
-    engine = home.open()
+    engine = home.again()
     assert found(engine, WORD) == []
     engine.wiring.undo_log.undo(entry)
     assert found(engine, WORD)[0] == f"a {WORD} lives here"

@@ -36,28 +36,25 @@ class Moody:
 
 
 @pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock()
+def moody() -> Moody:
+    return Moody(FixedClock())
 
 
-@pytest.fixture
-def moody(clock: FixedClock) -> Moody:
-    return Moody(clock)
-
-
-def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody, clock):
+def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody):
     problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append)
+    breaker = GuardedEmbed(moody, moody.clock, problems.append)
     moody.raises = RuntimeError("no")
     for _ in range(10):
         assert breaker("x") is None
-        clock.advance(1)
+        moody.clock.advance(1)
     assert moody.asked == 3 and len(problems) == 3
-    clock.advance(51.9)
+    moody.clock.advance(51.9)
     assert breaker("x") is None and moody.asked == 3
-    clock.advance(0.1)  # 60 s after the third failure: one try, which fails and opens it again
+    moody.clock.advance(
+        0.1
+    )  # 60 s after the third failure: one try, which fails and opens it again
     assert breaker("x") is None and breaker("x") is None and moody.asked == 4
-    clock.advance(60)
+    moody.clock.advance(60)
     moody.raises = None
     assert breaker("x") is not None and moody.asked == 5
     moody.raises = RuntimeError("again")
@@ -66,9 +63,9 @@ def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody, clock
     assert moody.asked == 8
 
 
-def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody, clock):
+def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody):
     problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append, clock.boot_s)
+    breaker = GuardedEmbed(moody, moody.clock, problems.append, moody.clock.boot_s)
     moody.takes = 1.0
     assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
     assert moody.asked == 3 and problems == ["late"] * 3

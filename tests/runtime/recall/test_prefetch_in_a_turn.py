@@ -46,8 +46,7 @@ class Scene:
         self.how: dict = {}
 
     def say(self, text: str, at: datetime = NOW) -> str:
-        turn = turn_at(text, at, session=f"s{at}")
-        ack = self.engine.append(turn)
+        ack = self.engine.append(turn_at(text, at, session=f"s{at}"))
         self.engine.flush(indexed=True)
         return f"turn/{ack.event.id}"
 
@@ -140,9 +139,8 @@ async def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two
     assert SAID[0] not in texts(found)
     elsewhere = frozenset({fingerprint(ASKED), fingerprint("good day")})
     at_once(scene.recall(ASKED, scene.heard(ASKED), exclude_words=elsewhere))
-    memory = next(
-        hit.memory.id for hit in (await scene.recall(ASKED)).hits if hit.memory.text == SAID[0]
-    )
+    every = (await scene.recall(ASKED)).hits
+    (memory,) = [hit.memory.id for hit in every if hit.memory.text == SAID[0]]
     found = await scene.recall(ASKED, scene.heard(ASKED), exclude=frozenset({memory}))
     assert SAID[0] not in texts(found)
     own = frozenset({"a turn of now, not yet to be found"})

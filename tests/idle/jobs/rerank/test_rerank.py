@@ -13,15 +13,10 @@ from slowcat_memory.records import LedgerEntry, LeftOut, Offer
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
 from tests.support.idle_doubles import NOW, House, housing
 from tests.support.memories import Look
-from tests.support.rows import cases
+from tests.support.rows import cases, listed_texts
 from tests.support.said import turn
 
-SAID = (
-    "My dentist is Dr Ray in Porto.",
-    "The cat is called Tom.",
-    "I drive a red car.",
-    "Bye now.",
-)
+SAID = listed_texts("idle/short_turns", "said")
 EMBEDDER, HOUR_AGO = HashEmbedder(), NOW - timedelta(hours=1)
 
 
