@@ -1,3 +1,5 @@
+"""An engine's opening and end, and the turns that it logs and recalls."""
+
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,3 +1,5 @@
+"""What a person keeps, marks and corrects, and what is forgotten."""
+
 import threading
 from datetime import timedelta
 from functools import partial

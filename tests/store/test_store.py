@@ -1,3 +1,5 @@
+"""What is appended and read: order, queue, sessions, snapshots."""
+
 import asyncio
 import gc
 import threading
