@@ -113,7 +113,7 @@ class Reading:
         raise AssertionError("it has no task")
 
 
-def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
+async def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
     engine, embedder
 ):
     job, waiting = Reading(), threading.Event()
@@ -127,7 +127,9 @@ def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_
         engine.metrics, engine.wiring.indexer.take, [job], gate=engine.wiring.gate, sleep=sleep,
     )  # fmt: skip
 
-    async def scenario() -> int:
+    idle.start()
+    try:
+        assert await asyncio.to_thread(job.reading.wait, WAIT_S)
         embedder.gate.clear()
         embedder.reached.clear()
         turn = asyncio.create_task(engine.recall("Where do I live?", "anna"))
@@ -142,12 +144,6 @@ def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_
         job.forever = False
         embedder.gate.set()
         assert (await turn).hits
-        return reads
-
-    idle.start()
-    try:
-        assert job.reading.wait(WAIT_S)
-        reads = asyncio.run(scenario())
-        assert job.finished.wait(WAIT_S) and job.reads > reads
+        assert await asyncio.to_thread(job.finished.wait, WAIT_S) and job.reads > reads
     finally:
         idle.stop()

@@ -22,14 +22,12 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store
 from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, traces, turn
 from tests.support.memories import Look, ids
 from tests.support.rows import cases
-from tests.support.tiered_stores import say, wished
-
-SMALL = StoreOptions(map_size_gib=1 / 16)
+from tests.support.tiered_stores import SMALL, say, wished
 
 
 def vectors(*ids):

@@ -12,7 +12,7 @@ import pytest
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, data_file
+from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.care import health, salvage
 from slowcat_memory.store.disk import envelope
 from slowcat_memory.store.disk.page_reader import (
@@ -28,9 +28,8 @@ from tests.harness import samples
 from tests.harness.damage import WAYS, damage
 from tests.harness.samples import memory, turn
 from tests.support.memories import Look, ids
-from tests.support.tiered_stores import leave, say
+from tests.support.tiered_stores import SMALL, leave, say
 
-SMALL = StoreOptions(map_size_gib=1 / 16)
 PAGE = 4096
 TURNS = 1300  # 23 of them are in one page
 WORDS = "we went to the lake again and Anna said that the water was cold".split()

@@ -20,16 +20,14 @@ from slowcat_memory.errors import (
     StoreGoneError,
 )
 from slowcat_memory.records import Forget
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store
 from slowcat_memory.store.disk import environment, folder
 from tests.harness.samples import turn
 from tests.support.memories import Look, ids
 from tests.support.other_process import ROOT, python
-from tests.support.tiered_stores import age, events, leave, say
+from tests.support.tiered_stores import SMALL, age, events, leave, say
 
 # ------------------------------------------------------------------- A store keeps to its own folder, wherever that is moved
-
-SMALL = StoreOptions(map_size_gib=1 / 16)
 
 
 def contents(path: Path) -> dict[str, bytes]:
