@@ -15,7 +15,7 @@ from slowcat_memory.core.extraction.known import (
 )
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Turn
-from tests.support.rows import cases, each_listed
+from tests.support.rows import cases, each_listed, listed_texts
 from tests.support.said import turn
 
 
@@ -24,15 +24,7 @@ def said(*lines: str, at: datetime = datetime(2023, 5, 25, 13, tzinfo=UTC)) -> l
     return [turn(text, speaker=who, at=at, id=n) for n, (who, text) in enumerate(turns, 1)]
 
 
-TALK = ground(
-    said(
-        "Anna: I ran a charity race last Saturday with my Swedish friend Bo.",
-        "Melanie Berg: Great! I have been married for five years, we met in the UK.",
-        "Anna: I bought three canoes for 90 euros. We go camping next month.",
-        "Anna: My birthday is on 4 July.",
-    ),
-    UTC,
-)
+TALK = ground(said(*listed_texts("rules/grounding", "talk")), UTC)
 
 
 @each_listed("rules/grounding", "what follows from a conversation")

@@ -109,12 +109,8 @@ NOVEMBER = datetime(2026, 11, 2, 18, tzinfo=UTC)
 def of_nell(
     text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **more: str
 ) -> Memory:
-    given = {
-        "id": f"fact/{day}",
-        "valid_from": NOVEMBER + timedelta(days=day),
-        "sources": (day + 1,),
-    }
-    return said.fact(text, type, subject=subject, **given, **more)
+    given = {"id": f"fact/{day}", "valid_from": NOVEMBER + timedelta(days=day)}
+    return said.fact(text, type, subject=subject, sources=(day + 1,), **given, **more)
 
 
 @each_listed("rules/matter")
@@ -200,11 +196,8 @@ def test_fact_index_misses_nothing_that_would_be_merged_or_asked_about(seed) -> 
     for new in known:
         found = {one.id for one, _ in index.candidates(new, OPTIONS)}
         others = [one for one in known if one.id != new.id]
-        wanted = {
-            one.id
-            for one in others
-            if compare(in_order(new, one), None, TOKENIZE, OPTIONS) != "other"
-        }
+        verdicts = {one.id: compare(in_order(new, one), None, TOKENIZE, OPTIONS) for one in others}
+        wanted = {id_ for id_, verdict in verdicts.items() if verdict != "other"}
         assert wanted <= found, (new, [one for one in known if one.id in wanted - found])
         assert new.id not in found
 
@@ -243,21 +236,14 @@ def entity(id: str, name: str, also: str = "") -> Memory:
 
 
 def sister(id: str, of: str, object: str) -> Memory:
-    parts = {
-        "predicate": "has_sister",
-        "subject_id": f"entity/{of}",
-        "object_id": f"entity/{object}",
-    }
-    return said.fact("", id=f"fact/{id}", **parts)
+    of_whom = {"subject_id": f"entity/{of}", "object_id": f"entity/{object}"}
+    return said.fact("", id=f"fact/{id}", predicate="has_sister", **of_whom)
 
 
 def test_an_entity_has_its_other_names_and_what_it_is_to_somebody() -> None:
     names = Subjects()
-    for one in (
-        entity("1", "Mira"),
-        entity("2", "Hana", "Hanni; Schwesterherz"),
-        sister("3", "1", "2"),
-    ):
+    hana = entity("2", "Hana", "Hanni; Schwesterherz")
+    for one in (entity("1", "Mira"), hana, sister("3", "1", "2")):
         names.put(one)
     assert set(names.same("hana", ["hanni", "mira's sister", "tom"])) == {"hanni", "mira's sister"}
     assert names.same("mira's sister", ["hana", "tom"]) == ["hana"]

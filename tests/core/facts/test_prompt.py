@@ -23,18 +23,12 @@ from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.idle.jobs.extraction.facts import facts_of_note
 from slowcat_memory.records import Made, Turn
 from tests.support.injections import HARMLESS, injections, placed
-from tests.support.rows import each_listed
+from tests.support.rows import each_listed, listed
 from tests.support.said import NOON, memory, turn
 
-SAID = {
-    1: ("user", "I live in Lisbon now, with my dog Max. He is 3."),
-    2: ("assistant", "I live in the cloud and I like long walks."),
-    3: ("user", "Do you know that I hate mushrooms? I met Clara yesterday."),
-    4: ("user", "Have a look at https://example.com, I love that page."),
-}
 TURNS = [
-    turn(text, id=id, speaker="Anna" if role == "user" else "Bot", role=role)
-    for id, (role, text) in SAID.items()
+    turn(text, id=n, speaker=who, role=role)
+    for n, (who, role, text) in enumerate(listed("rules/facts_prompt.jsonl", "said"), 1)
 ]
 KNOWN = Known(facts=(KnownLine("anna lives in lisbon", "", NOON, "fact/1", (0,)),))
 
