@@ -29,9 +29,9 @@ NOW = NOON
 OPTIONS = BringUpOptions()
 
 
-def fact(name: str, kind: str, **more: Any) -> Memory:
+def fact(name: str, kind: str, text: str = "", **more: Any) -> Memory:
     given = {"id": f"fact/{name}", "sources": ()} | more
-    return facts.fact(f"Anna has {name}.", kind.removeprefix("fact/"), **given)
+    return facts.fact(text or f"Anna has {name}.", kind.removeprefix("fact/"), **given)
 
 
 def said(text: str) -> Turn:
@@ -63,7 +63,7 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
 
 @each_listed("rules/open_threads")
 def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str) -> None:
-    opened = replace(fact("it", "fact/open_thread", sources=(3,)), text=text)
+    opened = fact("it", "fact/open_thread", text, sources=(3,))
     heard = later_of([said(later)], [])
     found = closed(opened, heard)
     assert (found[0] if found else "") == outcome
@@ -72,29 +72,22 @@ def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str
 
 @each_listed("rules/open_threads")
 def test_an_event_is_not_asked_about_when_it_was_moved_called_off_or_told(later, outcome) -> None:
-    viewing = replace(
-        fact("it", "fact/event", sources=(3,), date="2026-05-20"),
-        text="Anna has a viewing on 20 May.",
-    )
+    own = {"sources": (3,), "date": "2026-05-20"}
+    viewing = fact("it", "fact/event", "Anna has a viewing on 20 May.", **own)
     found = closed(viewing, later_of([said(later)], []))
     assert (found[0] if found else "") == outcome
 
 
 def test_a_task_that_an_llm_calls_completed_closes_the_open_one() -> None:
-    opened = replace(fact("it", "fact/open_thread", sources=(3,)), text="Anna must fix the sledge.")
-    done = replace(
-        fact("other", "fact/task_completed", sources=(7,)), text="Anna repaired the sledge."
-    )
+    opened = fact("it", "fact/open_thread", "Anna must fix the sledge.", sources=(3,))
+    done = fact("other", "fact/task_completed", "Anna repaired the sledge.", sources=(7,))
     assert closed(opened, later_of([], [done]))
     assert not closed(replace(opened, sources=(9,)), later_of([], [done])), "only what came later"
 
 
 def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
     one, two = (
-        replace(
-            fact(name, "fact/event", date="2026-05-20"),
-            text=f"Anna has {name} an audition.",
-        )
+        fact(name, "fact/event", f"Anna has {name} an audition.", date="2026-05-20")
         for name in ("again", "soon")
     )
     first, second = of_facts([one, two], NOW, UTC, OPTIONS)

@@ -109,15 +109,10 @@ def test_session_tracker_tracker_step_of_the_wall_clock_neither_ends_nor_resumes
 
 
 def test_session_tracker_tracker_session_that_another_conversation_resumed_is_left_to_it():
-    held = set[str]()
-
     options = SessionOptions(silence_s=SILENCE, resume_grace_s=GRACE)
-    one, two = (
-        SessionTracker(
-            "anna", lambda now, name=name: name, options, earlier("disconnect"), after(0), held
-        )
-        for name in ("one", "two")
-    )
+    shared = (options, earlier("disconnect"), after(0), set[str]())
+    one = SessionTracker("anna", lambda now: "one", *shared)
+    two = SessionTracker("anna", lambda now: "two", *shared)
     assert said(one, 1)[0] == "resume old"
     assert said(two, 2)[0] == "start two"
     one.disconnected(after(3))
