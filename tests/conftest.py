@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from loguru import logger
 
 from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.generation import Build
 from slowcat_memory.providers import EmbedderOptions, export_model, open_llm, open_query_embedder
 from tests.support.engine_home import Home
@@ -83,6 +84,12 @@ def home(tmp_path: Path) -> Iterator[Home]:
     yield made
     for engine in made.engines:
         engine.close()
+
+
+@pytest.fixture
+def engine(home: Home) -> MemoryEngine:
+    """An engine in that folder."""
+    return home.open()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from slowcat_memory.core.disclosure import (
 from slowcat_memory.core.facts.merging import Pair, merge
 from slowcat_memory.records import Memory
 from tests.support import said
-from tests.support.rows import cases
+from tests.support.rows import cases, listed
 from tests.support.said import NOON
 
 HERE, AWAY = Reader(frozenset({"anna"}), local=True), Reader(frozenset({"anna"}))
@@ -42,21 +42,13 @@ def find(*stored: Memory) -> Any:
     return lambda scope, id: known.get((scope, id))
 
 
-@pytest.mark.parametrize(
-    ("reader", "shown"),
-    [
-        (HERE, {"note/1", "note/2"}),
-        (AWAY, {"note/1"}),
-        (Reader(), set()),
-        (Reader(frozenset({"ben"}), local=True), set()),
-    ],
-    ids=["here", "away", "guest", "other"],
-)
-def test_disclosure_of_a_memory_depends_on_reader_and_place(reader, shown):
+@cases("rules/disclosure.jsonl")
+def test_disclosure_of_a_memory_depends_on_reader_and_place(scopes, local, shown):
+    reader = Reader(frozenset(scopes), local=local)
     stored = [memory("note/1"), memory("note/2", local_only=True)]
     stored.append(memory("fact/1", kind="fact/quarantined"))
-    assert {one.id for one in disclose_all(stored, reader)} == shown
-    assert {one.id for one in stored if disclose(one, reader)} == shown
+    assert [one.id for one in disclose_all(stored, reader)] == shown
+    assert [one.id for one in stored if disclose(one, reader)] == shown
 
 
 def test_disclosure_of_a_context_is_for_this_machine_alone() -> None:
@@ -66,49 +58,41 @@ def test_disclosure_of_a_context_is_for_this_machine_alone() -> None:
     assert shown is not None and shown.context == ""
 
 
+def derived(id: str, sources: Any = (), derived_from: Any = (), **more: Any) -> Memory:
+    """Return a memory as a list has it."""
+    return memory(id, *sources, derived_from=tuple(map(tuple, derived_from)), **more)
+
+
 CHAINS = {
-    "of a turn": (memory("fact/1", 1),),
-    "a summary of a summary": (
-        memory("summary/session/1", 1),
-        memory("summary/day/1", facets={"covers": "summary/session/0; summary/session/1"}),
-    ),
-    "an icebreaker of a fact": (
-        memory("fact/1", 1),
-        memory("icebreaker/1", facets={"source": "fact/1"}),
-    ),
-    "an icebreaker of a turn": (memory("icebreaker/1", facets={"source": "chunk/1"}),),
-    "a correction": (memory("note/1", derived_from=(("anna", "chunk/1"),)),),
-    "in a circle": (
-        memory("block/1", 1, derived_from=(("anna", "block/2"),)),
-        memory("block/2", derived_from=(("anna", "block/1"),)),
-    ),
+    name: tuple(derived(**row) for row in rows)
+    for name, rows in listed("rules/disclosure.jsonl", "chains")
 }
 
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_disclosure_of_what_was_made_from_it_is_refused_however_far_away(name: str) -> None:
-    derived = CHAINS[name]
-    stored = [*derived, chunk(1)]
-    last = derived[-1]
+    chain = CHAINS[name]
+    stored = [*chain, chunk(1)]
+    last = chain[-1]
     assert is_derived_local(last, find(*stored))
     assert disclose_found(last, AWAY, find(*stored)) is None
     assert disclose_found(last, HERE, find(*stored)) == last
     assert local_only_ids(stored) == {one.id for one in stored}
     assert disclose_all(stored, AWAY) == []
-    opened = [*derived, chunk(1, local=False)]
+    opened = [*chain, chunk(1, local=False)]
     assert disclose_all(opened, AWAY) == opened
     assert not is_derived_local(last, find(*opened))
 
 
 def test_disclosure_marks_follow_their_origins_both_ways() -> None:
-    derived = list(CHAINS["a summary of a summary"])
-    marked = corrected_marks([*derived, chunk(1)], lambda origin: False)
+    chain = list(CHAINS["a summary of a summary"])
+    marked = corrected_marks([*chain, chunk(1)], lambda origin: False)
     assert [(one.id, one.local_only, one.local_inherited) for one in marked] == [
         ("summary/session/1", True, True),
         ("summary/day/1", True, True),
     ]
     assert corrected_marks([*marked, chunk(1)], lambda origin: False) == []
-    assert corrected_marks([*marked, chunk(1, local=False)], lambda origin: False) == derived
+    assert corrected_marks([*marked, chunk(1, local=False)], lambda origin: False) == chain
 
 
 def test_disclosure_a_persons_own_mark_outlasts_that_of_its_turn() -> None:

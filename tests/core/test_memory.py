@@ -19,9 +19,8 @@ from tests.support.said import NOON, memory, turn
 def test_chunk_it_is_indexed_with_its_speaker_and_its_context() -> None:
     made = chunk(turn("My dog is called Max."))
     assert indexed_text(made) == "Anna: My dog is called Max."
-    assert (
-        indexed_text(replace(made, context="About pets.")) == f"About pets.\n{indexed_text(made)}"
-    )
+    about = replace(made, context="About pets.")
+    assert indexed_text(about) == f"About pets.\n{indexed_text(made)}"
 
 
 # ------------------------------------------------------------------- validity
@@ -30,13 +29,10 @@ NOW, YEAR = NOON, timedelta(days=365)
 ROME = memory("note", "Anna lives in Rome.", valid_from=NOW - 3 * YEAR, valid_to=NOW - YEAR)
 
 
-def asked(start: datetime, end: datetime) -> tuple[Interval, ...]:
-    return (Interval(start=start, end=end, words="then"),)
-
-
 def test_holds_what_was_superseded_is_never_offered() -> None:
     gone = replace(ROME, valid_to=None, retired_at=NOW)
-    assert not holds(gone, NOW) and not holds(gone, NOW, asked(NOW - 2 * YEAR, NOW))
+    asked = (Interval(start=NOW - 2 * YEAR, end=NOW, words="then"),)
+    assert not holds(gone, NOW) and not holds(gone, NOW, asked)
     assert holds(replace(ROME, valid_to=None), NOW)
     assert holds(replace(ROME, valid_to=NOW + YEAR), NOW)
 

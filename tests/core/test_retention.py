@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core import retention
-from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.retention import (
     Aging,
     RetentionOptions,
@@ -16,8 +15,8 @@ from slowcat_memory.core.retention import (
     share,
 )
 from slowcat_memory.records import Memory
-from tests.support.rows import cases
-from tests.support.said import NOON, memory
+from tests.support.rows import cases, each_listed
+from tests.support.said import memory
 
 DAY = 86_400.0
 NOW = 1000 * DAY
@@ -46,19 +45,9 @@ def made(kind: str, *sources: int, **fields: object) -> Memory:
     return memory(kind, "words", sources=sources, **fields)
 
 
-@pytest.mark.parametrize(
-    ("memory", "turns"),
-    [
-        (made("chunk", 1, id=chunk_id(1), pinned=True), {1}),
-        (made("summary/day", 1, 2, pinned=True), {1, 2}),
-        (made("note", 1), {1}),
-        (made("fact/preference", 2), {2}),
-        (made("summary/day", 1, 2), set()),
-        (made("fact/preference", 2, retired_at=NOON), set()),
-    ],
-)
-def test_lasting_memories_hold_their_turns(memory: Memory, turns: set[int]) -> None:
-    assert held([memory], RetentionOptions()) - {0} == turns
+@each_listed("rules/retention.jsonl")
+def test_lasting_memories_hold_their_turns(kind, sources, fields, turns):
+    assert held([made(kind, *sources, **fields)], RetentionOptions()) - {0} == set(turns)
 
 
 def test_facts_hold_no_turns_where_evidence_is_not_kept() -> None:

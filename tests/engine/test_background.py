@@ -5,6 +5,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -16,7 +17,7 @@ from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import writer
 from slowcat_memory.store.sharing import living
 from slowcat_memory.testing import FixedClock, memory_config
-from tests.support.engine_home import Gate
+from tests.support.engine_home import Gate, first, texts
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
 from tests.support.said import turn_at, until
@@ -64,15 +65,12 @@ def remember(config: Config, *said: str) -> None:
 
 
 def answered(*said: str) -> list[tuple[str, str, str]]:
-    return [
-        row
-        for text in said
-        for row in (("user", text, ""), ("assistant", f"you said {text}", text))
-    ]
+    pairs = ((("user", text, ""), ("assistant", f"you said {text}", text)) for text in said)
+    return [row for pair in pairs for row in pair]
 
 
-def found(memory: BackgroundEngine, text: str) -> list[str]:
-    return [hit.memory.text for hit in memory.search(text, "anna").hits]
+def spoken(memory: BackgroundEngine) -> list[str]:
+    return [text for _, text, _ in logged_texts(memory)]
 
 
 # ------------------------------------------------------------------- waiting
@@ -85,26 +83,24 @@ def found(memory: BackgroundEngine, text: str) -> list[str]:
 def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
     config, opened, error, new
 ):
+    said = ("the violin is in the attic", "the boat is blue")
     if not new:
         remember(config, "My dog is called Max")
     with refusing(error):
         memory = opened()
         heard: list[object] = []
         memory.availability.subscribe(heard.append, lambda: heard.append("back"))
-        talk(memory, "the violin is in the attic", "the boat is blue")
-        assert new or found(memory, "dog")[0] == "My dog is called Max"
+        talk(memory, *said)
+        assert new or first(memory, "dog") == "My dog is called Max"
         assert not memory.attempt() and memory.engine is None
         (trouble,) = heard
-        assert (
-            isinstance(trouble, StoreError) and trouble.hint and str(config.folder) in str(trouble)
-        )
+        assert isinstance(trouble, StoreError) and trouble.hint
+        assert str(config.folder) in str(trouble)
     assert memory.attempt() and memory.engine is not None
     assert heard[1:] == ["back"]
     assert memory.flush(30, indexed=True)
-    assert logged_texts(memory)[0 if new else 1 :] == answered(
-        "the violin is in the attic", "the boat is blue"
-    )
-    assert "the violin is in the attic" in found(memory, "violin")
+    assert logged_texts(memory)[0 if new else 1 :] == answered(*said)
+    assert said[0] in texts(memory.search("violin", "anna"))
 
 
 def test_background_a_folder_whose_disk_is_mounted_later(config, opened):
@@ -117,10 +113,7 @@ def test_background_a_folder_whose_disk_is_mounted_later(config, opened):
     assert not memory.attempt()
     unmounted.rename(disk.parent)
     assert memory.attempt() and memory.flush(30, indexed=True)
-    assert [row[1] for row in logged_texts(memory)][:2] == [
-        "My dog is called Max",
-        "the boat is blue",
-    ]
+    assert spoken(memory)[:2] == ["My dog is called Max", "the boat is blue"]
 
 
 def test_background_a_reply_that_comes_after_the_store_answers_what_waited(config, opened):
@@ -158,7 +151,7 @@ def test_background_a_full_queue_drops_the_oldest_and_counts_them(tmp_path, monk
         with pytest.raises(StoreFullError):
             acks[0].wait(0)
     assert memory.attempt() and memory.flush(30)
-    assert [row[1] for row in logged_texts(memory)] == [f"number {n}" for n in range(3, 7)]
+    assert spoken(memory) == [f"number {n}" for n in range(3, 7)]
     with logged("ERROR") as lines:
         memory.close()
     assert len(lines) == 1 and "3 events were not saved" in lines[0]
@@ -201,18 +194,13 @@ def test_background_what_needs_the_store_says_why_there_is_none(opened):
 def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
     config, opened, monkeypatch
 ):
-    tries = []
-
-    def damaged(*_: object) -> None:
-        tries.append(1)
-        raise background.StoreDamagedError("beyond repair")
-
+    damaged = Mock(side_effect=background.StoreDamagedError("beyond repair"))
     remember(config, "My dog is called Max")
     monkeypatch.setattr("slowcat_memory.store.disk.state.mark_running", damaged)
     memory = opened()
-    assert not memory.attempt() and not memory.attempt() and len(tries) == 1
+    assert not memory.attempt() and not memory.attempt() and damaged.call_count == 1
     os.utime(config.folder / "data.mdb", (1, 1))
-    assert not memory.attempt() and len(tries) == 2
+    assert not memory.attempt() and damaged.call_count == 2
 
 
 def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(opened):
@@ -228,20 +216,15 @@ def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_the
     assert memory.engine.idle.on_pause == []
 
 
-def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config, monkeypatch):
-    monkeypatch.setattr(MemoryEngine, "_start", lambda _: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config):
+    with patch.object(MemoryEngine, "_start", lambda _: 1 / 0), pytest.raises(ZeroDivisionError):
         MemoryEngine(config)
-    monkeypatch.undo()
     MemoryEngine(config).close()
 
 
-def test_background_a_process_that_cannot_say_who_it_is_lets_go(config, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("slowcat_memory.store.sharing.Presence.confirm", full)
+def test_background_a_process_that_cannot_say_who_it_is_lets_go(config):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with patch("slowcat_memory.store.sharing.Presence.confirm", side_effect=full):
         with pytest.raises(StoreFullError, match="No space"):
             MemoryEngine(config)
     MemoryEngine(config).close()

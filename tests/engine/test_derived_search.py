@@ -9,7 +9,8 @@ from slowcat_memory.core.summaries.summary import Subject, SummaryText, archived
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Forget, Made, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import Home
+from tests.support.engine_home import Home, RecordingEmbedder
+from tests.support.rows import cases
 from tests.support.said import memory_at
 
 MEANS = {"puppy": "dog", "pet": "dog", "journey": "travel", "flight": "travel"}
@@ -64,16 +65,7 @@ def engine(home: Home):
     return engine
 
 
-@pytest.mark.parametrize(
-    ("query", "kind", "best"),
-    [
-        ("garden", "summary", "summary/day/2026-05-11"),  # by its words
-        ("pet", "summary", "summary/session/a"),  # by its meaning
-        ("flight", "topic", "summary/topic/t"),  # by the meaning of its name
-        ("Lisbon", "session", "summary/session/b"),  # by a turn that it was made from
-        ("race", "episode", "episode/1"),
-    ],
-)
+@cases("derived_search")
 def test_derived_search_finds_a_summary(engine, query, kind, best):
     assert ids(found(engine, query, kind))[0] == best
 
@@ -103,19 +95,12 @@ def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home)
 
 
 def test_derived_search_sends_no_local_only_text_to_another_machine(home):
-    class Away(HashEmbedder):
-        remote = True
-        sent: list[str] = []
-
-        def encode(self, texts):
-            self.sent += texts
-            return super().encode(texts)
-
-    engine = home.open(Away())
+    embedder = RecordingEmbedder()
+    engine = home.open(embedder)
     rows = (made(home, "day/2026-05-13", "A wig.", local_only=True), made(home, "day/1", "A hat."))
     engine.apply("test", WriteBatch(memories=rows))
     assert len(found(engine, "wig or hat", local=True)) == 2
-    assert Away.sent == ["A hat."]
+    assert embedder.texts == ["A hat."]
 
 
 def test_derived_search_forgets_with_its_turns(engine, home):

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -9,6 +10,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine import expiry as expiries
 from slowcat_memory.records import Forget, Turn, WriteBatch
 from tests.support.engine_home import Home
+from tests.support.memories import Look
 from tests.support.said import memory_at, turn_at
 
 DAY = 86400.0
@@ -50,8 +52,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def left(engine: MemoryEngine) -> list[int]:
-    with engine.snapshot() as snapshot:
-        return [turn.id for turn in snapshot.turns()]
+    return [turn.id for turn in Look(engine).turns()]
 
 
 # ------------------------------------------------------------------- every turn counts
@@ -114,15 +115,11 @@ def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home, engine):
     assert engine.eraser.erase_expired() == (slices * expiries.SLICE + 1,)
 
 
-def test_expiry_what_could_not_be_erased_is_due_again(home, engine, monkeypatch):
+def test_expiry_what_could_not_be_erased_is_due_again(home, engine):
     (old,) = log(engine, said(home, "anna", 40 * DAY))
-
-    def refuse(*_: Any) -> None:
-        raise OSError("the disk refuses")
-
-    with monkeypatch.context() as patched, pytest.raises(OSError):
-        patched.setattr(engine.eraser, "forget", refuse)
-        engine.eraser.erase_expired()
+    with patch.object(engine.eraser, "forget", side_effect=OSError("the disk refuses")):
+        with pytest.raises(OSError):
+            engine.eraser.erase_expired()
     assert engine.eraser.expired() and engine.eraser.erase_expired() == (old,)
     assert not engine.eraser.expired()
 
@@ -157,8 +154,7 @@ def test_expiry_notes_in_the_guests_namespace_go_with_it(home):
     home.clock.advance(2 * DAY)
     engine = opened(home, **GUESTS)
     engine.flush(indexed=True)
-    with engine.snapshot() as snapshot:
-        assert not [*snapshot.memories("guest")]
+    assert not Look(engine).memories("guest")
 
 
 def test_expiry_forgetting_on_request_needs_no_clock(home):

@@ -1,22 +1,19 @@
 """What starting and the first turns import, read and make."""
 
 import json
-import os
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-import slowcat_memory
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.other_process import printed_by
+from tests.support.rows import listed_texts
 from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- whatever is made, read or collected once in a process happens before the first t
 
-ROOT = Path(slowcat_memory.__file__).parents[1]
 DAYS = 30
 FRESH = """
 import asyncio, gc, json, sys
@@ -99,9 +96,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def first_turns(path: Path, how: str) -> list[dict]:
     """The turns of a new process, each of them twice; what they made, read and collected."""
-    command = [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)]
-    told = subprocess.check_output(command, cwd=ROOT, text=True)
-    return json.loads(told.splitlines()[-1])
+    return json.loads(printed_by(FRESH, path, how, json.dumps(TURNS)).splitlines()[-1])
 
 
 def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled):
@@ -121,17 +116,7 @@ def test_first_turns_control_without_preparation_they_do_it_all(filled):
 
 # ------------------------------------------------------------------- what an agent does not need to talk is not imported when it starts, nor before t
 
-HEAVY = {
-    *("onnxruntime", "tokenizers", "faiss", "bm25s", "numba", "scipy"),
-    *("torch", "sentence_transformers", "openai", "httpx"),
-}
-JOBS = ("idle.registry", "idle.scheduler.loop", "idle.jobs.extraction", "idle.jobs.summaries")
-RULES = (
-    "core.graph.readings",
-    "core.facts.prompt",
-    "core.extraction.stated",
-    "core.summaries.by_rule",
-)
+HEAVY, JOBS, RULES = (listed_texts("first_turns", part) for part in ("heavy", "jobs", "rules"))
 OPEN = """
 import sys
 {first}
@@ -164,9 +149,7 @@ assert engine.search("where does the cat sleep", "user").hits
 
 
 def _modules(path: Path, then: str = "", first: str = "") -> set[str]:
-    command = [sys.executable, "-c", OPEN.format(path=str(path), then=then, first=first)]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("SLOWCAT_")}
-    return set(subprocess.check_output(command, cwd=ROOT, env=env, text=True).split())
+    return set(printed_by(OPEN.format(path=str(path), then=then, first=first)).split())
 
 
 def _own(*names: str) -> set[str]:
@@ -182,5 +165,30 @@ def test_the_processor_is_imported_without_jobs_or_rules(tmp_path):
 def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path):
     _modules(tmp_path / "store", SAY)
     loaded = _modules(tmp_path / "store", ASK)
-    assert not loaded & (_own(*JOBS) | HEAVY)
+    assert not loaded & (_own(*JOBS) | set(HEAVY))
     assert "slowcat_memory.engine.engine" in loaded
+
+
+# ------------------------------------------------------------------- what the first turn needs is compiled before it, and not while the package is imported
+
+COMPILING = """
+import re
+made, compile_pattern = [], re.compile
+def counting(*arguments, **named):
+    made.append(str(arguments[0]))
+    return compile_pattern(*arguments, **named)
+from slowcat_memory.core.commands.grammar import Heard, recognise
+from slowcat_memory.core.language import ENGLISH
+from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.runtime.recall.service import compile_patterns
+print("compiled" if "_compiled" in vars(ENGLISH.gate.world) else "lazy")
+compile_patterns("english", "Juno")
+re.compile = counting
+for said in ("please delete what I said about Lisa", "forget that, Juno", "what is my dog called?"):
+    recognise(said, names=("Juno",)), Heard(said, names=("Juno",)).asks_change(), judge(said)
+print(len(made))
+"""
+
+
+def test_first_turn_compiles_no_pattern_once_they_are_prepared():
+    assert printed_by(COMPILING).split() == ["lazy", "0"]

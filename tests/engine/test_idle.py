@@ -3,8 +3,8 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,11 +16,12 @@ from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge
-from slowcat_memory.testing import FixedClock, memory_config
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.engine_home import Home
+from tests.support.memories import Look
 from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
-from tests.support.rows import DATA
+from tests.support.rows import DATA, cases
 from tests.support.said import turn_at, until
 from tests.support.scripted_server import serving
 
@@ -29,30 +30,19 @@ BREAKER = dict(CircuitBreaker.__init__.__kwdefaults__ or {})
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
-    engines: list[MemoryEngine] = []
+def opened(home: Home) -> Open:
+    """Opens engines whose idle work begins soon."""
 
     def open_(readonly: bool = False, **sections: Any) -> MemoryEngine:
-        sections["idle"] = {
-            "enabled": True,
-            "grace_s": 0.05,
-            "rest_s": 0.02,
-            **sections.get("idle", {}),
-        }
-        config = memory_config(tmp_path / "memory", **sections)
-        engines.append(MemoryEngine(config, readonly=readonly, clock=FixedClock()))
-        return engines[-1]
+        idle = {"enabled": True, "grace_s": 0.05, "rest_s": 0.02} | sections.pop("idle", {})
+        return home.open(readonly=readonly, idle=idle, **sections)
 
-    yield open_
-    for engine in engines:
-        engine.close()
+    return open_
 
 
 def say(engine: MemoryEngine, n: int = 1) -> None:
     for i in range(n):
-        said = f"Number {i}: I live in Lisbon."
-        turn = turn_at(said, engine.clock())
-        engine.append(turn)
+        engine.append(turn_at(f"Number {i}: I live in Lisbon.", engine.clock()))
     engine.flush(indexed=True)
 
 
@@ -75,8 +65,7 @@ def test_idle_nothing_is_thought_while_somebody_speaks(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5}, idle={"grace_s": 30.0})
     say(engine, 40)
     assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
-    with engine.store.snapshot() as snapshot:
-        assert snapshot.tasks() == [] and snapshot.runs() == []
+    assert Look(engine.store).tasks() == [] and Look(engine.store).runs() == []
 
 
 @pytest.mark.parametrize("sections", [{"idle": {"enabled": False}}, {"readonly": True}])
@@ -102,15 +91,7 @@ def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened):
     assert engine.search("Lisbon", "anna").hits
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        ("not a url", "not an http URL"),
-        ("http://203.0.113.7/v1", "is not this machine"),
-        ("http://127.0.0.1:notaport/v1", "not a URL"),
-        ("http://no-such-host.invalid/v1", ""),
-    ],
-)
+@cases("idle/urls")
 def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(opened, url, why):
     with logged("WARNING") as lines:
         engine = opened(thinking={"url": url})
@@ -146,20 +127,10 @@ def test_idle_a_listener_that_fails_ends_nothing(opened):
 
 
 def test_idle_the_connections_of_its_llm_end_with_it(opened, monkeypatch):
-    closed = threading.Event()
-
-    class Server:
-        prompt_tokens = 1000
-
-        async def ready(self) -> bool:
-            return False
-
-        async def close(self) -> None:
-            closed.set()
-
-    monkeypatch.setattr("slowcat_memory.engine.idle.open_llm", lambda options: Server())
+    server = Mock(prompt_tokens=1000, ready=AsyncMock(return_value=False), close=AsyncMock())
+    monkeypatch.setattr("slowcat_memory.engine.idle.open_llm", lambda options: server)
     opened().close()
-    assert closed.is_set()
+    assert server.close.await_count == 1
 
 
 # ------------------------------------------------------------------- an LLM on this machine
@@ -199,10 +170,9 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(opened, server, n
         end_session(engine)
 
         def done() -> bool:
-            with engine.store.snapshot() as snapshot:
-                made = (memory.made for memory in snapshot.memories("anna"))
-                told = any(one and one.job == "facts" and one.model for one in made)
-                return told and snapshot.context("anna", "chunk/1") is not None
+            made = (memory.made for memory in Look(engine.store).memories("anna"))
+            told = any(one and one.job == "facts" and one.model for one in made)
+            return told and Look(engine.store).context("anna", "chunk/1") is not None
 
         assert until(done)
     assert {request["model"] for request in server.requests} == {LOADED}

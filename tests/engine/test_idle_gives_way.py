@@ -15,6 +15,7 @@ from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
 from tests.support.engine_home import GatedEmbedder, Home
+from tests.support.memories import Look
 
 WAIT_S = 20.0
 ASKED = "What is my dog called?"
@@ -53,8 +54,7 @@ def supervised(engine: MemoryEngine) -> None:
 
 
 def replayed(engine: MemoryEngine) -> None:
-    with engine.snapshot() as snapshot:
-        turn = list(snapshot.turns("anna"))[-1]
+    turn = Look(engine).turns("anna")[-1]
     recall_before(engine, turn, Query(text=ASKED, scope="anna", now=engine.clock()))
 
 
@@ -113,7 +113,7 @@ class Reading:
         raise AssertionError("it has no task")
 
 
-def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
+async def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
     engine, embedder
 ):
     job, waiting = Reading(), threading.Event()
@@ -127,7 +127,9 @@ def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_
         engine.metrics, engine.wiring.indexer.take, [job], gate=engine.wiring.gate, sleep=sleep,
     )  # fmt: skip
 
-    async def scenario() -> int:
+    idle.start()
+    try:
+        assert await asyncio.to_thread(job.reading.wait, WAIT_S)
         embedder.gate.clear()
         embedder.reached.clear()
         turn = asyncio.create_task(engine.recall("Where do I live?", "anna"))
@@ -142,12 +144,6 @@ def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_
         job.forever = False
         embedder.gate.set()
         assert (await turn).hits
-        return reads
-
-    idle.start()
-    try:
-        assert job.reading.wait(WAIT_S)
-        reads = asyncio.run(scenario())
-        assert job.finished.wait(WAIT_S) and job.reads > reads
+        assert await asyncio.to_thread(job.finished.wait, WAIT_S) and job.reads > reads
     finally:
         idle.stop()

@@ -2,11 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +14,10 @@ from slowcat_memory.store import restore
 from slowcat_memory.store.care import erasure
 from slowcat_memory.store.sharing import living, others_of
 from slowcat_memory.testing import HashEmbedder, memory_config
+from tests.support.engine_home import first, texts
+from tests.support.memories import Look
 from tests.support.memory_contract import check_memory
-from tests.support.other_process import ROOT, WAIT_S, OtherProcess, stopped
+from tests.support.other_process import WAIT_S, OtherProcess, printed_by, stopped
 from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- two processes on one memory: each recalls what the other heard, and nothing that
@@ -40,10 +40,6 @@ def engine(folder: Path) -> Iterator[MemoryEngine]:
     made.close()
 
 
-def found(engine: MemoryEngine, text: str) -> list[str]:
-    return [hit.memory.text for hit in engine.search(text, "anna").hits]
-
-
 def say(engine: MemoryEngine, text: str) -> int:
     ack = engine.append(turn_at(text))
     assert engine.flush(30, indexed=True)
@@ -52,36 +48,32 @@ def say(engine: MemoryEngine, text: str) -> int:
 
 def test_two_processes_keep_the_contract_of_a_memory(folder):
     with OtherProcess(folder):
-        check_memory(
-            lambda: MemoryEngine(
-                memory_config(folder, idle={"enabled": False}), embedder=HashEmbedder()
-            )
-        )
+        check_memory(MemoryEngine(memory_config(folder), embedder=HashEmbedder()))
 
 
 def test_two_processes_each_recalls_what_the_other_heard(folder, engine):
     with OtherProcess(folder) as other:
         assert [one.pid for one in others_of(folder)] == [other.process.pid]
-        first = say(engine, VIOLIN)
+        earlier = say(engine, VIOLIN)
         assert other.call("search", "violin") == [VIOLIN]
         (second,) = other.call("say", BOAT)
-        assert found(engine, "boat")[:1] == [BOAT]
-        assert first < second < say(engine, "the car is red")
+        assert first(engine, "boat") == BOAT
+        assert earlier < second < say(engine, "the car is red")
         other.call("note", "the key is under the pot")
-        assert found(engine, "key")[:1] == ["the key is under the pot"]
+        assert first(engine, "key") == "the key is under the pot"
         other.call("seal")
         other.call("say", "the kettle is new")
-        assert found(engine, "kettle")[:1] == ["the kettle is new"]
-        assert found(engine, "violin")[:1] == [VIOLIN]
+        assert first(engine, "kettle") == "the kettle is new"
+        assert first(engine, "violin") == VIOLIN
     assert [one.pid for one in living(folder)] == [os.getpid()]
 
 
 def test_two_processes_what_one_forgets_is_gone_in_both(folder, engine):
     with OtherProcess(folder) as other:
         violin, boat = other.call("say", VIOLIN, BOAT)
-        assert found(engine, "violin")[:1] == [VIOLIN]
+        assert first(engine, "violin") == VIOLIN
         assert other.call("forget", violin) == [True, []]
-        assert VIOLIN not in found(engine, "violin")
+        assert VIOLIN not in texts(engine.search("violin", "anna"))
         gone = engine.forget(Forget(turns=(boat,)))
         assert gone.erased and BOAT not in other.call("search", "boat")
 
@@ -90,12 +82,11 @@ def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_index
     engine,
 ):
     id_ = say(engine, VIOLIN)
-    with engine.snapshot() as snapshot:
-        read = snapshot.turn(id_)
+    read = Look(engine).turn(id_)
     assert read is not None and engine.forget(Forget(turns=(id_,))).erased
     indexer = engine.wiring.indexer
     indexer.talk.submit(indexer.hear, "anna", [read]).result()  # as behind a load of the index
-    assert found(engine, "violin") == []
+    assert texts(engine.search("violin", "anna")) == []
 
 
 def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, monkeypatch):
@@ -109,15 +100,6 @@ def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, 
         assert engine.store.erase()
 
 
-def test_two_processes_a_kill_costs_the_other_nothing(folder, engine):
-    with OtherProcess(folder) as other:
-        other.call("say", VIOLIN)
-        other.kill()
-        say(engine, BOAT)
-        assert found(engine, "violin")[:1] == [VIOLIN]
-        assert others_of(folder) == []
-
-
 def test_two_processes_go_on_with_what_was_restored_beside_them(folder, engine, tmp_path):
     with OtherProcess(folder) as other:
         other.call("say", VIOLIN)
@@ -127,8 +109,7 @@ def test_two_processes_go_on_with_what_was_restored_beside_them(folder, engine, 
         restore(folder, backup)
         (later,) = other.call("say", "the car is red")
         again = MemoryEngine(memory_config(folder))
-        with again.snapshot() as snapshot:
-            assert [turn.text for turn in snapshot.turns("anna")] == [VIOLIN, "the car is red"]
+        assert [turn.text for turn in Look(again).turns("anna")] == [VIOLIN, "the car is red"]
         again.close()
         assert BOAT not in other.call("search", "boat") and later > 2
 
@@ -140,8 +121,8 @@ def test_two_processes_events_carry_their_origin(folder, engine):
         say(engine, BOAT)
         other.call("say", VIOLIN)
         other.call("note", "the key is under the pot")
-        found(engine, "violin")
-        found(engine, "key")
+        texts(engine.search("violin", "anna"))
+        texts(engine.search("key", "anna"))
     stored = [(event.what, bool(event.origin)) for event in heard]
     assert ("stored", False) in stored and ("stored", True) in stored
     assert ("updated", True) in stored
@@ -205,21 +186,11 @@ print(json.dumps(found))
 """
 
 
-def forks(folder: Path) -> Any:
-    run = [sys.executable, "-c", FORKS, str(folder)]
-    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
 def test_forking_a_child_opens_a_memory_of_its_own_and_leaves_its_parents_alone(tmp_path, beside):
     folder = tmp_path / "memory"
-    if not beside:
-        found = forks(folder)
-    else:
-        with OtherProcess(folder):
-            found = forks(folder)
+    with OtherProcess(folder) if beside else nullcontext():
+        found = json.loads(printed_by(FORKS, folder))
     assert found["refused"] == [True] * 4
     assert "the child's" in found["words"]
     assert found["all"] == ["the parent's", "the child's", "the parent's again"]

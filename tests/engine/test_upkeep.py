@@ -1,6 +1,7 @@
 import threading
 
 import numpy as np
+import pytest
 
 from slowcat_memory import providers
 from slowcat_memory.core.memory import chunk_id, indexed_text
@@ -9,29 +10,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Embedder, EmbedderReport
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, busy, texts
-
-
-def test_upkeep_embed_turns_are_embedded_soon_and_once(home):
-    embedder = HashEmbedder(256)
-    engine = home.open(embedder)
-    home.talk(engine)
-    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
-    assert engine.search("dog", "anna").stage == "full"
-    engine.close()
-    encode, asked = embedder.encode, []
-    embedder.encode = lambda texts: asked.extend(texts) or encode(texts)  # type: ignore[method-assign]
-    engine = home.open(embedder)
-    engine.flush(indexed=True)
-    assert "Anna: " + TALK[0] not in asked
-    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
-
-
-def test_upkeep_embed_what_was_never_embedded_is_embedded_at_the_next_start(home):
-    home.talk(home.open())
-    home.engines[0].close()
-    engine = home.open(HashEmbedder())
-    engine.flush(indexed=True)
-    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
+from tests.support.memories import Look
 
 
 def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(home):
@@ -54,14 +33,16 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
         engine.upkeep.tidy("anna")
         assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
         engine.close()
-    engine = home.open(HashEmbedder(64))  # the first one again: its vectors are still there
+    again = HashEmbedder(64)
+    again.encode = lambda texts: pytest.fail("its own vectors are still there")  # type: ignore[method-assign]
+    engine = home.open(again)
+    engine.upkeep.embed("anna")
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
 
 
 def token_ids(engine: MemoryEngine, embedder: HashEmbedder) -> set[str]:
     engine.store.flush()
-    with engine.store.snapshot() as snapshot:
-        return snapshot.has_tokens(embedder.token_key, "anna")
+    return Look(engine.store).has_tokens(embedder.token_key, "anna")
 
 
 def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home):
@@ -70,8 +51,7 @@ def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home):
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
     engine.flush(indexed=True)
     assert token_ids(engine, embedder) == set(ids)
-    with engine.store.snapshot() as snapshot:
-        held = snapshot.tokens(embedder.token_key, "anna", ids)
+    held = Look(engine.store).tokens(embedder.token_key, "anna", ids)
     text = indexed_text(engine.search("Max", "anna", 1).hits[0].memory)
     (own,) = embedder.encode_tokens([text]).tokens
     assert any(np.array_equal(rows, token_codes.encode(own)) for rows in held)

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,14 @@ from tests.support.idle_doubles import Rig
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
-    """Makes a loop over one store; what is open at the end is closed."""
+    """Makes a loop over one store, in which something may be said; at the end it is closed."""
     made: list[Rig] = []
 
-    def make(*jobs: Any, **given: Any) -> Rig:
+    def make(*jobs: Any, said: Iterable[str] = (), **given: Any) -> Rig:
         for earlier in made:
             earlier.close()
         made.append(Rig(tmp_path / "store", *jobs, **given))
+        made[-1].say(*said)
         return made[-1]
 
     yield make

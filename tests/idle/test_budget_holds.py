@@ -1,10 +1,13 @@
-"""The idle budget holds for every job: outside of it no prompt is sent and nothing is embedded."""
+"""What holds prompts back: the idle budget, for every job, and memories that must stay here."""
 
 import ast
 import asyncio
 from collections import Counter
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec import Struct
@@ -12,14 +15,19 @@ from msgspec.structs import replace
 
 import slowcat_memory.idle.jobs
 from slowcat_memory.engine.idle import job_parts
-from slowcat_memory.idle.job import Contexts, JobLLM, OverBudgetError
+from slowcat_memory.errors import PromptRefusedError
+from slowcat_memory.idle.job import Contexts, JobLLM, OverBudgetError, names_of
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Run, WriteBatch
+from slowcat_memory.store import Store
 from slowcat_memory.testing import ScriptedLLM
+from tests.harness.samples import memory, turn
 from tests.support.asking_jobs import ASKING, SAID, ledger
-from tests.support.idle_doubles import Fake, Rig, drain
-from tests.support.parroting_llm import Mind, parrot
+from tests.support.idle_doubles import NOW, Fake, drain, job_llm
+from tests.support.memories import Look
+from tests.support.parroting_llm import Mind, Remote, parrot
 from tests.support.rows import each_row
 
 BLOCKED = {
@@ -75,15 +83,15 @@ class House:
         budget.spend(spent, self.mind.clock.now)
         engine = self.mind.engine
         left = drain(
-            Contexts(self.parts()), engine.store, jobs or BUILT_IN, self.mind.clock, limits,
+            Contexts(self.parts()), jobs or BUILT_IN, self.mind.clock, limits,
             budget=budget, on_applied=engine.wiring.indexer.take,
         )  # fmt: skip
         engine.flush(indexed=True)
         return left
 
     def kinds(self) -> set[str]:
-        with self.mind.engine.store.snapshot() as snapshot:
-            return {memory.kind.partition("/")[0] for memory in snapshot.memories("anna")}
+        every = Look(self.mind.engine.store).memories("anna")
+        return {memory.kind.partition("/")[0] for memory in every}
 
 
 @pytest.fixture
@@ -111,19 +119,13 @@ def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job) -
 
 
 def try_planned_tasks(house, one, blocked: str) -> None:
-    contexts = Contexts(house.parts())
-    limits = IdleOptions(**RATES, **BLOCKED[blocked])
-    budget = Budget(limits, lambda: True)
+    budget = Budget(IdleOptions(**RATES, **BLOCKED[blocked]), lambda: True)
     budget.spend(10, house.mind.clock.now)
-    plan = one.plan(contexts(one))
-    try:
+    with closing(Contexts(house.parts())) as contexts:
+        plan = one.plan(contexts(one))
         for task in (plan.tasks if plan else ())[:3]:
-            try:
+            with suppress(OverBudgetError):
                 asyncio.run(one.step(task, contexts(one, budget)))
-            except OverBudgetError:
-                pass
-    finally:
-        contexts.close()
 
 
 def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
@@ -132,20 +134,16 @@ def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
     house.think(BLOCKED["outside the hours"])
     # merge only asks about doubtful pairs, and meta summaries need a longer session
     assert ASKING - {"merge"} <= house.prompts.keys()
-    with house.mind.engine.store.snapshot() as snapshot:
-        facts = [m for m in snapshot.memories("anna", "fact/") if not m.retired_at and m.made]
-    assert any(fact.made.model for fact in facts)
+    facts = Look(house.mind.engine.store).memories("anna", "fact/")
+    assert any(one.made.model for one in facts if one.made and not one.retired_at)
 
 
 def test_budget_a_job_without_a_need_of_the_llm_has_none(house) -> None:
-    contexts = Contexts(house.parts())
-    try:
+    with closing(Contexts(house.parts())) as contexts:
         for job in BUILT_IN:
             llm = contexts(job).llm
             wants = job.needs.startswith("llm")
             assert isinstance(llm, JobLLM) if wants else llm is None, job.name
-    finally:
-        contexts.close()
 
 
 def test_budget_every_job_that_asks_declares_it() -> None:
@@ -169,7 +167,7 @@ def test_budget_no_job_imports_another_way_to_a_model() -> None:
             assert not {"openai", "httpx", "socket", "urllib"} & set(modules), path
 
 
-def test_budget_tokens_of_one_step_count_at_once(tmp_path) -> None:
+def test_budget_tokens_of_one_step_count_at_once(rig) -> None:
     """A step that asks several times is stopped by the tokens that it has itself spent."""
     asked: list[int] = []
 
@@ -181,10 +179,106 @@ def test_budget_tokens_of_one_step_count_at_once(tmp_path) -> None:
 
     llm = ScriptedLLM(lambda prompt: {"text": "x" * 400})
     options = IdleOptions(tokens_per_hour=150, on_battery=True)
-    rig = Rig(tmp_path, Fake("greedy", greedy, needs="llm"), options=options, parts={"llm": llm})
-    rig.say("hello")
+    job, parts = Fake("greedy", greedy, needs="llm"), {"llm": llm}
+    assert rig(job, options=options, parts=parts, said=["hello"]).done(patience_s=5.0) == 1
+    assert 1 <= len(asked) <= 4
+
+
+# ------------------------------------------------------------------- the budget itself
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def test_budget_blocks_names_the_limit():
+    options = IdleOptions(from_hour=22, to_hour=6, tokens_per_hour=100)
+    plugged = [True]
+    budget = Budget(options, lambda: not plugged[0])
+    night, noon = datetime(2026, 5, 12, 23, tzinfo=BERLIN), datetime(2026, 5, 12, 12, tzinfo=BERLIN)
+    assert budget.blocks("llm", noon, BERLIN) == "hours"
+    assert budget.blocks("llm", night, BERLIN) == ""
+    plugged[0] = False
+    assert budget.blocks("llm", night, BERLIN) == "", "it looked a moment ago"
+    assert budget.blocks("llm", night + timedelta(seconds=31), BERLIN) == "battery"
+    plugged[0] = True
+    later = night + timedelta(minutes=5)
+    budget.spend(100, later)
+    assert budget.blocks("llm", later, BERLIN) == "tokens"
+    assert budget.blocks("embedder", later, BERLIN) == ""
+    assert budget.blocks("llm", later + timedelta(hours=1), BERLIN) == ""
+
+
+def test_budget_tokens_dated_by_a_wrong_clock_do_not_block_for_years():
+    budget = Budget(IdleOptions(tokens_per_hour=100), lambda: False)
+    ahead = NOW + timedelta(days=365 * 30)
+    budget.remember([Run(task="t", job="j", at=ahead, ms=1, outcome="done", tokens_in=500)])
+    assert budget.blocks("llm", NOW, UTC) == ""
+
+
+# ------------------------------------------------------------------- what is checked when a prompt is sent: none with a local-only memory goes to another machine
+
+
+class Said(Struct):
+    """An answer."""
+
+    text: str = ""
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with Store.open(tmp_path / "store") as opened:
+        for n in (1, 2):
+            opened.append(turn(n, id=0)).wait(30)
+        notes = (memory("note/1"), memory("block/1", sources=(2,)))
+        opened.apply("test", WriteBatch(memories=notes)).wait(30)
+        yield opened
+
+
+def send(store: Store, llm: ScriptedLLM, made_from: tuple[tuple[str, str], ...] | None) -> bool:
+    prompt = Prompt(job="test", version=1, system="", user="…", made_from=made_from)
     try:
-        assert rig.done(patience_s=5.0) == 1
-        assert 1 <= len(asked) <= 4
-    finally:
-        rig.close()
+        asyncio.run(job_llm(llm, store).complete(prompt, Said))
+    except PromptRefusedError:
+        assert not llm.prompts
+        return False
+    assert len(llm.prompts) == 1
+    return True
+
+
+def remote() -> ScriptedLLM:
+    return Remote(lambda prompt: {"text": ""})
+
+
+def here() -> ScriptedLLM:
+    return ScriptedLLM(lambda prompt: {"text": ""})
+
+
+def test_prompt_gate_refuses_what_was_marked_after_the_prompt_was_written(store: Store) -> None:
+    holds = names_of("anna", (1,), ("note/1", ""))
+    assert holds == (("anna", "chunk/1"), ("anna", "note/1"))
+    assert send(store, remote(), holds)
+    store.apply("person", WriteBatch(marks=(("anna", "note/1", True),))).wait(30)
+    assert not send(store, remote(), holds)
+    assert send(store, here(), holds)
+    assert send(store, remote(), names_of("anna", (1,)))
+
+
+def test_prompt_gate_refuses_what_was_made_from_a_local_only_turn(store: Store) -> None:
+    store.apply("person", WriteBatch(marks=(("anna", "chunk/2", True),))).wait(30)
+    assert not send(store, remote(), names_of("anna", (), ("block/1",)))
+    assert not send(store, remote(), names_of("anna", (2,)))
+
+
+def test_prompt_gate_refuses_a_prompt_that_names_no_memories(store: Store) -> None:
+    assert not send(store, remote(), None)
+    assert send(store, here(), None)
+    assert send(store, remote(), ())
+
+
+class Foreign:
+    """An LLM of another package, that does not say where it is."""
+
+    prompt_tokens = 1000
+
+
+def test_prompt_gate_an_llm_that_does_not_say_where_it_is_is_remote(store: Store) -> None:
+    assert job_llm(Foreign(), store).remote

@@ -19,11 +19,12 @@ from slowcat_memory.core.facts import fact_index
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN, UPKEEP
-from slowcat_memory.records import Event, SessionEdge, Turn
+from slowcat_memory.records import Event
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.idle_doubles import drain
 from tests.support.rows import listed_texts
+from tests.support.sessions import session
 
 BEGAN = datetime(2026, 5, 12, 8, tzinfo=UTC)
 SENTENCES, NAMES, PLACES, THINGS, FOODS = (
@@ -36,17 +37,14 @@ def long_talk(turns: int, per_session: int = 0, seed: int = 1) -> Iterator[Event
     """Yield the events of ended sessions; ``per_session`` 0 makes one session of all turns."""
     chance, at = random.Random(seed), BEGAN
     size = per_session or turns
-    for session in range(0, turns, size):
-        edge = {"session": f"s{session}", "scope": "anna"}
-        yield SessionEdge(**edge, kind="start", at=at)  # type: ignore[arg-type]
-        for _ in range(session, min(session + size, turns), 2):
-            at += timedelta(seconds=20)
-            yield _turn(edge, "Anna", "user", sentence(chance), at)
-            at += timedelta(seconds=5)
-            reply = f"Good to know, tell me more about the {chance.choice(THINGS)}."
-            yield _turn(edge, "Assistant", "assistant", reply, at)
-        yield SessionEdge(**edge, kind="end", at=at)  # type: ignore[arg-type]
-        at += timedelta(hours=10)
+    for first in range(0, turns, size):
+        said = [
+            (sentence(chance), f"Good to know, tell me more about the {chance.choice(THINGS)}.")
+            for _ in range(first, min(first + size, turns), 2)
+        ]
+        events = session(f"s{first}", said, at, step_s=12)
+        yield from events
+        at = events[-1].at + timedelta(hours=10)
 
 
 def sentence(chance: random.Random) -> str:
@@ -60,10 +58,6 @@ def sentence(chance: random.Random) -> str:
         number=chance.randrange(10, 9999),
         word=f"{chance.choice(('Ka', 'Lo', 'Mi', 'Ren', 'Tos'))}{chance.choice(THINGS)}",
     )
-
-
-def _turn(edge: dict[str, str], speaker: str, role: str, text: str, at: datetime) -> Turn:
-    return Turn(**edge, speaker=speaker, role=role, text=text, at=at)  # type: ignore[arg-type]
 
 
 JOBS = tuple(job for job in BUILT_IN if job not in UPKEEP)
@@ -96,7 +90,7 @@ def work(
         before = sys.gettrace()
         sys.settrace(count)
         try:
-            assert drain(Contexts(deps), store, jobs, clock, OPTIONS) == 0
+            assert drain(Contexts(deps), jobs, clock, OPTIONS) == 0
         finally:
             sys.settrace(before)
     return calls
@@ -108,13 +102,7 @@ def grown(small: Counter[str], large: Counter[str]) -> list[tuple[str, int, int]
     return [(name, small[name], large[name]) for name in worst]
 
 
-@pytest.mark.parametrize(
-    "per_session",
-    [
-        pytest.param(0, id="one session"),
-        pytest.param(20, id="sessions of 20", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("per_session", [0, pytest.param(20, marks=pytest.mark.slow)])
 def test_twice_the_turns_take_about_twice_the_calls(tmp_path, per_session) -> None:
     small = work(tmp_path / "small", SMALL, per_session)
     large = work(tmp_path / "large", LARGE, per_session)

@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import faiss
 import numpy as np
@@ -7,16 +8,7 @@ import pytest
 from slowcat_memory.core.ranking.offering import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import (
-    OPTIONS,
-    TOKENS,
-    Oracle,
-    build,
-    check_equal,
-    counts_of,
-    scores_of,
-    seal,
-)
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, scores_of, seal
 
 EMBEDDER = HashEmbedder(32)
 
@@ -68,25 +60,16 @@ def test_searcher_a_query_without_known_words_finds_nothing(query):
 
 
 def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(tmp_path):
-    oracle = Oracle()
+    oracle = Oracle(embedded={"1": EMBEDDER.encode_query("max")})
     oracle.add(doc("1", "max"))
-    for made in (
-        searcher(doc("1", "max"), dim=32),
-        seal(oracle, tmp_path / "sealed", {"1": EMBEDDER.encode_query("max")}),
-    ):
+    sealed = seal(oracle, tmp_path / "sealed", dim=32)
+    for made in (searcher(doc("1", "max"), dim=32), sealed):
         tail = made.tail_count
         made.add(Document(id="1", text="max", at=5.0, importance=0.9, pinned=True, words=3))
         assert made.has_vector("1") and made.tail_count == tail and made.mean_words == 3.0
         candidates = made.candidates(made.lexical("max"))
         assert candidates.block[Row.AT][0] == 5.0 and candidates.pinned[0]
         assert candidates.block[Row.IMPORTANCE][0] == pytest.approx(0.9)
-
-
-def test_searcher_another_text_loses_the_vector():
-    made = searcher(doc("1", "max"), dim=32)
-    made.add(doc("1", "moritz"))
-    assert not made.has_vector("1") and found(made, "max") == []
-    assert found(made, "moritz") == ["1"] and len(made) == 1
 
 
 def test_searcher_without_any_vector_there_is_no_dense_view():
@@ -121,11 +104,10 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times():
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path):
-    oracle = Oracle()
+    oracle = Oracle(embedded={id_: EMBEDDER.encode_query(id_) for id_ in "efg"})
     for document in line(*"efgh"):
         oracle.add(document)
-    vectors = {id_: EMBEDDER.encode_query(id_) for id_ in "efg"}
-    made = seal(oracle, tmp_path / "sealed", vectors)
+    made = seal(oracle, tmp_path / "sealed", dim=32)
     made.add(doc("k", before="h"))
     made.put_vector("k", EMBEDDER.encode_query("k"))
     made.remove("f")  # lifts its neighbours
@@ -155,32 +137,25 @@ def test_searcher_what_came_after_the_first_stage_is_not_proposed():
 
 
 def test_searcher_searching_beside_a_writer_never_fails():
-    made, stop, trouble = Searcher(TOKENS, OPTIONS, 32), threading.Event(), []
+    made, stop = Searcher(TOKENS, OPTIONS, 32), threading.Event()
 
     def search() -> None:
         vector = EMBEDDER.encode_query("max")
         while not stop.is_set():
-            try:
-                candidates = made.candidates(made.lexical("max moritz"), vector)
-                assert made.mean_words >= 0
-                assert len(candidates) == len(candidates.ids)
-            except Exception as error:
-                trouble.append(error)
-                return
+            candidates = made.candidates(made.lexical("max moritz"), vector)
+            assert made.mean_words >= 0
+            assert len(candidates) == len(candidates.ids)
 
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for number in range(400):
-        before = str(number - 1)
-        made.add(doc(str(number), "max" if number % 2 else "moritz", before, words=number))
-        made.put_vector(str(number), EMBEDDER.encode_query("max"))
-        if number % 5 == 4:
-            made.remove(str(number - 2))
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert trouble == []
+    with ThreadPoolExecutor(3) as threads:
+        searching = [threads.submit(search) for _ in range(3)]
+        for number in range(400):
+            before = str(number - 1)
+            made.add(doc(str(number), "max" if number % 2 else "moritz", before, words=number))
+            made.put_vector(str(number), EMBEDDER.encode_query("max"))
+            if number % 5 == 4:
+                made.remove(str(number - 2))
+        stop.set()
+    assert [one.exception() for one in searching] == [None] * 3
 
 
 def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path):
@@ -209,27 +184,6 @@ def test_searcher_faiss_answers_a_query_from_sixty_memories_on(count, tmp_path, 
     assert calls
 
 
-def words_around(made: Searcher, id_: str) -> str:
-    return " ".join(sorted(counts_of(made, id_)))
-
-
-def test_neighbours_in_the_sealed_part_follow(tmp_path):
-    oracle = Oracle()
-    for document in line("e", "f", "g", "h"):
-        oracle.add(document)
-    vectors = {id_: EMBEDDER.encode_query(id_) for id_ in "efgh"}
-    made = seal(oracle, tmp_path / "sealed", vectors)
-    made.remove("f")
-    made.add(doc("k", before="h"))
-    assert [words_around(made, id_) for id_ in "eghk"] == ["e g", "e g h", "g h k", "h k"]
-    oracle.remove("f")
-    oracle.add(doc("k", before="h"))
-    check_equal(made, oracle, "e h k")
-    for id_ in "egh":  # what was lifted out of the sealed part kept its vector
-        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.table.items())[id_]]))
-        assert cosine == pytest.approx(1.0, abs=2e-3)
-
-
 def test_neighbours_candidates_know_their_neighbours():
     made = searcher(*line(*"efghjklno"), options=IndexOptions(candidates=3))
     candidates = made.candidates(made.lexical("h"))
@@ -241,3 +195,56 @@ def test_neighbours_candidates_know_their_neighbours():
             there = candidates.ids[column[place]] if column[place] >= 0 else None
             neighbour = "efghjklno"["efghjklno".index(id_) + step]
             assert there == (neighbour if neighbour in candidates.ids else None)
+
+
+# ------------------------------------------------------------------- what says nothing of its own stays a neighbour, and takes no place among the candidates
+
+ASKED = "what is my dog called"
+
+
+def talk(copies: int) -> list[Document]:
+    """One statement, and copies of a question with the agent's answer."""
+    made = [doc("said", "our puppy max was named by my brother")]
+    for n in range(copies):
+        made.append(doc(f"q{n}", ASKED, substance=0.0, asks=True))
+        made.append(doc(f"a{n}", "your dog is called max", f"q{n}", agent=True))
+    return made
+
+
+def proposed(made: Searcher, **how: bool) -> list[str]:
+    words = made.lexical(f"{ASKED} max")
+    return list(made.candidates(words, EMBEDDER.encode_query(ASKED), **how).ids)
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize("copies", [1, 40])
+def test_copies_of_a_question_and_of_its_answer_do_not_hide_what_was_said(tmp_path, copies, sealed):
+    options = IndexOptions(candidates=4)
+    made, documents = searcher(*talk(copies), dim=32, options=options), talk(copies)
+    if sealed:
+        vectors = {one.id: EMBEDDER.encode_query(one.text) for one in documents}
+        build(documents, vectors, 32, tmp_path, TOKENS, options)
+        made = Searcher(TOKENS, options, 32, tmp_path)
+    assert proposed(made) == ["said"]
+    assert "q0" in proposed(made, talk=True) or copies > 4
+
+
+def test_the_agents_own_statement_is_proposed():
+    advice = doc("advice", "try the soup at luigi's", "said", agent=True)
+    made = searcher(doc("said", "i should eat something"), advice)
+    assert "advice" in made.candidates(made.lexical("soup")).ids
+
+
+def test_what_a_user_pinned_is_proposed_whatever_it_says():
+    made = searcher(doc("q", ASKED, substance=0.0, asks=True, pinned=True))
+    found = made.candidates(made.lexical(ASKED))
+    assert list(found.ids) == ["q"] and np.array_equal(found.block[Row.SUBSTANCE], [0.0])
+
+
+def test_what_must_not_leave_this_machine_is_proposed_here_alone():
+    made = searcher(doc("secret", "my dog is called max", local=True), doc("said", "max barks"))
+    assert made.has_local
+    assert proposed(made) == ["secret", "said"]
+    assert proposed(made, local=False) == ["said"]
+    made.set_columns("secret", local=False)
+    assert not made.has_local and "secret" in proposed(made, local=False)

@@ -12,6 +12,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Context, Forget, Key, Run, Task, TokenVectors, Vector, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from tests.harness.samples import at, memory, turn
+from tests.support.memories import Look, ids
 
 SPACE, TOKENS = "e", "e~0/2"
 
@@ -44,9 +45,8 @@ def vectors(*ids: str) -> dict:
 
 
 def kept_vectors(store: Store) -> set[str]:
-    with store.snapshot() as snapshot:
-        dense = {vector.memory for vector in snapshot.vectors(SPACE, "anna")}
-        assert dense == snapshot.has_tokens(TOKENS, "anna")
+    dense = {vector.memory for vector in Look(store).vectors(SPACE, "anna")}
+    assert dense == Look(store).has_tokens(TOKENS, "anna")
     return dense
 
 
@@ -71,17 +71,12 @@ def told(store: Store) -> Store:
 
 
 def test_annotations_apply_what_is_put_reads_back(told):
-    with told.snapshot() as snapshot:
-        assert snapshot.context("anna", "chunk/2") == context(2)
-        assert [one.memory for one in snapshot.contexts("anna")] == [
-            "chunk/1",
-            "chunk/2",
-            "chunk/3",
-        ]
-        assert [one.id for one in snapshot.keys("anna", "chunk/2")] == ["chunk/2?q1", "chunk/2?q2"]
-        assert len(list(snapshot.keys("anna"))) == 7
-        assert not list(snapshot.keys("anna", "chunk")) + list(snapshot.keys("bob"))
-        assert snapshot.context("bob", "chunk/2") is None
+    assert Look(told).context("anna", "chunk/2") == context(2)
+    assert [one.memory for one in Look(told).contexts("anna")] == ["chunk/1", "chunk/2", "chunk/3"]
+    assert ids(Look(told).keys("anna", "chunk/2")) == ["chunk/2?q1", "chunk/2?q2"]
+    assert len(Look(told).keys("anna")) == 7
+    assert not Look(told).keys("anna", "chunk") + Look(told).keys("bob")
+    assert Look(told).context("bob", "chunk/2") is None
     assert {"chunk/1?q1", "fact/1?q1"} < kept_vectors(told)
 
 
@@ -89,17 +84,14 @@ def test_annotations_apply_what_is_put_reads_back(told):
 
 
 def test_annotations_snapshot_a_memory_is_read_with_its_context_and_kept_without(told):
-    with told.snapshot() as snapshot:
-        read = snapshot.read("anna", "chunk/1")
-        assert (read.context, read.sources) == ("Anna about her dog", (1,))
-        assert snapshot.read("bob", "chunk/1") is None is snapshot.read("anna", "chunk/9")
+    read = Look(told).read("anna", "chunk/1")
+    assert (read.context, read.sources) == ("Anna about her dog", (1,))
+    assert Look(told).read("bob", "chunk/1") is None is Look(told).read("anna", "chunk/9")
     apply(told, memories=(replace(read, pinned=True),))
-    with told.snapshot() as snapshot:
-        assert snapshot.memory("anna", "chunk/1") == replace(read, pinned=True, context="")
+    assert Look(told).memory("anna", "chunk/1") == replace(read, pinned=True, context="")
     apply(told, contexts=(context(1, ""),))
-    with told.snapshot() as snapshot:
-        assert snapshot.read("anna", "chunk/1") == replace(read, pinned=True, context="")
-        assert snapshot.context("anna", "chunk/1") is None
+    assert Look(told).read("anna", "chunk/1") == replace(read, pinned=True, context="")
+    assert Look(told).context("anna", "chunk/1") is None
 
 
 # ------------------------------------------------------------------- vectors of another text
@@ -115,8 +107,7 @@ def test_annotations_apply_a_new_text_takes_the_old_ones_vectors_away(told):
 
 def test_annotations_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out(told):
     """It was made of the text as it was read; another step was quicker than its transaction."""
-    with told.snapshot() as snapshot:
-        old = indexed_text(snapshot.read("anna", "chunk/2"))
+    old = indexed_text(Look(told).read("anna", "chunk/2"))
     late = {
         name: tuple(replace(one, of=digest(old)) for one in rows)
         if isinstance(rows, tuple)
@@ -135,8 +126,7 @@ def test_annotations_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out
 
 def test_annotations_apply_a_memory_that_says_something_else_loses_its_vectors(told):
     apply(told, **vectors("fact/1"))
-    with told.snapshot() as snapshot:
-        fact = snapshot.memory("anna", "fact/1")
+    fact = Look(told).memory("anna", "fact/1")
     apply(told, memories=(replace(fact, importance=0.9),))
     assert "fact/1" in kept_vectors(told)
     apply(told, memories=(replace(fact, text="something else"),))
@@ -159,8 +149,7 @@ def test_annotations_apply_what_belongs_to_nothing_is_left_out(told):
         keys=(key(9), key(1, memory="fact/9", id="fact/9?q1")),
         **vectors("chunk/9?q1", "fact/9", "chunk/1?q9"),
     )
-    with told.snapshot() as snapshot:
-        assert (len(list(snapshot.contexts("anna"))), len(list(snapshot.keys("anna")))) == (3, 7)
+    assert (len(Look(told).contexts("anna")), len(Look(told).keys("anna"))) == (3, 7)
     assert not kept_vectors(told) & {"chunk/9?q1", "fact/9", "chunk/1?q9"}
 
 
@@ -174,20 +163,17 @@ def test_annotations_apply_a_dropped_memory_takes_all_of_it_along(told):
     apply(told, memories=(memory("fact/11"),))
     apply(told, keys=(key(1, memory="fact/11", id="fact/11?q1"),), **vectors("fact/11?q1"))
     apply(told, drop=(("anna", "fact/1"), ("anna", "chunk/2")), drop_keys=(("anna", "chunk/1?q1"),))
-    with told.snapshot() as snapshot:
-        left = {one.id for one in snapshot.keys("anna")}
-        assert {one.memory for one in snapshot.contexts("anna")} == {"chunk/1", "chunk/3"}
+    left = {one.id for one in Look(told).keys("anna")}
+    assert {one.memory for one in Look(told).contexts("anna")} == {"chunk/1", "chunk/3"}
     assert left == {"chunk/1?q2", "chunk/3?q1", "chunk/3?q2", "fact/11?q1"}
     assert kept_vectors(told) == {"chunk/1", "chunk/3", "fact/11?q1"}
 
 
 def test_annotations_apply_an_index_hears_of_the_memory_that_they_belong_to(told):
-    with told.snapshot() as snapshot:
-        before = snapshot.last_change()
+    before = Look(told).last_change()
     apply(told, contexts=(context(1, "new"),), **vectors("chunk/2?q1"))
     apply(told, keys=(key(3),), drop_keys=(("anna", "fact/1?q1"),))
-    with told.snapshot() as snapshot:
-        changed = snapshot.changed("anna", before)
+    changed = Look(told).changed("anna", before)
     assert changed == ["chunk/1", "chunk/2", "chunk/3", "fact/1"]
 
 
@@ -197,15 +183,13 @@ def test_annotations_apply_an_index_hears_of_the_memory_that_they_belong_to(told
 def test_annotations_tasks_a_task_is_there_once(store):
     apply(store, tasks=(task("1"), task("2", rank=10)))
     apply(store, tasks=(task("1", attempts=2), task("3", created=at(9))))
-    with store.snapshot() as snapshot:
-        assert snapshot.task("place/anna/1") == task("1")
-        assert [one.key for one in snapshot.tasks()] == ["2", "1", "3"]
+    assert Look(store).task("place/anna/1") == task("1")
+    assert [one.key for one in Look(store).tasks()] == ["2", "1", "3"]
     tried = task("1", attempts=1, not_before=at() + timedelta(hours=1), state="dead", error="E")
     apply(store, tasks=(tried,), retask=True)
-    with store.snapshot() as snapshot:
-        assert snapshot.tasks("place", "dead") == [tried] == snapshot.tasks(state="dead")
-        assert len(snapshot.tasks("place", "waiting")) == 2
-        assert not snapshot.tasks("plac")
+    assert Look(store).tasks("place", "dead") == [tried] == Look(store).tasks(state="dead")
+    assert len(Look(store).tasks("place", "waiting")) == 2
+    assert not Look(store).tasks("plac")
 
 
 def test_annotations_tasks_an_outcome_is_written_once(told):
@@ -213,17 +197,15 @@ def test_annotations_tasks_an_outcome_is_written_once(told):
     outcome = {"done": task("1").id, "run": run("1"), "contexts": (context(1, "first"),)}
     apply(told, **outcome)
     apply(told, **{**outcome, "contexts": (context(1, "second"),), "tasks": (task("2"),)})
-    with told.snapshot() as snapshot:
-        assert snapshot.read("anna", "chunk/1").context == "first"
-        assert not snapshot.tasks()
-        assert [(one.id, one.task) for one in snapshot.runs()] == [(2, ""), (1, "place/anna/1")]
+    assert Look(told).read("anna", "chunk/1").context == "first"
+    assert not Look(told).tasks()
+    assert [(one.id, one.task) for one in Look(told).runs()] == [(2, ""), (1, "place/anna/1")]
 
 
 def test_annotations_tasks_a_done_task_may_ask_for_itself_again(store):
     apply(store, tasks=(task("1"),))
     apply(store, done=task("1").id, tasks=(task("1", note="more"),))
-    with store.snapshot() as snapshot:
-        assert [one.note for one in snapshot.tasks()] == ["more"]
+    assert [one.note for one in Look(store).tasks()] == ["more"]
 
 
 def test_annotations_runs_the_run_log_is_a_ring(open_store):
@@ -231,9 +213,8 @@ def test_annotations_runs_the_run_log_is_a_ring(open_store):
     for n in range(12):
         store.apply("test", WriteBatch(run=run(str(n))))
     store.flush()
-    with store.snapshot() as snapshot:
-        assert [one.id for one in snapshot.runs()] == [12, 11, 10, 9, 8]
-        assert [one.task for one in snapshot.runs(2)] == ["place/anna/11", "place/anna/10"]
+    assert ids(Look(store).runs()) == [12, 11, 10, 9, 8]
+    assert [one.task for one in Look(store).runs(2)] == ["place/anna/11", "place/anna/10"]
 
 
 # ------------------------------------------------------------------- forgetting, and coming too late
@@ -251,14 +232,13 @@ def test_annotations_apply_what_comes_too_late_is_left_out(told):
         run=run("5"),
         **vectors("chunk/1", "chunk/1?q1", "chunk/3?q3"),
     )
-    with told.snapshot() as snapshot:
-        assert snapshot.context("anna", "chunk/1") is None
-        assert snapshot.context("anna", "chunk/2") == context(2)
-        assert not list(snapshot.keys("anna", "chunk/1"))
-        assert [one.id for one in snapshot.keys("anna", "chunk/3")] == ["chunk/3?q1", "chunk/3?q2"]
-        assert "place/anna/5" not in {one.id for one in snapshot.tasks()}
-        assert "place/anna/6" in {one.id for one in snapshot.tasks()}
-        assert snapshot.runs(1)[0].task == ""
+    assert Look(told).context("anna", "chunk/1") is None
+    assert Look(told).context("anna", "chunk/2") == context(2)
+    assert not Look(told).keys("anna", "chunk/1")
+    assert ids(Look(told).keys("anna", "chunk/3")) == ["chunk/3?q1", "chunk/3?q2"]
+    assert "place/anna/5" not in {one.id for one in Look(told).tasks()}
+    assert "place/anna/6" in {one.id for one in Look(told).tasks()}
+    assert Look(told).runs(1)[0].task == ""
     assert not kept_vectors(told) & {"chunk/1", "chunk/1?q1", "chunk/3?q3"}
 
 
@@ -276,14 +256,13 @@ def test_forget_a_forgotten_turn_takes_all_that_was_made_of_it(told):
     covered = told.covered(Forget(turns=(2,)))
     gone = told.forget(Forget(turns=(2,)))
     assert gone.memories == covered.memories == (("anna", "chunk/2"), ("anna", "fact/1"))
-    with told.snapshot() as snapshot:
-        assert [one.memory for one in snapshot.contexts("anna")] == ["chunk/1"]
-        left = [one.id for one in snapshot.keys("anna")]
-        assert left == ["chunk/1?q1", "chunk/1?q2", "chunk/3?q1", "chunk/3?q2"]
-        assert {one.key for one in snapshot.tasks()} == {"6", "s2"}
-        assert [one.task for one in snapshot.runs()] == ["place/anna/6"]
-        assert snapshot.read("anna", "chunk/3").context == ""
-        assert snapshot.changed("anna", 0) == [], "the index is to be made anew"
+    assert [one.memory for one in Look(told).contexts("anna")] == ["chunk/1"]
+    left = ids(Look(told).keys("anna"))
+    assert left == ["chunk/1?q1", "chunk/1?q2", "chunk/3?q1", "chunk/3?q2"]
+    assert {one.key for one in Look(told).tasks()} == {"6", "s2"}
+    assert [one.task for one in Look(told).runs()] == ["place/anna/6"]
+    assert Look(told).read("anna", "chunk/3").context == ""
+    assert Look(told).changed("anna", 0) == [], "the index is to be made anew"
     assert kept_vectors(told) == {"chunk/1", "chunk/1?q1"}
 
 
@@ -291,8 +270,7 @@ def test_annotations_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told
     other = task("1", scope="bob", id="place/bob/1")
     apply(told, tasks=(task("day"), other), run=run("day"))
     told.forget(Forget(scope="anna", everything=True))
-    with told.snapshot() as snapshot:
-        assert snapshot.tasks() == [other]
-        assert not snapshot.runs()
-        assert not [*snapshot.contexts("anna"), *snapshot.keys("anna")]
+    assert Look(told).tasks() == [other]
+    assert not Look(told).runs()
+    assert not [*Look(told).contexts("anna"), *Look(told).keys("anna")]
     assert kept_vectors(told) == set()

@@ -18,16 +18,16 @@ from slowcat_memory.records import (
     Offer,
     Run,
     Task,
-    TokenVectors,
     Turn,
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store
 from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, traces, turn
-
-SMALL = StoreOptions(map_size_gib=1 / 16)
+from tests.support.memories import Look, ids
+from tests.support.rows import cases
+from tests.support.tiered_stores import SMALL, say, wished
 
 
 def vectors(*ids):
@@ -35,99 +35,54 @@ def vectors(*ids):
     return tuple(Vector(scope="anna", memory=id, values=values) for id in ids)
 
 
-def test_forget_a_turn_takes_everything_with_it(store, path):
-    for n in range(1, 6):
-        store.append(turn(n))
+def test_forget_a_turn_takes_what_was_made_of_it_and_its_place_in_the_ledger(store):
+    say(store, 5)
     made = (
         memory("fact/12", sources=(1, 2), text=f"made of {token(2)}"),
         memory("fact/3", sources=(3,)),
         memory("note/2", scope="pool", sources=(2,)),
     )
+    given = vectors("chunk/2", "chunk/3", "fact/12", "fact/3")
     for embedder in ("e", "f"):
-        given = vectors("chunk/2", "chunk/3", "fact/12", "fact/3")
-        words = tuple(
-            TokenVectors(scope="anna", memory=v.memory, values=np.ones((2, 4), np.int8))
-            for v in given
-        )
-        store.apply(
-            "j",
-            WriteBatch(
-                memories=made,
-                vectors=given,
-                embedder=embedder,
-                tokens=words,
-                token_key=f"{embedder}~0/4",
-            ),
-        )
+        store.apply("j", WriteBatch(memories=made, vectors=given, embedder=embedder))
+    offers = (Offer("fact/12", 1.0), Offer("fact/3", 0.5), Offer("chunk/2", 0.1))
+    left_out = (LeftOut("chunk/2", "share", 0.1), LeftOut("chunk/1", "share", 0.1))
+    row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers, "left_out": left_out}
     for n in (2, 3):
-        offers = (Offer("fact/12", 1.0), Offer("fact/3", 0.5), Offer("chunk/2", 0.1))
-        left_out = (LeftOut("chunk/2", "share", 0.1), LeftOut("chunk/1", "share", 0.1))
-        visible = ("fact/12", "chunk/1")
-        row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers}
-        store.write_ledger(LedgerEntry(turn=n, **row, left_out=left_out, visible=visible))
-    store.backup()
+        store.write_ledger(LedgerEntry(turn=n, **row, visible=("fact/12", "chunk/1")))
     gone = store.forget(Forget(turns=(2,)))
-    assert gone.turns == (2,)
+    assert gone.turns == (2,) and gone.erased
     assert set(gone.memories) == {("anna", "chunk/2"), ("anna", "fact/12"), ("pool", "note/2")}
-    assert gone.erased
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [1, 3, 4, 5]
-        assert [event.id for event in snapshot.events("anna")] == [1, 3, 4, 5]
-        assert [m.id for m in snapshot.memories("anna")] == ["fact/3"]
-        assert list(snapshot.memories("pool")) == []
-        for embedder in ("e", "f"):
-            assert {v.memory for v in snapshot.vectors(embedder, "anna")} == {"chunk/3", "fact/3"}
-            left = snapshot.has_tokens(f"{embedder}~0/4", "anna")
-            assert left == {"chunk/3", "fact/3"}
-        assert snapshot.ledger(2) is None
-        row = snapshot.ledger(3)
-        assert [offer.memory for offer in row.offers] == ["fact/3"]
-        assert [one.memory for one in row.left_out] == ["chunk/1"] == list(row.visible)
-        assert snapshot.session("s1").turns == 4
-        assert snapshot.forget_epoch() == 1
-    assert not (path / "backups").exists()
-    store.close()
-    assert traces(path, 2) == []
-    assert {n for n, _ in traces(path, 1, 3, 4, 5)} == {1, 3, 4, 5}
+    assert ids(Look(store).memories("anna")) == ["fact/3"] and not Look(store).memories("pool")
+    for embedder in ("e", "f"):
+        left = {vector.memory for vector in Look(store).vectors(embedder, "anna")}
+        assert left == {"chunk/3", "fact/3"}
+    assert Look(store).ledger(2) is None
+    kept = Look(store).ledger(3)
+    assert [offer.memory for offer in kept.offers] == ["fact/3"]
+    assert [one.memory for one in kept.left_out] == ["chunk/1"] == list(kept.visible)
 
 
 def test_forget_ids_of_forgotten_turns_are_not_given_again(open_store):
     store = open_store()
-    for n in (1, 2, 3):
-        store.append(turn(n))
+    say(store, 3)
     store.forget(Forget(turns=(3,)))
     store.close()
     assert open_store().append(turn(4)).id == 4
 
 
-@pytest.mark.parametrize(
-    ("what", "left"),
-    [
-        (Forget(speaker="bob"), {1, 3, 5}),
-        (Forget(session="s2"), {1, 2, 3}),
-        (Forget(scope="anna", everything=True), {4}),
-        (Forget(everything=True), set()),
-        (Forget(since=at(2), until=at(4)), {1, 4, 5}),
-        (Forget(since=at(4)), {1, 2, 3}),
-        (Forget(speaker="anna", session="s2"), {1, 2, 3, 4}),
-        (Forget(scope="pool", turns=(1, 4)), {1, 2, 3, 5}),
-        (Forget(memories=("chunk/5",)), {1, 2, 3, 4}),
-        (Forget(memories=("chunk/5",), turns=(1,)), {2, 3, 4}),
-        (Forget(memories=("fact/none",)), {1, 2, 3, 4, 5}),
-        (Forget(turns=(99,)), {1, 2, 3, 4, 5}),
-    ],
-)
+@cases("store/forget.jsonl")
 def test_forget_all_conditions_must_hold(store, what, left):
+    left = set(left)
     said = [("anna", "s1", "anna"), ("bob", "s1", "anna"), ("anna", "s1", "anna"),
             ("bob", "s2", "pool"), ("anna", "s2", "anna")]  # fmt: skip
     for n, (speaker, session, scope) in enumerate(said, 1):
         store.append(turn(n, speaker=speaker, session=session, scope=scope))
-    gone = store.forget(what)
+    gone = store.forget(wished(what))
     assert set(gone.turns) == {1, 2, 3, 4, 5} - left
     assert gone.erased
-    with store.snapshot() as snapshot:
-        assert {event.id for event in snapshot.turns()} == left
-        assert snapshot.forget_epoch() == (len(left) < 5)
+    assert {event.id for event in Look(store).turns()} == left
+    assert Look(store).forget_epoch() == (len(left) < 5)
 
 
 def test_forget_memories_by_name_and_without_sources(store):
@@ -161,8 +116,7 @@ def test_forget_a_memory_takes_what_was_made_from_it(store, path):
     reply = replace(memory("chunk/1"), sources=(1,), derived_from=(("anna", "note/1"),))
     store.apply("j", WriteBatch(memories=(*made, reply))).wait()
     store.forget([Forget(memories=("note/1",)), Forget(turns=(7,))])  # its row is gone already
-    with store.snapshot() as snapshot:
-        assert {one.id for one in snapshot.memories("anna")} == {"note/2", "chunk/1"}
+    assert {one.id for one in Look(store).memories("anna")} == {"note/2", "chunk/1"}
 
 
 def test_forget_a_session_without_turns_goes_with_its_edges(store):
@@ -172,10 +126,9 @@ def test_forget_a_session_without_turns_goes_with_its_edges(store):
     store.append(edge("start", session="s2"))
     store.append(turn(1, session="s2"))
     store.forget(Forget(turns=(2,)))
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [4, 5]
-        assert [row.id for row in snapshot.sessions()] == ["s2"]
-        assert snapshot.counts()["log_by_scope"] == 2
+    assert ids(Look(store).events()) == [4, 5]
+    assert ids(Look(store).sessions()) == ["s2"]
+    assert Look(store).counts()["log_by_scope"] == 2
 
 
 def test_forget_forgetting_covers_what_still_waits(store):
@@ -190,8 +143,7 @@ def test_forget_hidden_first_erased_later(open_store, path):
     store.append(turn(2))
     gone = store.forget(Forget(turns=(1,)), erase=False)
     assert not gone.erased
-    with store.snapshot() as snapshot:
-        assert snapshot.turn(1) is None
+    assert Look(store).turn(1) is None
     assert traces(path, 1), "the control: deleting alone leaves the text in the file"
     assert store.erase()
     assert store.erase()
@@ -290,11 +242,10 @@ def random_wish(rng, n):
 
 
 def check_rest(store, events, gone):
-    with store.snapshot() as snapshot:
-        here = list(snapshot.events())
-        rows = {row.id: row for row in snapshot.sessions()}
-        facts = {m.id: m for scope in ("anna", "pool") for m in snapshot.memories(scope)}
-        by_scope = sorted(e.id for scope in ("anna", "pool") for e in snapshot.events(scope))
+    here = Look(store).events()
+    rows = {row.id: row for row in Look(store).sessions()}
+    facts = {m.id: m for scope in ("anna", "pool") for m in Look(store).memories(scope)}
+    by_scope = sorted(e.id for scope in ("anna", "pool") for e in Look(store).events(scope))
     kept = {event.id for event in here if isinstance(event, Turn)}
     assert kept == {e.id for e in events if isinstance(e, Turn)} - gone
     assert by_scope == [event.id for event in here]
@@ -309,12 +260,11 @@ def check_rest(store, events, gone):
 
 def check_thoughts(store, events, gone):
     """Exactly what was made of no forgotten turn is there, and the vectors of that alone."""
-    with store.snapshot() as snapshot:
-        scopes = ("anna", "pool")
-        contexts = [one for scope in scopes for one in snapshot.contexts(scope)]
-        found = [one for scope in scopes for one in snapshot.keys(scope)]
-        tasks = snapshot.tasks()
-        of_keys = {v.memory for v in snapshot.vectors("e", "anna")}
+    scopes = ("anna", "pool")
+    contexts = [one for scope in scopes for one in Look(store).contexts(scope)]
+    found = [one for scope in scopes for one in Look(store).keys(scope)]
+    tasks = Look(store).tasks()
+    of_keys = {v.memory for v in Look(store).vectors("e", "anna")}
     turns = {event.id for event in events if isinstance(event, Turn)}
     for made in (contexts, found, tasks):
         assert not any(set(one.sources) & gone for one in made)

@@ -30,6 +30,7 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, edge, manifest, memory, token, turn
+from tests.support.memories import Look
 
 BASE = 0xA1B2C3  # ids whose bytes occur nowhere else
 TURNS = 96
@@ -132,13 +133,13 @@ def dump(store: Store, table: str) -> list[bytes]:
         tx = Transaction(txn, handles)
         return [
             key
-            + (blocks.read_block(key, value).plain if table in blocks.TABLES else _body(key, value))
+            + (
+                blocks.read_block(key, value).plain
+                if table in blocks.TABLES
+                else codec.unseal(key, value)
+            )
             for key, value in tx.rows(table)
         ]
-
-
-def _body(key: bytes, value: bytes) -> bytes:
-    return codec.unseal(key, value)
 
 
 def residue(scene: Scene) -> dict[str, set[str]]:
@@ -176,9 +177,8 @@ def test_forget_leaves_nothing_of_it_in_any_table(scene):
     gone = scene.store.forget(scene.requests)
     assert sorted(gone.turns) == sorted(scene.gone) and gone.erased
     assert residue(scene) == {}
-    with scene.store.snapshot() as snapshot:
-        assert snapshot.forget_epoch() == 1
-        assert snapshot.ledger(BASE + TURNS + 2) is not None, "only its offers are gone"
+    assert Look(scene.store).forget_epoch() == 1
+    assert Look(scene.store).ledger(BASE + TURNS + 2) is not None, "only its offers are gone"
 
 
 @pytest.mark.parametrize("left_out", [table for table in TABLES if table.name not in KEPT_TABLES],

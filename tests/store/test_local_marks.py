@@ -7,6 +7,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.store.disk.transaction import Transaction
 from tests.harness.samples import memory, turn
+from tests.support.memories import Look
 
 MADE = Made(job="test")
 
@@ -20,8 +21,7 @@ def mark(store, id, on=True, scope="anna"):
 
 
 def local(store, scope="anna"):
-    with store.snapshot() as snapshot:
-        return {one.id for one in snapshot.memories(scope) if one.local_only}
+    return {one.id for one in Look(store).memories(scope) if one.local_only}
 
 
 def derived(id, *sources, **more):
@@ -31,9 +31,8 @@ def derived(id, *sources, **more):
 @pytest.fixture
 def talk(store):
     """Three turns: the user's, the agent's reply to it, and another of the user's."""
-    for n in (1, 2, 3):
-        said = replace(turn(n), id=0, role="assistant" if n == 2 else "user")
-        store.append(replace(said, reply_to=1 if n == 2 else 0)).wait(30)
+    for said in (turn(1), turn(2, role="assistant", reply_to=1), turn(3)):
+        store.append(said).wait(30)
     return store
 
 
@@ -66,7 +65,7 @@ def test_local_marks_only_what_was_made_from_it_is_read(talk, monkeypatch):
 
 def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
     mark(talk, chunk_id(3))
-    talk.append(replace(turn(4), id=0, role="assistant", reply_to=3)).wait(30)
+    talk.append(turn(4, role="assistant", reply_to=3)).wait(30)
     assert {"chunk/3", "chunk/4"} <= local(talk)
     mark(talk, chunk_id(3), False)
     assert local(talk) == set()
@@ -74,24 +73,22 @@ def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
 
 def test_local_marks_a_turn_is_logged_with_its_mark(store):
     origin = (("anna", "note/1"),)
-    store.append(replace(turn(1), id=0, local_only=True, derived_from=origin)).wait(30)
-    store.append(replace(turn(2), id=0, local_only=True)).wait(30)
+    store.append(turn(1, local_only=True, derived_from=origin)).wait(30)
+    store.append(turn(2, local_only=True)).wait(30)
     assert local(store) == {"chunk/1", "chunk/2"}
-    with store.snapshot() as snapshot:
-        assert snapshot.memory("anna", "chunk/1").local_inherited
-        assert not snapshot.memory("anna", "chunk/2").local_inherited
+    assert Look(store).memory("anna", "chunk/1").local_inherited
+    assert not Look(store).memory("anna", "chunk/2").local_inherited
 
 
 def test_local_marks_a_voice_command_and_its_answer_become_no_memories(store):
     """A row would be indexed at the next start, and recalled."""
     origin = (("anna", "note/1"),)
-    store.append(replace(turn(1), id=0, aside=True)).wait(30)
-    store.append(replace(turn(2), id=0, role="assistant", reply_to=1, aside=True,
+    store.append(turn(1, aside=True)).wait(30)
+    store.append(turn(2, role="assistant", reply_to=1, aside=True,
                          local_only=True, derived_from=origin)).wait(30)  # fmt: skip
     mark(store, chunk_id(1))
     mark(store, chunk_id(2))
-    with store.snapshot() as snapshot:
-        assert list(snapshot.memories("anna")) == []
+    assert Look(store).memories("anna") == []
 
 
 def test_local_marks_no_job_removes_a_persons_mark(talk):
@@ -124,10 +121,8 @@ def test_local_marks_cross_into_another_namespace(talk):
     mark(talk, chunk_id(1), False)
     assert local(talk, "home") == set()
     write(talk, replace(note, id="note/2"))
-    talk.append(
-        replace(turn(4), id=0, role="assistant", local_only=True,
-                derived_from=(("home", "note/2"),))
-    ).wait(30)  # fmt: skip
+    origin = (("home", "note/2"),)
+    talk.append(turn(4, role="assistant", local_only=True, derived_from=origin)).wait(30)
     mark(talk, "note/2", scope="home")
     assert local(talk) == {"chunk/4"}
     mark(talk, "note/2", False, scope="home")
@@ -143,8 +138,6 @@ def test_local_marks_of_what_does_not_exist_change_nothing(talk):
 
 def test_local_marks_are_known_to_indexes_as_changes(talk):
     write(talk, derived("fact/1", 1))
-    with talk.snapshot() as snapshot:
-        before = snapshot.last_change()
+    before = Look(talk).last_change()
     mark(talk, chunk_id(1))
-    with talk.snapshot() as snapshot:
-        assert {"chunk/1", "fact/1"} <= set(snapshot.changed("anna", before))
+    assert {"chunk/1", "fact/1"} <= set(Look(talk).changed("anna", before))

@@ -1,6 +1,5 @@
 """Tiers change how texts are kept, never what is read: also when damaged, copied or forgotten."""
 
-import shutil
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,8 @@ from slowcat_memory.store import Store, blocks, data_file
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
+from tests.support.memories import Look
+from tests.support.rows import cases
 from tests.support.tiered_stores import (
     SMALL,
     TIERS,
@@ -23,10 +24,12 @@ from tests.support.tiered_stores import (
     check_places,
     events,
     every_block,
+    leave,
     rows,
     say,
     spoil,
     traces,
+    wished,
 )
 
 # ------------------------------------------------------------------- tiers change how texts are kept, never what is read
@@ -36,17 +39,16 @@ def test_tier_mover_everything_reads_as_before(open_store):
     store = open_store()
     store.append(edge(session="s0"))
     said = [store.append(edge(session="s0")).event, *say(store, 300)]
-    before, sessions = events(store), _sessions(store)
+    before, sessions = events(store), Look(store).sessions()
     aged = age(store)
     assert aged.done
     assert aged.warmed >= 270 and aged.cooled >= 240
     assert events(store) == before
     assert events(store, scope="anna", after=50, upto=99) == before[50:99]
-    assert _sessions(store) == sessions
-    with store.snapshot() as snapshot:
-        assert [snapshot.turn(event.id) for event in said[1:]] == said[1:]
-        counts = snapshot.counts()
-        assert counts["log"] + counts["places"] == counts["log_by_scope"] == 302
+    assert Look(store).sessions() == sessions
+    assert [Look(store).turn(event.id) for event in said[1:]] == said[1:]
+    counts = Look(store).counts()
+    assert counts["log"] + counts["places"] == counts["log_by_scope"] == 302
     check_places(store)
     store.close()
     with open_store(readonly=True) as readonly:
@@ -54,16 +56,10 @@ def test_tier_mover_everything_reads_as_before(open_store):
     assert events(open_store()) == before
 
 
-def _sessions(store):
-    with store.snapshot() as snapshot:
-        return snapshot.sessions()
-
-
 def test_tier_mover_tiers_hold_what_their_sizes_say(store):
     say(store, 300)
     age(store)
-    with store.snapshot() as snapshot:
-        tiers = snapshot.tiers()
+    tiers = Look(store).tiers()
     assert list(tiers) == ["hot", "warm", "cold"]
     assert sum(held.memories for held in tiers.values()) == 300
     assert 10 <= tiers["hot"].memories <= 10 + 2 * TIERS.block_exchanges
@@ -83,8 +79,7 @@ def test_tier_mover_a_second_round_has_nothing_to_do_and_later_turns_follow(stor
     store.flush()
     assert age(store).warmed >= 50
     check_places(store)
-    with store.snapshot() as snapshot:
-        assert snapshot.tiers()["hot"].memories <= 10 + 2 * TIERS.block_exchanges
+    assert Look(store).tiers()["hot"].memories <= 10 + 2 * TIERS.block_exchanges
 
 
 def test_tier_mover_sessions_that_go_on_wait_until_a_block_is_full(store):
@@ -147,25 +142,7 @@ def test_tier_mover_pinned_and_recalled_blocks_stay_warm_longer(store):
     assert 10 not in warm and 90 not in warm
 
 
-def test_tier_mover_appending_goes_on_while_it_works(store):
-    say(store, 300)
-    acks = []
-
-    def speak():
-        acks.append(store.append(turn(300 + len(acks) + 1, session="now")))
-        return False
-
-    age(store, stop=speak)
-    assert len(acks) > 5
-    for ack in acks:
-        ack.wait(30)
-    assert [event.id for event in events(store)] == list(range(1, 301 + len(acks)))
-    check_places(store)
-
-
 # ------------------------------------------------------------------- what is forgotten leaves nothing in blocks
-
-# ------------------------------------------------------------------- forgetting
 
 
 def test_removal_the_search_for_traces_finds_them_in_blocks(store, path):
@@ -175,18 +152,7 @@ def test_removal_the_search_for_traces_finds_them_in_blocks(store, path):
     assert {number for number, _ in found} == set(range(1, 250)), "else this proves nothing"
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        Forget(turns=(3,)),
-        Forget(turns=(1, 120, 240, 285, 300)),
-        Forget(session="s3"),
-        Forget(speaker="anna"),
-        Forget(since=at(40), until=at(90)),
-        Forget(scope="anna", everything=True),
-        Forget(everything=True),
-    ],
-)
+@cases("store/forget.jsonl")
 def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what):
     store = open_store()
     for n in range(1, 301):
@@ -194,7 +160,7 @@ def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path,
     store.flush()
     before = {event.id: event for event in events(store)}
     age(store)
-    gone = store.forget(what)
+    gone = store.forget(wished(what))
     assert gone.erased and gone.turns
     assert not store._read_block.cache_info().currsize, "nothing of it stays in memory"
     left = {event.id: event for event in events(store)}
@@ -232,10 +198,7 @@ def test_removal_forgetting_while_a_block_is_packed_ends_the_round(store, path, 
 @settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(20, 90))
 def test_removal_ageing_and_forgetting_in_any_order(rng, count):
-    options = TierOptions(
-        warm=rng.choice([0, 6, 30]),
-        block_exchanges=rng.choice([1, 3]),
-    )
+    options = TierOptions(warm=rng.choice([0, 6, 30]), block_exchanges=rng.choice([1, 3]))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         with Store.open(path, options=SMALL) as store:
@@ -264,11 +227,9 @@ def test_removal_ageing_and_forgetting_in_any_order(rng, count):
 
 # ------------------------------------------------------------------- damaged blocks, and copies of a store with tiers
 
-# ------------------------------------------------------------------- damage, copies
-
 
 @pytest.mark.parametrize("table", ["warm", "cold"])
-def test_recover_a_damaged_block_loses_only_itself(open_store, path, tmp_path, table):
+def test_recover_a_damaged_block_loses_only_itself(open_store, table):
     store = open_store()
     said = say(store, 300)
     age(store)
@@ -278,11 +239,8 @@ def test_recover_a_damaged_block_loses_only_itself(open_store, path, tmp_path, t
     spoil(store, table, number)
     assert events(store) == rest
     assert (table, keys.id_key(number)) in store.quarantined
-    with store.snapshot() as snapshot:
-        assert snapshot.turn(ids[0]) is None
-    shutil.copytree(path, tmp_path / "killed")
-    store.close()
-    with Store.open(tmp_path / "killed", options=SMALL) as mended:
+    assert Look(store).turn(ids[0]) is None
+    with Store.open(leave(store), options=SMALL) as mended:
         assert mended.opened.moved_aside, "the canary sees it"
         assert events(mended) == rest
         check_places(mended)
@@ -302,7 +260,7 @@ def test_recover_a_damaged_block_does_not_keep_the_others_from_ageing(store):
     assert events(store) == [event for event in said if event.id not in ids]
 
 
-def test_recover_salvage_mends_what_points_to_blocks(open_store, path, tmp_path):
+def test_recover_salvage_mends_what_points_to_blocks(open_store):
     store = open_store()
     said = say(store, 300)
     age(store)
@@ -310,9 +268,7 @@ def test_recover_salvage_mends_what_points_to_blocks(open_store, path, tmp_path)
     spoil(store, "places", block.ids[2])
     raw = codec.seal(keys.id_key(9), every_block(store)[block_of(store, 9)].body(9))
     store._writer.call(lambda: transact(store._env, lambda e: e.put("log", keys.id_key(9), raw)))
-    shutil.copytree(path, tmp_path / "killed")
-    store.close()
-    with Store.open(tmp_path / "killed", options=SMALL) as mended:
+    with Store.open(leave(store), options=SMALL) as mended:
         assert events(mended) == said
         check_places(mended)
         assert age(mended).done

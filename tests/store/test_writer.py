@@ -1,8 +1,6 @@
 import json
-import subprocess
-import sys
 import threading
-from pathlib import Path
+from unittest.mock import Mock
 
 import lmdb
 import pytest
@@ -11,11 +9,11 @@ from slowcat_memory.errors import StoreClosedError, StoreDamagedError, StoreErro
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import StoreOptions, apply, writer
-from slowcat_memory.store.disk import environment, folder
+from slowcat_memory.store.disk import environment
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
-
-ROOT = Path(__file__).parents[2]
+from tests.support.memories import Look, ids
+from tests.support.other_process import printed_by
 
 
 class Disk:
@@ -52,13 +50,11 @@ def test_writer_a_full_disk_keeps_everything_waiting_and_is_told_once(open_store
     disk.refused.clear()
     assert disk.refused.wait(30), "it tries again"
     assert store.unsaved() == 298
-    with store.snapshot() as snapshot:
-        assert snapshot.last_id() == 1, "reading goes on"
+    assert Look(store).last_id() == 1, "reading goes on"
     disk.full = False
     acks[-1].wait(30)
     assert [type(error) for error in told] == [StoreFullError]
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == list(range(1, 300))
+    assert ids(Look(store).events()) == list(range(1, 300))
     disk.full = True
     store.append(turn(300))
     disk.refused.clear()
@@ -78,8 +74,7 @@ def test_writer_a_forgetting_is_not_kept_waiting_by_a_full_disk(open_store, disk
         store.forget(Forget(everything=True))
     disk.full = False
     assert store.flush(30)
-    with store.snapshot() as snapshot:
-        assert snapshot.last_id() == 2
+    assert Look(store).last_id() == 2
 
 
 def test_writer_closing_ends_the_wait_and_says_what_is_lost(open_store, disk, caplog):
@@ -96,10 +91,7 @@ def test_writer_closing_ends_the_wait_and_says_what_is_lost(open_store, disk, ca
 
 
 def test_writer_a_handler_that_fails_does_not_stop_the_writer(open_store, disk):
-    def fail(error):
-        raise RuntimeError
-
-    store = open_store(on_trouble=fail)
+    store = open_store(on_trouble=Mock(side_effect=RuntimeError))
     disk.full = True
     ack = store.append(turn(1))
     assert disk.refused.wait(30)
@@ -134,8 +126,7 @@ def test_writer_an_environment_that_lmdb_gave_up_on_is_opened_anew(open_store, m
     monkeypatch.setattr(writer, "transact", commit)
     store.append(turn(1)).wait(30)
     assert [type(error) for error in told] == [StoreDamagedError]
-    with store.snapshot() as snapshot:
-        assert snapshot.session("s1").turns == 1, "none is counted twice"
+    assert Look(store).session("s1").turns == 1, "none is counted twice"
 
 
 def test_writer_what_was_committed_in_a_file_that_is_gone_is_refused_once(store, monkeypatch):
@@ -150,8 +141,7 @@ def test_writer_what_was_committed_in_a_file_that_is_gone_is_refused_once(store,
     with pytest.raises(StoreError):
         store.append(turn(1)).wait(30)
     store.append(turn(2)).wait(30)
-    with store.snapshot() as snapshot:
-        assert snapshot.session("s1").turns == 2, "none is counted twice"
+    assert Look(store).session("s1").turns == 2, "none is counted twice"
 
 
 def test_writer_a_disk_that_refuses_the_founding_is_named(open_store, disk):
@@ -179,17 +169,15 @@ def test_writer_a_swap_that_could_not_open_the_new_file_heals(open_store, monkey
     monkeypatch.setattr(environment.Environment, "_open_generation", fail_once)
     assert not store.forget(Forget(turns=(1,))).erased
     store.append(turn(3)).wait(30)
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [2, 3]
+    assert ids(Look(store).events()) == [2, 3]
     assert store.erase()
 
 
-def test_writer_store_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
+def test_writer_store_a_nearly_full_disk_refuses_derived_work_only(open_store):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, min_free_mb=1 << 40))
     with pytest.raises(StoreFullError, match="nearly full"):
         store.apply("j", WriteBatch(memories=(memory(),)))
     store.append(turn(1)).wait(30)
-    monkeypatch.setattr(folder, "CHECK_FREE_EVERY_S", 0.0)
 
 
 def test_writer_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
@@ -205,8 +193,7 @@ def test_writer_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
     assert store.flush(30)
     with pytest.raises(StoreError):
         acks[1].wait(30)
-    with store.snapshot() as snapshot:
-        assert [event.id for event in snapshot.events()] == [1, 3]
+    assert ids(Look(store).events()) == [1, 3]
 
 
 REALLY_FULL = """
@@ -242,7 +229,5 @@ print(json.dumps([was_refused, unsaved > 0, readable, saved, whole, told]))
 
 
 def test_writer_a_disk_that_really_refuses(path):
-    command = [sys.executable, "-c", REALLY_FULL, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [True, True, True, True, True, ["StoreFullError"]]
+    told = json.loads(printed_by(REALLY_FULL, path))
+    assert told == [True, True, True, True, True, ["StoreFullError"]]

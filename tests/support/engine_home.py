@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.rows import listed_texts
+from tests.support.said import turn_at
 
 TALK = listed_texts("engine_talk")
 HOUR = 3600.0
@@ -52,11 +53,23 @@ class GatedEmbedder(HashEmbedder):
         return super().encode_query(text)
 
 
+class RecordingEmbedder(HashEmbedder):
+    """Notes the documents that it is sent."""
+
+    def __init__(self, remote: bool = True) -> None:
+        super().__init__()
+        self.remote, self.texts = remote, list[str]()
+
+    def encode(self, texts: Any) -> np.ndarray:
+        self.texts += texts
+        return super().encode(texts)
+
+
 @contextmanager
-def stalled(store: Store) -> Iterator[None]:
-    """Block all writes to disk."""
+def held(work: Callable[[Gate], Any]) -> Iterator[None]:
+    """Do some work in another thread, and keep it in its middle."""
     gate = Gate()
-    thread = threading.Thread(target=store._checked_writer().call, args=(gate,))
+    thread = threading.Thread(target=work, args=(gate,))
     thread.start()
     assert gate.reached.wait(30)
     try:
@@ -66,16 +79,14 @@ def stalled(store: Store) -> Iterator[None]:
         thread.join()
 
 
-@contextmanager
-def busy(engine: MemoryEngine) -> Iterator[None]:
+def stalled(store: Store) -> AbstractContextManager[None]:
+    """Block all writes to disk."""
+    return held(store._checked_writer().call)
+
+
+def busy(engine: MemoryEngine) -> AbstractContextManager[None]:
     """Keep the engine's worker busy."""
-    gate = Gate()
-    engine.wiring.indexer.talk.submit(gate)
-    assert gate.reached.wait(30)
-    try:
-        yield
-    finally:
-        gate.open.set()
+    return held(engine.wiring.indexer.talk.submit)
 
 
 class Home:
@@ -96,10 +107,14 @@ class Home:
         engine.prepare("anna")
         return engine
 
+    def again(self, embedder: Embedder | None = None, **how: Any) -> MemoryEngine:
+        """Close the engine that was opened last, and open the folder as a restart does."""
+        self.engines[-1].close()
+        return self.open(embedder, **how)
+
     def turn(self, text: str, session: str = "s", scope: str = "anna", role: str = "user") -> Turn:
         self.clock.advance(1)
-        return Turn(session=session, scope=scope, speaker="Anna", role=role, text=text,
-                    at=self.clock())  # type: ignore[arg-type]  # fmt: skip
+        return turn_at(text, self.clock(), session=session, scope=scope, role=role)
 
     def talk(self, engine: MemoryEngine, *texts: str, session: str = "s") -> list[int]:
         ids = [engine.append(self.turn(text, session)).id for text in texts or TALK]

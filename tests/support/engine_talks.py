@@ -1,38 +1,25 @@
 """Engines with a clock of their own, conversations with them, and what they store."""
 
-from datetime import UTC, datetime, timedelta
-
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import CommandEntry, LedgerEntry, Offer, SessionEdge
-from tests.support.said import turn_at
+from tests.support.memories import Look
+from tests.support.said import NOON, turn_at
 
-NOW = datetime(2026, 5, 14, 10, tzinfo=UTC)
+NOW = NOON
 WORD = "quokkasaurus"
 UNDO_S = 300.0
 
 
-class Clock:
-    """Time passes with each call, and when ``now`` is set."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-    def boot_s(self) -> float:
-        return self.now.timestamp()
-
-
 def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
     """Log lines in turn: the user's, then the agent's."""
-    if session not in [s.id for s in sessions(engine)]:
+    engine.store.flush(None)
+    if not Look(engine).session(session):
         engine.append(SessionEdge(session=session, scope="anna", kind="start", at=engine.clock()))
     ids: list[int] = []
     for n, text in enumerate(lines):
+        engine.clock.advance(1)  # type: ignore[attr-defined]
         said = turn_at(text, engine.clock(), session=session)
         if n % 2:
             said = replace(said, speaker="Assistant", role="assistant", reply_to=ids[-1])
@@ -41,20 +28,13 @@ def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
     return ids
 
 
-def sessions(engine):
-    engine.store.flush(None)
-    with engine.store.snapshot() as snapshot:
-        return snapshot.sessions()
-
-
 def found(engine: MemoryEngine, words: str) -> list[str]:
     engine.flush(indexed=True)
     return [hit.memory.text for hit in engine.search(words, "anna", k=9).hits]
 
 
 def commands(engine: MemoryEngine) -> list[CommandEntry]:
-    with engine.store.snapshot() as snapshot:
-        return snapshot.commands()
+    return Look(engine.store).commands()
 
 
 def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:

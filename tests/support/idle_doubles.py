@@ -1,13 +1,15 @@
 """Doubles for idle work: a job with selectable outcomes, and a manual clock."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
@@ -16,14 +18,17 @@ from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, Key, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock
 from tests.support import said
+from tests.support.memories import Look
 from tests.support.sessions import hold
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 NOW = said.NOON
+MOST_WAITS = 20_000  # of one round of idle work; a limit in seconds would fail on a busy machine
 Behave = Callable[[Task, JobContext], Any]
 
 
@@ -73,20 +78,36 @@ class Fake:
         return WriteBatch(memories=(memory(f"{self.name}-{task.key}"),))
 
 
+class Nobody:
+    """An LLM that answers every prompt with nothing, by the model that it asks for."""
+
+    prompt_tokens, remote = 1000, False
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+
+    async def complete(self, prompt: Prompt, into: type) -> Answer:
+        self.prompts.append(prompt)
+        model = prompt.model or "mind-1"
+        return Answer(value=into(), model=model, tokens_in=30, tokens_out=12)
+
+
 def drain(
-    contexts: Contexts, store: Store, jobs: Any, clock: FixedClock, options: IdleOptions,
+    contexts: Contexts, jobs: Any, clock: FixedClock, options: IdleOptions,
     patience_s: float = 5.0, **given: Any,
 ) -> int:  # fmt: skip
     """Do all idle work on a clock that waiting advances; return how many tasks are left."""
+    waits = count()
 
     async def sleep(seconds: float) -> None:
+        assert next(waits) < MOST_WAITS, "idle work does not come to an end"
         clock.advance(seconds)
         await asyncio.sleep(0)
 
     async def done() -> int:
         gate = IdleGate(IdleOptions(grace_s=0.0))
         loop = IdleLoop(jobs, gate, contexts, options=options, sleep=sleep, **given)
-        return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
+        return await loop.run_until_done(patience_s=patience_s)
 
     with closing(contexts):
         return asyncio.run(done())
@@ -101,11 +122,8 @@ class House:
     ) -> None:  # fmt: skip
         self.store = store or Store.open(path, options=SMALL)
         self.jobs, self.llm, self.clock, self.sessions = jobs, llm, FixedClock(now), 0
-        self.parts = {"upkeep": None, "zone": UTC, "scopes": self.scopes, **parts}
-
-    def scopes(self) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return snapshot.scopes()
+        scopes = Look(self.store).scopes
+        self.parts = {"upkeep": None, "zone": UTC, "scopes": scopes, **parts}
 
     def contexts(self, **options: Any) -> Contexts:
         given = {"store": self.store, "clock": self.clock, "llm": self.llm, "options": options}
@@ -117,8 +135,7 @@ class House:
         """Hold a session, one of its own or that one; return its turns' log ids."""
         self.sessions += 1
         name = session or f"s{self.sessions}"
-        with self.store.snapshot() as snapshot:
-            kind = "resume" if snapshot.session(name) else "start"
+        kind = "resume" if Look(self.store).session(name) else "start"
         turns = hold(self.store, name, texts, at or self.clock.now, **{"kind": kind} | how)
         self.store.flush(None)
         return turns
@@ -127,28 +144,24 @@ class House:
         """Do all idle work; return how many tasks are left."""
         quick = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
         contexts = self.contexts(**options)
-        return drain(contexts, self.store, jobs or self.jobs, self.clock, quick, patience_s)
+        return drain(contexts, jobs or self.jobs, self.clock, quick, patience_s)
 
     def apply(self, **batch: Any) -> None:
         self.store.apply("test", WriteBatch(**batch)).wait(None)
 
     def change(self, turn: int, **fields: Any) -> None:
         """Change the chunk of a turn."""
-        with self.store.snapshot() as snapshot:
-            one = chunk(snapshot.turn(turn))
+        one = chunk(Look(self.store).turn(turn))
         self.apply(memories=(replace(one, **fields),))
 
     def memories(self, beginning: str = "", scope: str = "anna") -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.memories(scope, beginning))
+        return Look(self.store).memories(scope, beginning)
 
     def keys(self) -> list[Key]:
-        with self.store.snapshot() as snapshot:
-            return list(snapshot.keys("anna"))
+        return Look(self.store).keys("anna")
 
     def context(self, turn: int) -> str:
-        with self.store.snapshot() as snapshot:
-            found = snapshot.context("anna", chunk_id(turn))
+        found = Look(self.store).context("anna", chunk_id(turn))
         return found.text if found else ""
 
     def close(self) -> None:
@@ -196,6 +209,11 @@ class Rig:
         for text in texts:
             self.store.append(said.turn(text, id=0)).wait()
 
+    def speak(self) -> None:
+        """Let somebody speak for a moment."""
+        self.gate.busy("user")
+        self.gate.free("user")
+
     def done(self, **given: Any) -> int:
         return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 60))
 
@@ -211,17 +229,25 @@ class Rig:
         asyncio.run(asyncio.wait_for(scenario(), 60))
 
     def tasks(self, state: Any = "") -> list[Task]:
-        with self.store.snapshot() as snapshot:
-            return snapshot.tasks(state=state)
+        return Look(self.store).tasks(state=state)
 
     def outcomes(self) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return [run.outcome for run in reversed(snapshot.runs())]
+        return [run.outcome for run in reversed(Look(self.store).runs())]
 
     def made(self) -> list[str]:
-        with self.store.snapshot() as snapshot:
-            return [m.id.removeprefix("note/") for m in snapshot.memories("anna", "note/")]
+        return [m.id.removeprefix("note/") for m in Look(self.store).memories("anna", "note/")]
 
     def close(self) -> None:
         self.contexts.close()
         self.store.close()
+
+
+def housing(kind: Callable[[Path], House]) -> Any:
+    """Return a fixture: a house of a kind, closed at the end."""
+
+    @pytest.fixture
+    def house(tmp_path: Path) -> Iterator[House]:
+        with closing(kind(tmp_path / "store")) as made:
+            yield made
+
+    return house

@@ -1,15 +1,15 @@
 """A slow reference index that recomputes everything per query, and the comparison with it."""
 
 import math
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher
+from slowcat_memory.index import Builder, Document, IndexOptions, Searcher
 from slowcat_memory.index.format import Header
 from slowcat_memory.index.table import chunk_of
 from slowcat_memory.index.windows import idf
@@ -65,76 +65,56 @@ def mean_length(corpus: Sequence[Sequence[str]]) -> float:
 
 
 @dataclass
-class Said:
-    """One memory, as the oracle keeps it."""
-
-    text: str
-    at: float
-    before: str = ""
-    after: str = ""
-    speaker: str = ""
-    about: tuple[float, float] | None = None
-    keys: tuple[Pointer, ...] = ()
-
-
-@dataclass
 class Oracle:
     """The expected state of a searcher: the current memories, in order, with their neighbours."""
 
-    said: dict[str, Said] = field(default_factory=dict)
+    said: dict[str, Document] = field(default_factory=dict)
+    embedded: dict[str, np.ndarray] = field(default_factory=dict)
+    """The vectors of memories, and of their keys by the id with their name."""
     sealed_mean: float = 0.0
     """Mean length of a window when ``seal`` was called last."""
 
     def add(self, document: Document) -> None:
-        if document.id in self.said:
-            known = self.said[document.id]
-            known.text, known.at = document.text, document.at
-            known.speaker, known.about = document.speaker, document.about
-            known.keys = document.keys
+        if known := self.said.get(document.id):
+            self._forget_changed(known, document)
+            self.said[document.id] = replace(document, before=known.before)
             return
         before = document.before if document.before in self.said else ""
-        after = self.said[before].after if before else ""
-        self.said[document.id] = Said(
-            document.text,
-            document.at,
-            before,
-            after,
-            document.speaker,
-            document.about,
-            document.keys,
-        )
-        if before:
-            self.said[before].after = document.id
+        after = self.afters().get(before, "") if before else ""
+        self.said[document.id] = replace(document, before=before)
         if after:
-            self.said[after].before = document.id
+            self.said[after] = replace(self.said[after], before=document.id)
+
+    def _forget_changed(self, old: Document, new: Document) -> None:
+        """A vector is of one text, and of a key that asks or one that was judged."""
+        kept = {(key.name, key.text, key.kind == "asked") for key in new.keys}
+        for key in old.keys:
+            if (key.name, key.text, key.kind == "asked") not in kept:
+                self.embedded.pop(f"{old.id}?{key.name}", None)
+        if old.text != new.text:
+            self.embedded.pop(old.id, None)
 
     def remove(self, memory_id: str) -> None:
-        gone = self.said.pop(memory_id)
-        if gone.before:
-            self.said[gone.before].after = gone.after
-        if gone.after:
-            self.said[gone.after].before = gone.before
+        gone, after = self.said[memory_id], self.afters().get(memory_id, "")
+        if after:
+            self.said[after] = replace(self.said[after], before=gone.before)
+        del self.said[memory_id]
+        for id_ in (memory_id, *(f"{memory_id}?{key.name}" for key in gone.keys)):
+            self.embedded.pop(id_, None)
+
+    def afters(self) -> dict[str, str]:
+        """Return who follows whom."""
+        return {document.before: id_ for id_, document in self.said.items()}
 
     def documents(self) -> list[Document]:
-        return [
-            Document(
-                id=id_,
-                text=said.text,
-                at=said.at,
-                before=said.before,
-                speaker=said.speaker,
-                about=said.about,
-                keys=said.keys,
-            )
-            for id_, said in self.said.items()
-        ]
+        return list(self.said.values())
 
     def sessions(self) -> set[frozenset[str]]:
         """The chains of neighbours."""
-        chains = []
+        chains, afters = [], self.afters()
         for id_ in (id_ for id_, said in self.said.items() if not said.before):
             chain = [id_]
-            while after := self.said[chain[-1]].after:
+            while after := afters.get(chain[-1]):
                 chain.append(after)
             chains.append(frozenset(chain))
         return set(chains)
@@ -142,8 +122,9 @@ class Oracle:
     def corpus(self) -> dict[str, list[str]]:
         """Each memory's window, its own words twice."""
         own = {id_: TOKENS(said.text) for id_, said in self.said.items()}
+        afters = self.afters()
         return {
-            id_: own.get(said.before, []) + 2 * own[id_] + own.get(said.after, [])
+            id_: own.get(said.before, []) + 2 * own[id_] + own.get(afters.get(id_, ""), [])
             for id_, said in self.said.items()
         }
 
@@ -172,17 +153,11 @@ class Oracle:
         return min(1.0, ratio), max(1.0, ratio)
 
 
-def seal(
-    oracle: Oracle,
-    folder: Path,
-    vectors: dict[str, np.ndarray] | None = None,
-    options: IndexOptions = OPTIONS,
-) -> Searcher:
+def seal(oracle: Oracle, folder: Path, options: IndexOptions = OPTIONS, dim: int = 0) -> Searcher:
     """Build a sealed index of the oracle's memories, in this process, and open it."""
     folder.mkdir(parents=True)
     oracle.remember_mean()
-    dim = len(next(iter(vectors.values()))) if vectors else 0
-    build(oracle.documents(), vectors or {}, dim, folder, TOKENS, options)
+    build(oracle.documents(), oracle.embedded, dim, folder, TOKENS, options)
     return Searcher(TOKENS, options, dim, folder)
 
 
@@ -246,25 +221,15 @@ def sealed_ids(searcher: Searcher) -> set[str]:
     return {id_ for id_, number in searcher.table.items() if number < searcher.sealed_count}
 
 
-def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
-    """The sets of documents that share a session's number."""
+def check_columns(searcher: Searcher, oracle: Oracle) -> None:
+    """Check every document's session, speaker and times against an index built from scratch."""
     shared: dict[int, set[str]] = {}
     for id_, number in searcher.table.items():
         shared.setdefault(int(searcher.table.session[number]), set()).add(id_)
-    return set(map(frozenset, shared.values()))
-
-
-def check_columns(searcher: Searcher, oracle: Oracle) -> None:
-    """Check every document's session, speaker and times against an index built from scratch."""
-    assert sessions_of(searcher) == oracle.sessions()
+    assert set(map(frozenset, shared.values())) == oracle.sessions()
     for id_, number in searcher.table.items():
         said = oracle.said[id_]
         assert searcher.table.speakers[int(searcher.table.speaker[number])] == said.speaker, id_
         about = [float(column[number]) for column in searcher.table.about]
         assert np.array_equal(about, said.about or (np.nan, np.nan), equal_nan=True), id_
         assert float(searcher.table.at[number]) == said.at, id_
-
-
-def counts_of(searcher: Searcher, memory_id: str) -> Counter[str]:
-    number, tail = dict(searcher.table.items())[memory_id], searcher.words._tail
-    return Counter({term: held[number] for term, held in tail.items() if number in held})

@@ -5,6 +5,7 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
+from tests.support.memories import Look
 from tests.support.rows import listed
 from tests.support.sessions import hold
 
@@ -30,15 +31,13 @@ def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
     ids = hold(engine, f"week-{week}", SESSIONS[week], clock.now, **how)
     clock.advance(20 * len(ids))
     engine.flush(indexed=True)
-    with engine.snapshot() as snapshot:
-        return [snapshot.turn(id_) for id_ in ids]
+    return [Look(engine).turn(id_) for id_ in ids]
 
 
 def note(engine: MemoryEngine, week: int) -> None:
     """Store other jobs' results for a week's session: its summary, and facts."""
-    with engine.store.snapshot() as snapshot:
-        session = snapshot.sessions(SCOPE)[week]
-        turns = [t for t in snapshot.turns(SCOPE) if t.session == session.id]
+    session = Look(engine.store).sessions(SCOPE)[week]
+    turns = [t for t in Look(engine.store).turns(SCOPE) if t.session == session.id]
     own = [turn for turn in turns if turn.role == "user"]
     text, topics, tone, relationship = SUMMARIES[week]
     common: dict[str, Any] = {"scope": SCOPE, "speaker": USER, "recorded_at": session.ended}
@@ -62,7 +61,6 @@ def note(engine: MemoryEngine, week: int) -> None:
 
 
 def block_of(engine: MemoryEngine, label: str) -> str:
-    with engine.store.snapshot() as snapshot:
-        found = [m for m in snapshot.memories(SCOPE, f"block/{label}/") if not m.retired_at]
+    found = [m for m in Look(engine.store).memories(SCOPE, f"block/{label}/") if not m.retired_at]
     assert len(found) <= 1, "one version holds"
     return found[0].text if found else ""

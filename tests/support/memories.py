@@ -1,6 +1,6 @@
 """Reads a memory's content for tests, and prepares it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -74,6 +74,25 @@ def remember(config: Config, *lines: str, days: float = 3, scope: str = "user") 
             at += timedelta(seconds=10)
         edge = SessionEdge(session=session, scope=scope, kind="end", at=at, reason="silence")
         engine.append(edge)
+
+
+class Look:
+    """Reads a store or an engine: ``Look(store).turns("anna")``, each read a snapshot of its own."""
+
+    def __init__(self, store: Store | MemoryEngine) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def read(*arguments: Any, **how: Any) -> Any:
+            with self._store.snapshot() as snapshot:
+                found = getattr(snapshot, name)(*arguments, **how)
+                return list(found) if isinstance(found, Iterator) else found
+
+        return read
+
+
+def ids(rows: Iterable[Any]) -> list[Any]:
+    return [row.id for row in rows]
 
 
 def residue(folder: Path, word: str) -> list[str]:

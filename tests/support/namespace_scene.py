@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.index_oracle import without_drift
+from tests.support.said import memory_at, turn_at
 
 EMBEDDER = HashEmbedder(32)
 SPACE = Space(EMBEDDER.key, EMBEDDER.dim)
@@ -43,28 +45,11 @@ class Scene:
         made.finish_opening()
         return made
 
-    def say(
-        self,
-        text: str,
-        session: str = "s",
-        *,
-        embed: bool = True,
-        scope: str = "anna",
-        speaker: str = "Anna",
-    ) -> Turn:
+    def say(self, text: str, session: str = "s", *, embed: bool = True, **who: str) -> Turn:
         self.clock.advance(1)
-        ack = self.store.append(
-            Turn(
-                session=session,
-                scope=scope,
-                speaker=speaker,
-                role="user",
-                text=text,
-                at=self.clock(),
-            )  # fmt: skip
-        )
+        ack = self.store.append(turn_at(text, self.clock(), session=session, **who))
         assert isinstance(ack.event, Turn)
-        if scope == "anna":
+        if ack.event.scope == "anna":
             self.namespace.add_turn(ack.event, ack)
             if embed:
                 self.embed(ack.event)
@@ -156,9 +141,8 @@ def from_scratch(scene: Scene) -> Namespace:
     return made
 
 
-def note(id_: str, text: str, **more: object) -> Memory:
-    facts = {"kind": "note", "scope": "anna", "speaker": "Anna", "valid_from": FixedClock()()}
-    return Memory(id=id_, text=text, **{**facts, **more})  # type: ignore[arg-type]
+def note(id_: str, text: str, **more: Any) -> Memory:
+    return memory_at(id_, text, FixedClock()(), **{"kind": "note"} | more)
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:

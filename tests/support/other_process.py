@@ -29,6 +29,13 @@ def python(
     return subprocess.run(command, errors="replace", timeout=timeout_s, env=env, **out)
 
 
+def printed_by(code: str, *arguments: object, ends: int = 0) -> str:
+    """Run code in a process of its own; return what it prints."""
+    done = python("-c", code, *map(str, arguments))
+    assert done.returncode == ends, done.stderr
+    return done.stdout
+
+
 class OtherProcess:
     """A running process; ``call`` has it do something."""
 

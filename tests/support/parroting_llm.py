@@ -4,7 +4,6 @@ Nothing is invented, so that the jobs' grounding checks let as much through as p
 word must not appear, no result may contain that word.
 """
 
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,16 +17,14 @@ from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from tests.support.idle_doubles import drain
 from tests.support.sessions import session
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 AT_ONCE = IdleOptions(grace_s=0.0, rest_s=1.0, backoff_s=1.0)
-MOST_WAITS = 20_000  # of one round of idle work; a limit in seconds would fail on a busy machine
 LINE = re.compile(r"^\[(\d+)\] ([^:]*): (.*)$", re.M)  # of a record
 GRADED = re.compile(r"^(\d+)\. ", re.M)
 # Knobs that make as much as possible of few turns.
@@ -142,25 +139,8 @@ def think(
 ) -> int:  # fmt: skip
     """Do all idle work on a clock that waiting advances; return how many tasks are left."""
     contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
-
-    waits = 0
-
-    async def sleep(seconds: float) -> None:
-        nonlocal waits
-        waits += 1
-        assert waits <= MOST_WAITS, "idle work does not come to an end"
-        clock.advance(seconds)
-        await asyncio.sleep(0)
-
-    async def done() -> int:
-        loop = IdleLoop(
-            jobs, IdleGate(IdleOptions(grace_s=0.0)), contexts, options=AT_ONCE,
-            on_applied=engine.wiring.indexer.take, sleep=sleep,
-        )  # fmt: skip
-        return await loop.run_until_done(patience_s=patience_s)
-
+    applied = engine.wiring.indexer.take
     try:
-        return asyncio.run(done())
+        return drain(contexts, jobs, clock, AT_ONCE, patience_s, on_applied=applied)
     finally:
-        contexts.close()
         engine.flush(indexed=True)

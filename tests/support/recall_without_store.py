@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
-from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -20,17 +20,15 @@ from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection, RetrievalOptions
 from slowcat_memory.testing import HashEmbedder
+from tests.support.said import memory_at
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
 EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words collide
 PLAIN = RankOptions(importance=0, recency=0, pinned=0, named=0, when=0)  # no priors
-READING = DateLocale(UTC, "english")
 
 
-def memory(id_: str, text: str, days: float = 0, **more: object) -> Memory:
-    facts = {"kind": "chunk", "scope": "anna", "speaker": "Anna"}
-    at = NOW - timedelta(days=days)
-    return Memory(id=id_, text=text, **{"valid_from": at, **facts, **more})  # type: ignore[arg-type]
+def memory(id_: str, text: str, days: float = 0, **more: Any) -> Memory:
+    return memory_at(id_, text, NOW - timedelta(days=days), **{"kind": "chunk", **more})
 
 
 def query(text: str, **how: object) -> Query:
@@ -122,13 +120,10 @@ class Mind:
         embed: Embed | None = EMBEDDER.encode_query,
         vectors: bool = True,
         tokens: dict[str, np.ndarray] | None = None,
-        ranking: RankOptions = PLAIN,
         fusing: FuseOptions = FuseOptions(),
-        asking: AskOptions = AskOptions(),
         recalling: RecallOptions = RecallOptions(floor=0, keep_share=0),
-        options: IndexOptions = IndexOptions(),
     ) -> None:
-        self.searcher = Searcher(Tokenizer(), options, EMBEDDER.dim)
+        self.searcher = Searcher(Tokenizer(), IndexOptions(), EMBEDDER.dim)
         self.namespace = FakeNamespace(self.searcher)
         self.embedding = FakeEmbedding(embed, tokens=tokens is not None)
         self.store = FakeStore({id: encode(rows) for id, rows in (tokens or {}).items()})
@@ -137,20 +132,17 @@ class Mind:
             self.embedding,  # type: ignore[arg-type]
             Metrics(),
             UTC,
-            RetrievalOptions(recall=recalling, ask=asking, fuse=fusing, rank=ranking),
+            RetrievalOptions(recall=recalling, fuse=fusing, rank=PLAIN),
         )
         for m in memories or SAID:
-            self.add(m, vector=vectors)
+            self.memories[m.id] = m
+            self.searcher.add(document(m, DateLocale(UTC, "english"), ""))
+            if vectors:
+                self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
     @property
     def memories(self) -> dict[str, Memory]:
         return self.namespace.memories
-
-    def add(self, m: Memory, before: str = "", *, vector: bool = True) -> None:
-        self.memories[m.id] = m
-        self.searcher.add(document(m, READING, before))
-        if vector:
-            self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
     def begin(self, asked: Query) -> Recall:
         return self.pipeline.begin(asked, [self.namespace])[0]  # type: ignore[list-item]
@@ -160,6 +152,3 @@ class Mind:
 
     def ids(self, text: str, **how: object) -> list[str]:
         return [hit.memory.id for hit in self.run(query(text, **how)).hits]
-
-    def scores(self, text: str, **how: object) -> dict[str, float]:
-        return {hit.memory.id: hit.score for hit in self.run(query(text, **how)).hits}

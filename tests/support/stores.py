@@ -8,10 +8,11 @@ from typing import IO, Any
 
 import msgspec
 
-from slowcat_memory.config import Config, build_options
+from slowcat_memory.config import Config
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.generation import Build
 from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.testing import memory_config
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([__name__, "pytest"])
@@ -22,16 +23,7 @@ PATIENT = {"deadline_ms": 20_000.0, "settle_ms": 20_000.0, "warn_ms": 20_000.0}
 
 def configured(path: Path, **sections: dict[str, Any]) -> Config:
     """Configure a store in UTC, without a model, with long deadlines."""
-    values: dict[str, dict[str, Any]] = {
-        "memory": {"path": str(path), "time_zone": "UTC"},
-        "recall": dict(PATIENT),
-        "embedding": {"kind": "none"},
-        "idle": {"enabled": False},
-        "thinking": {"url": ""},
-    }
-    for section, knobs in sections.items():
-        values[section] = {**values.get(section, {}), **knobs}
-    return build_options(values)
+    return memory_config(path, recall=PATIENT | sections.pop("recall", {}), **sections)
 
 
 def household(path: Path, floor: float = 0.0) -> Config:

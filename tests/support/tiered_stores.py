@@ -1,8 +1,12 @@
 """A store whose events are moved through tiny tiers, and checks of where they are."""
 
+import shutil
 from pathlib import Path
 
+import msgspec
+
 from slowcat_memory.core.retention import TierOptions
+from slowcat_memory.records import Forget
 from slowcat_memory.store import StoreOptions, blocks
 from slowcat_memory.store.blocks import BlockReader, decode_location
 from slowcat_memory.store.disk import keys
@@ -20,6 +24,21 @@ def say(store, count, *, session=lambda n: f"s{n // 30}", **fields):
         made.append(store.append(turn(n, session=session(n), **fields)).event)
     store.flush()
     return made
+
+
+def leave(store) -> Path:
+    """Copy the store's folder as a kill would leave it, then close it; return the copy."""
+    store.flush()
+    killed = store.path.with_name("killed")
+    shutil.copytree(store.path, killed)
+    store.close()
+    return killed
+
+
+def wished(given) -> Forget:
+    """Return a forget request as a list has it: its times are seconds of ``samples.at``."""
+    times = {name: samples.at(given[name]) for name in ("since", "until") if name in given}
+    return msgspec.convert(given | times, Forget)
 
 
 def age(store, hot=10, **given):

@@ -10,7 +10,7 @@ from slowcat_memory.core.blocks.statements import coming_lines
 from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Made, Memory
 from tests.support import said
-from tests.support.rows import cases
+from tests.support.rows import cases, listed
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -27,12 +27,10 @@ def told(*memories: Memory) -> list[str]:
 
 def test_sixty_statements_are_cut_to_the_important_and_the_newest() -> None:
     old = [fact(f"Anna saw film number {n}.", "other", days=100 - n) for n in range(60)]
-    allergy = fact(
-        "Anna is allergic to latex.", "health", days=99, predicate="allergic_to", object="latex"
-    )
-    job = fact(
-        "Anna works at Northlight.", "work", days=1, predicate="works_at", object="Northlight"
-    )
+    allergic = {"predicate": "allergic_to", "object": "latex"}
+    allergy = fact("Anna is allergic to latex.", "health", 99, **allergic)
+    works = {"predicate": "works_at", "object": "Northlight"}
+    job = fact("Anna works at Northlight.", "work", **works)
     shown = [one.text for one in chosen(human([*old, allergy, job], NOW), 10)]
     assert allergy.text in shown and job.text in shown and len(shown) == 10
     assert "Anna saw film number 59." in shown and "Anna saw film number 1." not in shown
@@ -41,31 +39,15 @@ def test_sixty_statements_are_cut_to_the_important_and_the_newest() -> None:
 def test_the_important_comes_first_in_the_block() -> None:
     tea = fact("Anna likes tea.", "preference", predicate="likes", object="tea")
     home = fact("Anna lives in Leipzig.", days=90, predicate="lives_in", object="Leipzig")
-    assert [one.text for one in by_importance(human([tea, home], NOW))] == [
-        home.text,
-        tea.text,
-    ]
+    shown = by_importance(human([tea, home], NOW))
+    assert [one.text for one in shown] == [home.text, tea.text]
 
 
 def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
-    right = [
-        fact("Anna lives in Porto.", predicate="lives_in", object="Porto"),
-        fact("Anna's brother is called Tom.", predicate="has_brother", object="Tom"),
-        fact(
-            "Anna works at the Hartley bakery.", predicate="works_at", object="the Hartley bakery"
-        ),
-        fact("Anna has migraines.", "health", predicate="health", object="migraines"),
-        fact("Anna likes tea.", predicate="likes", object="tea", quote="I like tea"),
-    ]
-    wrong = [
-        fact("Anna hat eine Tochter namens Nutella.", predicate="has_daughter", object="Nutella"),
-        fact("Anna drives a truck.", predicate="works_as", object="a truck"),
-        fact("Anna likes the cake of yesterday.", predicate="likes", object="the cake"),
-        fact("Anna likes Go.", predicate="likes", object="Go", quote="We love chess and Go"),
-        fact("Anna works at the bank.", predicate="works_at", object="the bank"),
-        fact("Anna starts at Bosch.", predicate="works_at", object="Bosch"),
-        fact("Anna gave up smoking well ten.", predicate="gave_up", object="smoking well ten"),
-    ]
+    right, wrong = (
+        [fact(text, kind, **own) for text, kind, own in listed("rules/lasting_facts.jsonl", part)]
+        for part in ("right", "wrong")
+    )
     ruled = [replace(one, made=Made(job="facts", version=1)) for one in (*right, *wrong)]
     lines = [one.text for one in plain(human(ruled, NOW), ruled)]
     assert sorted(lines) == sorted(one.text for one in right)
@@ -86,26 +68,22 @@ def test_the_next_two_weeks_come_by_their_days_then_what_is_open() -> None:
         "- Anna waits for an answer (4 November 2026)",
     ]
     assert coming(move, language="german") == ["- Anna moves to Oranmore (28. November 2026)"]
-    assert coming(start, move, waits, bloods, most=1) == [
-        "- Pixel has his bloods done on 20 November 2026"
-    ]
+    first = coming(start, move, waits, bloods, most=1)
+    assert first == ["- Pixel has his bloods done on 20 November 2026"]
 
 
 @cases("rules/lasting")
 def test_a_day_stands_in_place_of_words_that_mean_another_one_later(language, text, line):
-    memory = fact(text, "event", date="2026-11-20")
-    memory = replace(
-        memory, made=Made(job="facts", version=1), valid_from=datetime(2026, 11, 19, 9, tzinfo=UTC)
-    )
+    times = {"date": "2026-11-20", "made": Made(job="facts", version=1)}
+    memory = replace(fact(text, "event", **times), valid_from=datetime(2026, 11, 19, 9, tzinfo=UTC))
     assert coming(memory, language=language) == [f"- {line}"] * bool(line)
 
 
 def test_a_day_that_ends_and_one_that_has_not_begun_are_coming() -> None:
     dentist = fact("Anna sees the dentist on 20 November.", "event", date="2026-11-20")
     dentist = replace(dentist, valid_to=NOW + 3 * DAY)
-    move = replace(
-        fact("Anna moves on 28 November.", "plan", date="2026-11-28"), valid_from=NOW + 10 * DAY
-    )
+    move = fact("Anna moves on 28 November.", "plan", date="2026-11-28")
+    move = replace(move, valid_from=NOW + 10 * DAY)
     assert coming(move, dentist) == [f"- {dentist.text[:-1]}", f"- {move.text[:-1]}"]
     assert told(move) == [], "it does not hold yet"
 
@@ -117,6 +95,5 @@ def test_what_is_over_called_off_or_long_past_is_not_coming() -> None:
     scam = fact("Anna confirms her card.", "open_thread", reported=True)
     done = fact("Anna rang Two Blokes.", "task_completed", date="2026-11-20")
     broken = fact("Anna sings.", "event", date="2026-13-45")
-    assert coming(off, past, scam, done, broken, yesterday) == [
-        "- Anna sees the dentist (17 November 2026)"
-    ]
+    left = coming(off, past, scam, done, broken, yesterday)
+    assert left == ["- Anna sees the dentist (17 November 2026)"]

@@ -137,13 +137,7 @@ def summary(id: str, text: str, days: int = 0, length: int = 1) -> Memory:
     return memory(f"summary/{id.partition('/')[0]}", text, facets={"until": until}, **given)
 
 
-MEMORIES = [
-    summary("week/2026-W19", "Anna was ill.", -7, 7),
-    summary("week/2026-W20", "Anna moved to Porto. Anna: I sold the car.", 0, 7),
-    summary("day/2026-05-12", "Anna moved to Porto.", 1),
-    summary("day/2026-05-15", "Anna: I sold the car. The lamp broke.", 4),
-    summary("session/s", "Anna: The lamp broke.", 4),
-]
+MEMORIES = [summary(*row) for row in listed("rules/rollups.jsonl", "rollup_lines")]
 
 
 def test_rollup_lines_the_latest_of_each_and_nothing_twice() -> None:

@@ -1,7 +1,12 @@
 """The head of a session, and when a block is written again."""
 
-from datetime import UTC, timedelta
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
 
 from slowcat_memory.core.blocks.lasting import profile_line, profile_of
 from slowcat_memory.core.blocks.prompt import MANY, Asked, is_due, marks_of
@@ -13,11 +18,14 @@ from slowcat_memory.core.blocks.session_head import (
     session_preamble,
 )
 from slowcat_memory.core.blocks.statements import SourcedLine
-from slowcat_memory.core.language import ENGLISH, Language, language_of
+from slowcat_memory.core.language import language_of
+from slowcat_memory.core.render.head_blocks import size
+from slowcat_memory.core.render.repeats import Told, split
 from slowcat_memory.core.render.speech import long_ago
-from slowcat_memory.records import Made, Memory
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.records import Made, Memory, Statement
 from tests.support import said
-from tests.support.rows import cases
+from tests.support.rows import DATA, cases, each_row
 from tests.support.said import NOON
 
 # ------------------------------------------------------------------- session head
@@ -29,17 +37,16 @@ def memory(kind: str, text: str, days: float = 0, **more: object) -> Memory:
     return said.memory(kind, text, valid_from=NOW - timedelta(days=days), **more)
 
 
-def written(*memories: Memory, options: HeadOptions = HeadOptions(), **more) -> list[str]:
-    start = SessionStart(moment=NOW, memories=memories, user="Anna", **more)
-    return inside(session_preamble(start, UTC, options))
-
-
-def inside(preamble: str, language: Language = ENGLISH) -> list[str]:
+def written(
+    *memories: Memory, options: HeadOptions = HeadOptions(), language: str = "en", **more: Any
+) -> list[str]:
     """Return the lines within the fence."""
+    start = SessionStart(moment=NOW, memories=memories, user="Anna", **more)
+    preamble = session_preamble(start, UTC, options, language)
     if not preamble:
         return []
     noted, opened, *lines, closed = preamble.splitlines()
-    assert noted == language.preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
+    assert noted == language_of(language).preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
     assert (opened, closed) == (OPEN_NOTES, CLOSE_NOTES)
     return lines
 
@@ -82,11 +89,8 @@ def test_session_preamble_has_the_latest_blocks_in_order() -> None:
 
 def test_session_preamble_blocks_and_summary_share_their_room() -> None:
     long = memory("block/human", "word " * 600)
-    last = {
-        "talks": 1,
-        "last": NOW,
-        "summary": memory("summary/session", "They spoke. " * 50),
-    }
+    spoke = memory("summary/session", "They spoke. " * 50)
+    last = {"talks": 1, "last": NOW, "summary": spoke}
     for room in (2000, 100, 40):
         lines = written(long, options=HeadOptions(head_chars=room), **last)  # type: ignore[arg-type]
         assert lines[0].endswith("...") and len(lines[0]) <= room
@@ -119,14 +123,9 @@ def test_session_preamble_neutralises() -> None:
 
 
 def test_session_preamble_in_german() -> None:
-    start = SessionStart(
-        moment=NOW,
-        talks=3,
-        last=NOW - timedelta(days=2),
-        memories=[memory("block/human", "Eine Architektin."), memory("note", "Tee.", pinned=True)],
-        user="Anna",
-    )
-    assert inside(session_preamble(start, UTC, language="de"), language_of("de")) == [
+    memories = (memory("block/human", "Eine Architektin."), memory("note", "Tee.", pinned=True))
+    talks = {"talks": 3, "last": NOW - timedelta(days=2)}
+    assert written(*memories, language="de", **talks) == [
         "Mit wem du sprichst: Eine Architektin.",
         "Ihr habt schon 3 Mal miteinander gesprochen, zuletzt am 10. Mai 2026, vor 2 Tagen; "
         "heute ist Dienstag, der 12. Mai 2026.",
@@ -195,3 +194,66 @@ def test_by_rule_keeps_the_later_value_of_the_user() -> None:
     assert profile_line(profile_of(reversed(known), "anna")) == profile_line(fields), "byte-stable"
     assert (fields["city"].value, fields["city"].of) == ("Porto", ("fact/3",))
     assert (fields["language"].sources, fields["language"].of) == ((4, 5), ("fact/4", "fact/5"))
+
+
+# ------------------------------------------------------------------- what a session begins with: each thing once, the important first, within 300 tokens
+
+EVENING = datetime(2026, 11, 18, 18, tzinfo=UTC)
+BY_LLM = Made(job="blocks", version=2, model="m")
+TEXTS = json.loads((DATA / "rules/head.json").read_text("utf-8"))
+SUMMARY, HUMAN = TEXTS["summary"], TEXTS["human"]
+
+
+def written_block(kind: str, text: str, **more: object) -> Memory:
+    return said.memory(
+        kind, text, **{"valid_from": EVENING - timedelta(days=1), "made": BY_LLM} | more
+    )
+
+
+def head(language: str = "english", options: HeadOptions = HeadOptions(), **more: object) -> str:
+    memories = (
+        written_block("block/human", HUMAN[language]),
+        *(written_block(f"block/{label}", text) for label, text in TEXTS["blocks"].items()),
+        *(written_block(f"fact/{kind}", text, statement=Statement(date=day)) for kind, text, day in TEXTS["dated"]),
+    )  # fmt: skip
+    given: dict[str, object] = {"moment": EVENING, "talks": 11, "last": EVENING - timedelta(days=1), "user": "Anna",
+                                "memories": memories, "summary": written_block("summary/session", SUMMARY)}  # fmt: skip
+    start = SessionStart(**{**given, **more})  # type: ignore[arg-type]
+    return session_preamble(start, ZoneInfo("Europe/Berlin"), options, language)
+
+
+ASKED = written_block(
+    "icebreaker", "Ask Anna whether the landlord answered, as she has waited since 4 November."
+)
+
+
+@pytest.mark.parametrize("language", ["english", "german"])
+@pytest.mark.parametrize("icebreaker", [None, ASKED], ids=["no icebreaker", "icebreaker"])
+def test_a_session_begins_with_at_most_300_tokens(language: str, icebreaker: Memory | None) -> None:
+    text = head(language, icebreaker=icebreaker)
+    assert 200 < estimate_tokens(text) <= 300
+
+
+def test_nothing_is_told_twice() -> None:
+    lines = [one for line in head(options=HeadOptions(head_chars=5000)).splitlines()[2:-1]
+             for one in split(line.removeprefix("Recent: ").removeprefix("- "))]  # fmt: skip
+    for first, second in combinations(lines, 2):
+        told = Told(("Anna",))
+        told.add(first)
+        assert not told.repeats(second), (first, second)
+
+
+@each_row("room", range(0, 1500, 50))
+def test_no_sentence_is_cut_and_no_room_is_exceeded(room: int) -> None:
+    text = head(options=HeadOptions(head_chars=room, profile_chars=0))
+    lines = [line for line in text.splitlines()[2:-1] if not line.startswith("You have talked")]
+    assert sum(size(line) + 1 for line in lines) <= room + 1
+    assert room < 100 or "..." not in text
+
+
+def test_a_block_that_a_person_wrote_comes_first() -> None:
+    own = written_block(
+        "block/house_rules", "Speak slowly. Never mention the neighbour.", made=None
+    )
+    text = head(options=HeadOptions(head_chars=200), memories=(own, written_block("block/human", HUMAN["english"])))  # fmt: skip
+    assert "Speak slowly. Never mention the neighbour." in text

@@ -1,24 +1,29 @@
 """Orders to the memory in set and in free words, and sentences that only look like one."""
 
+from datetime import UTC, timedelta
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.core.commands import grammar
+from slowcat_memory.core.commands.corrections import Said, find_corrected, mentions, replaced_value
 from slowcat_memory.core.commands.grammar import Command, Heard, recognise
 from slowcat_memory.core.commands.intent import Utterance, find_argument, find_intended
 from slowcat_memory.core.commands.intent_model import Intent, read_model
-from slowcat_memory.core.language import LANGUAGES, language_of
+from slowcat_memory.core.commands.replies import counted, describe_known, describe_sources
+from slowcat_memory.core.language import LANGUAGES, Language, language_of
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.records import Memory
 from tests.support.rows import each_listed, listed
+from tests.support.said import NOON, memory
 
 
-def test_recognise_yes_and_no_only_after_a_question() -> None:
-    assert recognise("yes forget them") is None and recognise("no") is None
-    assert recognise("yes forget them", asked=True) == Command(kind="yes")
-    assert recognise("yes please", asked=True) == Command(kind="yes")
-    assert recognise("no keep them", asked=True) == Command(kind="no")
-    assert recognise("ja vergiss sie", "german", asked=True) == Command(kind="yes")
-    assert recognise("yes we went there", asked=True) is None
+@each_listed("commands/yes_and_no", "")
+def test_recognise_yes_and_no_only_after_a_question(language: str, said: str, kind: str) -> None:
+    assert recognise(said, language) is None
+    found = recognise(said, language, asked=True)
+    assert found == (Command(kind=kind) if kind else None)
 
 
 @settings(max_examples=300, deadline=None)
@@ -98,3 +103,82 @@ def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
     utterance = Utterance(said, language_of(language).commands.intents)
     span = find_argument(kind, utterance, read_model(language)) or (0, 0)
     assert said[slice(*span)] == expected
+
+
+# ------------------------------------------------------------------- which of several texts "that's wrong, it's …" is for
+
+
+def verdict(said: Said, texts: list[str], correction: str, name: str = "english") -> str:
+    command = recognise(correction, name)
+    assert command is not None and command.kind == "correct", correction
+    language = language_of(name)
+    found = find_corrected(command.argument, said, texts, language, Tokenizer(name))
+    return texts[found] if isinstance(found, int) else found
+
+
+@each_listed("commands/corrections", "")
+def test_corrections_find_corrected_only_what_was_said_from_it(
+    name, question, answer, offered, correction, expected
+):
+    texts = [text for text in offered.split(" | ") if text]
+    assert verdict(Said(question, answer), texts, correction, name) == expected
+
+
+@each_listed("commands/own_corrections", "")
+def test_corrections_find_corrected_users_own_statement(statement, answer, correction, expected):
+    assert verdict(Said(statement, answer, True), [statement], correction) == expected
+
+
+@each_listed("commands/replaced_values", "")
+def test_corrections_replaced_value_is_told_from_what_to_what(
+    text, answer, correction, before, after, name
+):
+    command = recognise(correction, name)
+    assert command is not None and command.kind == "correct"
+    language = language_of(name)
+    found = replaced_value(command.argument, answer, text, language, Tokenizer(name))
+    assert found == (before, after)
+
+
+@each_listed("commands/mentions", "")
+def test_mentions(about: str, text: str, expected: str) -> None:
+    assert mentions(about, Tokenizer("english"))(text) is (expected == "yes")
+
+
+# ------------------------------------------------------------------- sentences that can be read aloud
+
+ENGLISH, GERMAN = language_of("english"), language_of("german")
+
+
+def chunk(text: str, **fields: object) -> Memory:
+    return memory("chunk", text, **fields)
+
+
+def test_counted_things_and_minutes() -> None:
+    said = [counted(ENGLISH, n, "thing") for n in (0, 1, 2)]
+    assert said == ["0 things", "1 thing", "2 things"]
+    assert [counted(GERMAN, n, "minute") for n in (1, 5)] == ["einer Minute", "5 Minuten"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_describe_known_is_one_sentence(language: Language) -> None:
+    kept = [chunk(f"thing {n}.") for n in range(9)]
+    said = describe_known(language, kept, 5)
+    assert said.count("“") == 5 and "thing 4" in said and "thing 5" not in said
+    assert said.endswith(".") and "4" in said.rpartition("thing 4")[2]
+    assert "thing 8" in describe_known(language, kept, 9)
+    assert describe_known(language, [], 5) == language.replies["know_nothing"]
+
+
+def test_describe_sources_names_speaker_and_day() -> None:
+    offered = [
+        chunk("Max is a dog."),
+        chunk("Max is nice.", role="assistant", valid_from=NOON - timedelta(days=2)),
+        memory("note", "Max barks.", valid_from=NOON - timedelta(days=1)),
+    ]
+    assert describe_sources(ENGLISH, offered, 5, NOON, UTC) == (
+        "I had this in mind: today Anna said “Max is a dog”; on 10 May I said “Max is nice”; "
+        "yesterday you asked me to remember “Max barks”."
+    )
+    assert describe_sources(ENGLISH, offered, 1, NOON, UTC).count("“") == 1
+    assert describe_sources(ENGLISH, [], 5, NOON, UTC) == ENGLISH.replies["why_nothing"]

@@ -1,5 +1,6 @@
 """What holds now: of exclusive statements one at a time, with an end for each that is over."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
@@ -12,11 +13,11 @@ from slowcat_memory.core.extraction.slots import exclude, statement_of
 from slowcat_memory.core.extraction.stated import read_sentence
 from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex
-from slowcat_memory.core.facts.holding import claim_of, loser
+from slowcat_memory.core.facts.holding import claim_of, history, loser
 from slowcat_memory.core.facts.merging import in_order
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.validity import supersede
-from slowcat_memory.records import Memory, Statement
+from slowcat_memory.core.validity import as_of, supersede
+from slowcat_memory.records import Ending, Memory, Statement
 from tests.support.rows import each_listed
 from tests.support.said import fact
 
@@ -147,3 +148,75 @@ def test_an_appointment_that_was_moved_is_on_its_new_day_alone() -> None:
     moved = appointment("2026-05-22", "my dentist appointment is now on the 22nd", 2)
     corrected = appointment("2026-05-23", "the dentist is on the 23rd", 3, corrects=True)
     assert loser(moved, old) == old and loser(corrected, moved) == moved
+
+
+# ------------------------------------------------------------------- facts in one slot of one person: who lived where when, and what was believed of it
+
+ON_DAY = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(400)]
+
+
+def says(
+    object_: str, since: int, told: int | None = None, predicate: str = "lives_in", **more: Any
+) -> Memory:
+    """Return a fact that was told on a day, in the turn with that number."""
+    told = since if told is None else told
+    parts = {"subject": "Anna", "predicate": predicate, "object": object_}
+    times = {"valid_from": ON_DAY[since], "recorded_at": ON_DAY[told], "sources": (told,)}
+    return fact(
+        f"Anna {predicate} {object_}.", id=f"fact/{told}-{object_}", **times, **parts, **more
+    )
+
+
+def where(facts: Iterable[Memory], true: int, known: int | None = None) -> list[str]:
+    found = as_of(history(facts), ON_DAY[true], None if known is None else ON_DAY[known])
+    return [one.statement.object for one in found]
+
+
+@each_listed("rules/history.jsonl", "")
+def test_of_one_slot_one_holds_at_a_time_and_what_was_believed_is_kept(name, told, asked) -> None:
+    facts = [says(what, since, **more[0] if more else {}) for what, since, *more in told]
+    for true, known, expected in asked:
+        assert where(facts, true, known) == expected, name
+
+
+def test_who_moves_lived_somewhere_until_then() -> None:
+    facts = [says("123 Main St", 1), says("456 Oak Ave", 5)]
+    spans = [(one.valid_from, one.valid_to) for one in as_of(history(facts), None)]
+    assert spans == [(ON_DAY[1], ON_DAY[5]), (ON_DAY[5], None)]
+
+
+def test_what_a_job_superseded_is_as_what_nobody_compared() -> None:
+    rome, oslo = says("Rome", 1), says("Oslo", 5, told=20)
+    compared = [supersede(rome, oslo, ON_DAY[20]), oslo]
+    for day in range(30):
+        assert where(compared, day) == where([rome, oslo], day)
+        assert where(compared, day, known=15) == where([rome, oslo], day, known=15)
+
+
+def test_what_is_said_again_holds_once_and_since_the_earliest_day() -> None:
+    facts = [says("Rome", 30), says("rome", 40), says("Rome", 10, told=50)]
+    [row] = as_of(history(facts), None)
+    assert row.valid_from == ON_DAY[10]
+
+
+def test_who_left_was_employed_there_before() -> None:
+    left = says("Bosch", 5, predicate="works_at", over=True, ends=(Ending("Anna"),))
+    assert where([left], 4) == ["Bosch"] and where([left], 6) == []
+
+
+PLACES = st.lists(
+    st.tuples(st.sampled_from(["Rome", "Oslo", "Lima"]), st.integers(0, 60)), max_size=8
+)
+
+
+@given(PLACES)
+def test_the_last_word_counts_and_one_holds(statements: list[tuple[str, int]]) -> None:
+    facts = [says(what, since, 100 + n) for n, (what, since) in enumerate(statements)]
+    assert where(facts, 399) == [what for what, _ in statements[-1:]]
+
+
+@given(PLACES, st.integers(0, 60))
+def test_what_was_believed_does_not_change_afterwards(statements, asked):
+    facts = [says(what, since, 100 + n) for n, (what, since) in enumerate(statements)]
+    seen = [where(facts[: n + 1], asked, 100 + n) for n in range(len(facts))]
+    assert [where(facts, asked, 100 + n) for n in range(len(facts))] == seen

@@ -1,11 +1,17 @@
-"""One fact or two: bands, guards, numbers, denials."""
+"""One fact or two: bands, guards, numbers, denials; and which known facts are compared."""
 
-from datetime import timedelta
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.options import MergeOptions
 from slowcat_memory.core.extraction.slots import statement_of
 from slowcat_memory.core.extraction.stated import read_sentence
+from slowcat_memory.core.facts.fact_index import FactIndex, Subjects
+from slowcat_memory.core.facts.matter import days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import (
     Pair,
     compare,
@@ -13,11 +19,13 @@ from slowcat_memory.core.facts.merging import (
     in_order,
     is_worth_asking,
     merge,
+    outcome_of_verdict,
 )
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_listed, each_row, listed
-from tests.support.said import NOON, fact
+from slowcat_memory.records import Ending, Memory, Statement
+from tests.support import said
+from tests.support.rows import cases, each_listed, each_row, listed
+from tests.support.said import NOON, fact, memory
 
 TOKENIZE = Tokenizer("english")
 
@@ -38,43 +46,15 @@ def test_compare_bands_and_what_overrides_them(new, old, cosine, verdict):
     assert compare(Pair(claim(old), claim(new)), cosine, TOKENIZE) == verdict
 
 
-def test_compare_functional_predicates_have_one_object_at_a_time() -> None:
-    def lives(where: str) -> Memory:
-        return claim(f"Anna lives in {where}.", subject="Anna", predicate="lives_in", object=where)
-
-    def likes(what: str) -> Memory:
-        return claim(f"Anna likes {what}.", subject="Anna", predicate="likes", object=what)
-
-    assert compare(Pair(lives("Rome"), lives("Oslo")), 0.5, TOKENIZE) == "update"
-    assert compare(Pair(lives("Oslo"), lives("oslo")), 0.5, TOKENIZE) == "same"
-    assert compare(Pair(likes("chess"), likes("tea")), 0.9, TOKENIZE) == "other"
+@each_listed("rules/merging.jsonl")
+def test_decide_by_words_without_an_llm(old: str, new: str, decided: str | None) -> None:
+    assert decide_by_words(Pair(claim(old), claim(new)), TOKENIZE) == decided
 
 
-def test_decide_by_words_without_an_llm() -> None:
-    one, other = claim("Anna drinks black tea daily."), claim("Anna drinks black tea.")
-    assert compare(Pair(other, one), None, TOKENIZE) in ("ask", "same")
-    assert decide_by_words(Pair(one, other), TOKENIZE) == "same", "the fuller one stays"
-    assert decide_by_words(Pair(other, one), TOKENIZE) == "fuller", "what it adds is kept"
-    assert (
-        decide_by_words(Pair(other, claim("Anna no longer drinks black tea.")), TOKENIZE)
-        == "update"
-    )
-    assert decide_by_words(Pair(other, claim("Anna moved to Oslo.")), TOKENIZE) is None
-
-
-def test_is_worth_asking_is_guarded() -> None:
-    def asks(new: Memory, old: Memory, cosine: float, days: float) -> bool:
-        old = replace(old, valid_from=AT - timedelta(days=days))
-        return is_worth_asking(Pair(old, new), cosine, TOKENIZE)
-
-    new, old = claim("Anna runs marathons."), claim("Anna trains for a marathon.")
-    assert asks(new, old, 0.4, 10)
-    assert not asks(new, old, 0.2, 10), "too far"
-    assert not asks(new, old, 0.4, 200), "too old"
-    assert not asks(new, claim("Ben trains for a marathon."), 0.4, 10)
-    assert not asks(new, claim("Anna eats cake."), 0.4, 10), "no word shared"
-    event = claim("Anna ran a marathon.", "event")
-    assert not asks(event, event, 0.9, 1), "not of this type"
+@each_listed("rules/merging.jsonl")
+def test_is_worth_asking_is_guarded(old, new, type, cosine, days, worth):
+    earlier = replace(claim(old, type), valid_from=AT - timedelta(days=days))
+    assert is_worth_asking(Pair(earlier, claim(new, type)), cosine, TOKENIZE) is worth
 
 
 @each_row(
@@ -119,3 +99,174 @@ def test_the_order_of_two_facts_is_that_of_the_turns_that_say_them() -> None:
     newer = replace(claim("Anna starts in June."), id="fact/2", sources=(9,))
     for pair in (in_order(older, newer), in_order(newer, older)):
         assert (pair.older.id, pair.newer.id) == ("fact/1", "fact/2")
+
+
+# ------------------------------------------------------------------- whether the later of two facts can have taken the earlier one's place
+
+NOVEMBER = datetime(2026, 11, 2, 18, tzinfo=UTC)
+
+
+def of_nell(
+    text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **more: str
+) -> Memory:
+    given = {"id": f"fact/{day}", "valid_from": NOVEMBER + timedelta(days=day)}
+    return said.fact(text, type, subject=subject, sources=(day + 1,), **given, **more)
+
+
+@each_listed("rules/matter")
+def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
+    type: str, older: str, day: str, other_type: str, newer: str, other_day: str
+) -> None:
+    subject = "Tom" if older.startswith("Tom") else "The bakery" if "offered" in older else "Nell"
+    one = of_nell(older, type, 0, subject, date=day)
+    other = of_nell(newer, other_type, 9, subject, date=other_day)
+    pair = Pair(one, other)
+    assert compare(pair, 0.75, TOKENIZE) in ("ask", "update")
+    assert outcome_of_verdict(pair, "", TOKENIZE) == "update"
+
+
+@each_listed("rules/matter")
+def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
+    """A small model says of all pairs that they are the same."""
+    pair = Pair(of_nell(one, "person"), of_nell(other, "person", 9))
+    assert outcome_of_verdict(pair, "", TOKENIZE) is None
+    assert compare(pair, 0.97, TOKENIZE) not in ("same", "update")
+    assert decide_by_words(pair, TOKENIZE) is None
+
+
+def test_another_day_is_a_change_by_rule_only_where_the_words_say_so() -> None:
+    first = of_nell("Nell sees the dentist on 3 May 2027.", "event", date="2027-05-03")
+    second = of_nell("Nell sees the dentist on 9 June 2027.", "event", 5, date="2027-06-09")
+    moved = of_nell(second.text, "event", 5, date="2027-06-09", quote="it's the ninth of June now")
+    assert compare(Pair(first, second), 0.99, TOKENIZE) == "ask"
+    assert decide_by_words(Pair(first, second), TOKENIZE) is None, "two appointments"
+    assert decide_by_words(Pair(first, moved), TOKENIZE) == "update"
+
+
+def test_a_trip_that_is_over_by_its_day_may_be_replaced_by_how_it_was() -> None:
+    trip = of_nell("Nell flies to Oslo on 5 November 2026.", "event", date="2026-11-05")
+    before, after = (of_nell("Oslo was grey, says Nell.", "event", day) for day in (1, 6))
+    assert may_replace(after, trip, TOKENIZE) and not may_replace(before, trip, TOKENIZE)
+
+
+@cases("rules/matter.jsonl")
+def test_days_are_read_in_both_languages_and_are_no_numbers(text: str, days: set) -> None:
+    assert days_in(text) == set(map(tuple, days))
+    assert not days or not numbers(text)
+
+
+# ------------------------------------------------------------------- the index proposes every known fact that comparing with all of them would merge
+
+OPTIONS = MergeOptions()
+WORDS = (
+    "green tea every morning with her sister Lena in Porto since two years on Friday 3 4".split()
+)
+
+
+def numbered(n: int, text: str, **more: Any) -> Memory:
+    at = NOON + timedelta(hours=n)
+    return said.fact(text, "other", id=f"fact/{n}", valid_from=at, sources=(n,), **more)
+
+
+def facts(seed: int, n: int = 60) -> list[Memory]:
+    chance, found = random.Random(seed), list[Memory]()
+    for number in range(1, n + 1):
+        subject = chance.choice(("Anna", "Max"))
+        denied = chance.choice(("drinks", "does not drink"))
+        words = " ".join(chance.sample(WORDS, chance.randrange(2, 7)))
+        facets = {"subject": subject}
+        if chance.random() < 0.5:
+            predicate = chance.choice(("likes", "lives_in", "works_at"))
+            facets |= {"predicate": predicate, "object": chance.choice(WORDS[:5])}
+        found.append(numbered(number, f"{subject} {denied} {words}", **facets))
+    return found
+
+
+def index_of(known: list[Memory]) -> FactIndex:
+    index = FactIndex(TOKENIZE)
+    for one in known:
+        index.put(one, None)
+    return index
+
+
+@each_row("seed", range(6))
+def test_fact_index_misses_nothing_that_would_be_merged_or_asked_about(seed) -> None:
+    known = facts(seed)
+    index = index_of(known)
+    for new in known:
+        found = {one.id for one, _ in index.candidates(new, OPTIONS)}
+        others = [one for one in known if one.id != new.id]
+        verdicts = {one.id: compare(in_order(new, one), None, TOKENIZE, OPTIONS) for one in others}
+        wanted = {id_ for id_, verdict in verdicts.items() if verdict != "other"}
+        assert wanted <= found, (new, [one for one in known if one.id in wanted - found])
+        assert new.id not in found
+
+
+def test_fact_index_forgets_what_is_retired_or_dropped() -> None:
+    known = facts(1, 10)
+    index = index_of(known)
+    for one in known[:5]:
+        index.drop(one.id)
+    for one in known[5:]:
+        index.put(replace(one, retired_at=NOON), None)
+    assert all(index.get(one.id) is None for one in known)
+    assert index.candidates(known[0], OPTIONS) == [] and not index._group_of
+
+
+def test_fact_index_finds_what_ends_a_fact_of_another_subject_in_both_orders() -> None:
+    dog = numbered(
+        1, "Anna has a dog called Rex.", subject="Anna", predicate="has_pet", object="Rex"
+    )
+    ends = (Ending("Anna", ("has_pet",)),)
+    dead = numbered(
+        2, "Anna's dog died.", subject="Anna's dog", predicate="died", over=True, ends=ends
+    )
+    index = index_of([dead, dog])
+    assert index.rivals(dog) == [dead] and index.rivals(dead) == [dog]
+    index.drop(dead.id)
+    assert index.rivals(dog) == []
+
+
+# ------------------------------------------------------------------- which names of a subject mean one
+
+
+def entity(id: str, name: str, also: str = "") -> Memory:
+    facets = {"name": name} | ({"also": also} if also else {})
+    return memory("entity/person", name, id=f"entity/{id}", facets=facets)
+
+
+def sister(id: str, of: str, object: str) -> Memory:
+    of_whom = {"subject_id": f"entity/{of}", "object_id": f"entity/{object}"}
+    return said.fact("", id=f"fact/{id}", predicate="has_sister", **of_whom)
+
+
+def test_an_entity_has_its_other_names_and_what_it_is_to_somebody() -> None:
+    names = Subjects()
+    hana = entity("2", "Hana", "Hanni; Schwesterherz")
+    for one in (entity("1", "Mira"), hana, sister("3", "1", "2")):
+        names.put(one)
+    assert set(names.same("hana", ["hanni", "mira's sister", "tom"])) == {"hanni", "mira's sister"}
+    assert names.same("mira's sister", ["hana", "tom"]) == ["hana"]
+    names.put(entity("4", "Bea"))
+    names.put(sister("5", "1", "4"))
+    assert names.same("mira's sister", ["hana", "bea"]) == [], "she has two"
+
+
+def test_a_retired_entity_joins_no_names() -> None:
+    names = Subjects()
+    names.put(entity("2", "Hana", "Hanni"))
+    names.put(replace(entity("2", "Hana", "Hanni"), retired_at=NOON))
+    assert names.same("hana", ["hanni"]) == []
+
+
+def test_facts_of_two_names_of_one_person_are_compared_with_their_cosine() -> None:
+    index = FactIndex(TOKENIZE)
+    every = [
+        numbered(1, "Priya Nair brings the cake on 9 May.", subject="Priya Nair"),
+        numbered(2, "Priya brings the cake on 16 May.", subject="Priya"),
+        numbered(3, "Tom brings the cake on 16 May.", subject="Tom"),
+    ]
+    for one in every:
+        index.put(one, np.array([1.0, 0.0], np.float32))
+    found = index.candidates(every[1], OPTIONS)
+    assert [(one.id, near) for one, near in found] == [("fact/1", 1.0)]

@@ -61,20 +61,10 @@ def person(name: str, **attributes: str) -> Candidate:
     return Candidate(name, "person", attributes)
 
 
-def product(name: str) -> Candidate:
-    return Candidate(name, "product")
-
-
-def alike(*near: frozenset[str]):  # type: ignore[no-untyped-def]
-    return lambda one, other: 0.9 if frozenset((one, other)) in near else 0.1
-
-
 def test_same_the_examples_of_the_sources() -> None:
     john = person("John Smith")
     assert same(person("Jon Smith"), john) == "fuzzy"
     assert resolve(person("Customer John"), [john, person("Mary Jones")]) == (0, "fuzzy")
-    near = alike(frozenset(("Item purchased", "Product ordered")))
-    assert same(product("Item purchased"), product("Product ordered"), near) == "embedding"
 
 
 def test_same_a_stage_that_is_off_matches_nothing() -> None:
@@ -91,13 +81,10 @@ def test_resolve_a_name_alone_means_nobody_where_two_have_it() -> None:
     assert resolve(person("John"), known) is None
 
 
-def test_same_vectors_never_join_people_or_opposites() -> None:
-    def near(one: str, other: str) -> float:
-        return 0.99
-
-    assert same(person("Anna Weber"), person("Berta Kunz"), near) is None
-    assert same(product("red wine"), product("white wine"), near) is None
-    assert same(product("couch"), product("sofa"), near) == "embedding"
+@each_listed("rules/names_of_one")
+def test_same_vectors_never_join_people_or_opposites(kind, first, second, joined):
+    pair = Candidate(first, kind), Candidate(second, kind)
+    assert same(*pair, lambda one, other: 0.99) == (joined or None)
 
 
 @each_row("odd", ["", "  ", "'s", "漢字", "!!!", "x" * 5000, "a's b's c's", "\ud800"])

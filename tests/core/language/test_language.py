@@ -13,6 +13,7 @@ import pytest
 from slowcat_memory.core import language
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.data import phrase_list, read_words
+from slowcat_memory.core.language.word_classes import OrderWords
 
 FOLDER = Path(language.__file__).parent
 
@@ -91,3 +92,57 @@ def test_language_every_folder_has_the_same_files() -> None:
 
 def test_phrase_list_keeps_the_order_and_ignores_line_breaks() -> None:
     assert phrase_list("\nGood day/hello/\n  see\n you/") == ("good day", "hello", "see you")
+
+
+# ------------------------------------------------------------------- the tables of orders: every pattern compiles, and means what its classes say
+
+TABLE = OrderWords(
+    classes={
+        "comma": ",",
+        "colon": ":",
+        "joins": "and",
+        "you": "you",
+        "must": "must",
+        "act": "act",
+    },
+    groups={"duty": "must/you act"},
+    signals={"2": ["duty act"], "-1": ["^ act $"]},
+    content="act",
+)
+
+
+def matches(pattern: str, *names: str) -> bool:
+    table = OrderWords(
+        classes=TABLE.classes, groups=TABLE.groups, signals={"1": [pattern]}, content="act"
+    )
+    codes = "".join(table.code_of.get(name, "x") for name in names)
+    return bool(table.compile(pattern).search(codes))
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.name)
+def test_order_words_every_signal_compiles(language) -> None:
+    assert language.orders.compiled and language.orders.needed
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.name)
+def test_order_words_no_class_is_without_a_word_of_its_own(language) -> None:
+    table = language.orders
+    owned = {table.class_of(word) for word in table.codes}
+    assert {name for name in table.classes if name not in owned} == set()
+
+
+def test_order_words_patterns() -> None:
+    assert matches("you must", "you", "must") and not matches("you must", "you", "act")
+    assert matches("you|must act", "must", "act")
+    assert matches("duty act", "you", "act", "act"), "a group's alternative of two words"
+    assert matches("you act? must", "you", "must")
+    assert matches("you .. act", "you", "-", "-", "-", "act")
+    assert not matches("you .. act", "you", "-", "-", "-", "-", "act")
+    assert not matches("you .. act", "you", "comma", "act"), "another clause"
+    assert matches("^ act", "you", "comma", "act") and not matches("^ act", "you", "act")
+    assert not matches("you !act", "you", "act") and matches("you !act", "you", "must")
+
+
+def test_order_words_an_unknown_class_is_refused() -> None:
+    with pytest.raises(KeyError, match="nothing"):
+        matches("you nothing", "you")

@@ -29,9 +29,9 @@ NOW = NOON
 OPTIONS = BringUpOptions()
 
 
-def fact(name: str, kind: str, **more: Any) -> Memory:
+def fact(name: str, kind: str, text: str = "", **more: Any) -> Memory:
     given = {"id": f"fact/{name}", "sources": ()} | more
-    return facts.fact(f"Anna has {name}.", kind.removeprefix("fact/"), **given)
+    return facts.fact(text or f"Anna has {name}.", kind.removeprefix("fact/"), **given)
 
 
 def said(text: str) -> Turn:
@@ -47,19 +47,14 @@ def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
     weekend = fact("a hike", "fact/plan", date="2026-05-16", last="2026-05-17")
     month = fact("a move", "fact/plan", date="2026-06")
     hike, move = of_facts([month, weekend], NOW, UTC, OPTIONS)
-    assert (hike.due, move.due) == (
-        datetime(2026, 5, 18, tzinfo=UTC),
-        datetime(2026, 7, 1, tzinfo=UTC),
-    ), "when the last of its days is over, the nearest first"
+    days = [datetime(2026, 5, 18, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)]
+    assert [hike.due, move.due] == days, "when the last of its days is over, the nearest first"
 
 
 def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
     wish = fact("a wish", "fact/open_thread", date="2026-05-13", predicate="wants_reminder")
     (one,) = of_facts([wish], NOW, UTC, OPTIONS)
-    assert (one.due, one.until) == (
-        datetime(2026, 5, 13, tzinfo=UTC),
-        datetime(2026, 5, 14, tzinfo=UTC),
-    )
+    assert [one.due, one.until] == [datetime(2026, 5, day, tzinfo=UTC) for day in (13, 14)]
     assert phrase(one, UTC) == "Remind them of this: “Anna has a wish” (12 May 2026)."
     for text in ("Can you remind me to water the ferns tomorrow?", "Remind us to pay tomorrow."):
         (asked,) = of_turns([said(text)], NOW, UTC, OPTIONS)
@@ -68,40 +63,31 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
 
 @each_listed("rules/open_threads")
 def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str) -> None:
-    opened = fact("it", "fact/open_thread", sources=(3,))
-    opened = replace(opened, text=text)
-    found = closed(opened, later_of([said(later)], []))
+    opened = fact("it", "fact/open_thread", text, sources=(3,))
+    heard = later_of([said(later)], [])
+    found = closed(opened, heard)
     assert (found[0] if found else "") == outcome
-    assert bool(of_facts([opened], NOW, UTC, OPTIONS, later_of([said(later)], []))) is not bool(
-        outcome
-    )
+    assert bool(of_facts([opened], NOW, UTC, OPTIONS, heard)) is not bool(outcome)
 
 
 @each_listed("rules/open_threads")
 def test_an_event_is_not_asked_about_when_it_was_moved_called_off_or_told(later, outcome) -> None:
-    viewing = replace(
-        fact("it", "fact/event", sources=(3,), date="2026-05-20"),
-        text="Anna has a viewing on 20 May.",
-    )
+    own = {"sources": (3,), "date": "2026-05-20"}
+    viewing = fact("it", "fact/event", "Anna has a viewing on 20 May.", **own)
     found = closed(viewing, later_of([said(later)], []))
     assert (found[0] if found else "") == outcome
 
 
 def test_a_task_that_an_llm_calls_completed_closes_the_open_one() -> None:
-    opened = replace(fact("it", "fact/open_thread", sources=(3,)), text="Anna must fix the sledge.")
-    done = replace(
-        fact("other", "fact/task_completed", sources=(7,)), text="Anna repaired the sledge."
-    )
+    opened = fact("it", "fact/open_thread", "Anna must fix the sledge.", sources=(3,))
+    done = fact("other", "fact/task_completed", "Anna repaired the sledge.", sources=(7,))
     assert closed(opened, later_of([], [done]))
     assert not closed(replace(opened, sources=(9,)), later_of([], [done])), "only what came later"
 
 
 def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
     one, two = (
-        replace(
-            fact(name, "fact/event", date="2026-05-20"),
-            text=f"Anna has {name} an audition.",
-        )
+        fact(name, "fact/event", f"Anna has {name} an audition.", date="2026-05-20")
         for name in ("again", "soon")
     )
     first, second = of_facts([one, two], NOW, UTC, OPTIONS)

@@ -18,10 +18,6 @@ def units(seed: int, count: int, dim: int = 96) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def decoded(codes: np.ndarray, dim: int = 96) -> np.ndarray:
-    return token_codes.decode(codes, dim) @ token_codes.rotation(dim).T
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 32, 96, 128])
 def test_token_codes_the_rotation_keeps_cosines_and_spreads_every_coordinate(dim: int) -> None:
     rotation = token_codes.rotation(dim)
@@ -40,7 +36,8 @@ def slowly(query: np.ndarray, document: np.ndarray | None) -> float:
     """Return the MaxSim of a document, one token after the other."""
     if document is None or not len(document) or not len(query):
         return float("nan")
-    rows = decoded(document, query.shape[1])
+    dim = query.shape[1]
+    rows = token_codes.decode(document, dim) @ token_codes.rotation(dim).T
     best = [max(float(word @ token) for token in rows) for word in query]
     return min(1.0, float(np.mean(best)) * token_codes.SHRINKAGE)
 

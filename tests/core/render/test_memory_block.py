@@ -8,20 +8,25 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, language_of
+from slowcat_memory.core.render import speech
 from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import (
     CLOSE,
     FACTS,
+    GAP,
     OPEN,
+    ExtractOptions,
     PackOptions,
     instruction,
     memory_line,
     pack,
+    relevant,
 )
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.core.render.speech import speakable
+from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.records import Hit, Made
-from tests.support.rows import each_listed
+from tests.support.rows import each_listed, listed_texts
 from tests.support.said import NOON, memory
 
 # ------------------------------------------------------------------- memory block
@@ -94,23 +99,12 @@ def test_instruction_names_the_tool_that_searches(language: str, hint: str) -> N
     assert told.startswith(f"{instruction(language)} ") and told.endswith(hint)
 
 
-@pytest.mark.parametrize(
-    ("now", "asks_time", "hits", "lines"),
-    [
-        ("asked", True, [], 1),
-        ("asked", False, [hit("max")], 1),
-        ("asked", True, [hit("max")], 2),
-        ("always", False, [hit("max")], 2),
-        ("always", False, [], 0),
-        ("never", True, [hit("max")], 1),
-        ("never", True, [], 0),
-    ],
-)
+@each_listed("rules/memory_block.jsonl")
 def test_pack_tells_the_time_as_configured(now, asks_time, hits, lines):
     options = PackOptions(now=now)  # type: ignore[arg-type]
-    text = pack(hits, NOON, UTC, options, asks_time=asks_time).text
+    text = pack([hit("max")] * hits, NOON, UTC, options, asks_time=asks_time).text
     assert len(text.splitlines()) == (lines + 2 if lines else 0)
-    assert ("- (now) Tuesday 12 May, 12:00" in text) == (lines > len(hits))
+    assert ("- (now) Tuesday 12 May, 12:00" in text) == (lines > hits)
 
 
 # ------------------------------------------------------------------- old and new
@@ -189,3 +183,92 @@ def test_a_line_tells_what_is_over(language: str, whole: str, part: str, earlier
     for words, fields in said:
         line = memory_line(replace(SAID, **fields), NOON, UTC, 80, language=language_of(language))
         assert f"({words})" in line
+
+
+# ------------------------------------------------------------------- texts that are spoken aloud, and excerpts of long ones
+
+# ------------------------------------------------------------------- speech
+
+
+@each_listed("rules/speech.jsonl")
+def test_speakable_puts_in_words(text: str, spoken: str) -> None:
+    assert speakable(text) == spoken
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=300))
+def test_speakable_takes_any_text(text: str) -> None:
+    assert bool(speakable(text).strip()) == bool(text.strip()) or not text.strip()
+
+
+@each_listed("rules/speech.jsonl")
+def test_spoken_span_says_once_what_nobody_knows(
+    first: str, last: str, text: str, days: str
+) -> None:
+    assert speech.spoken_span(first, last, text, 2026, ENGLISH.dates) == days
+
+
+SPELT = st.text("aA b.-*_~#>`[]():/w1490\t\n•é🙂T", max_size=40)
+
+
+@given(SPELT)
+def test_a_text_without_marks_is_what_all_replacements_leave(text):
+    """The one search that spares the others finds whatever they would replace."""
+    if speech._MARKED.search(text) is None:
+        patterns = (speech._NAMED_LINK, speech._LINK, speech._ISO, speech._EMOJI)
+        patterns += (speech._EMPHASIS, speech._LINE_MARK, speech._SPACES)
+        assert not any(pattern.search(text) for pattern in patterns) and "`" not in text
+        assert speakable(text) == (text.strip() or text)
+
+
+# ------------------------------------------------------------------- excerpt
+
+TOKENS = Tokenizer()
+[STORY], [SPEECH] = (listed_texts("rules/excerpts", part) for part in ("story", "speech"))
+
+
+def cut(text: str, query: str, limit: int = 60, **options) -> str:
+    return relevant(
+        text, dict.fromkeys(TOKENS(query), 1.0), TOKENS, limit, ExtractOptions(**options)
+    )
+
+
+def test_relevant_keeps_the_sentence_before_a_pronoun() -> None:
+    assert cut(STORY, "who ate a walnut") == (
+        "… Dr. Berg examined the dog on the second day. He said that it had eaten a walnut. …"
+    )
+
+
+def test_relevant_marks_gaps_and_keeps_the_order() -> None:
+    got = cut(STORY, "cello and family", keep_share=0.3)
+    assert got == (
+        "We were away with the whole family for a week. … "
+        "On the last evening my sister played the cello."
+    )
+
+
+def test_relevant_cuts_speech_at_clauses() -> None:
+    got = cut(SPEECH, "where were the keys of the cabin", limit=40)
+    assert "he had left the keys for the cabin at home" in got
+    assert len(got.split()) < 35 and "plum" not in got
+    assert "plum cake" in cut(SPEECH, "which cake did I eat", limit=40)
+
+
+words = st.lists(
+    st.sampled_from(
+        ["dog", "cello", "it", "It", "and", "rain", "a", "café", "b.", "c?", "walnut,"]
+    ),
+    max_size=200,
+).map(" ".join)
+
+
+@given(words, st.sampled_from(["", "dog", "cello walnut", "rain café"]), st.integers(5, 120))
+def test_relevant_adds_no_word_and_keeps_the_limit(text: str, query: str, limit: int) -> None:
+    got = cut(text, query, limit)
+    left = iter(text.split())
+    assert all(any(word == other for other in left) for word in got.replace(GAP, " ").split())
+    assert estimate_tokens(got) <= limit + 4  # the marks of gaps
+
+
+@given(st.text(max_size=300), st.integers(1, 60))
+def test_relevant_takes_any_text(text: str, limit: int) -> None:
+    cut(text, "dog", limit, whole_words=5)

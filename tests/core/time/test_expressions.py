@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import product
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,7 @@ from tests.support.rows import each_listed, each_row, listed
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 5, 13, 10, tzinfo=LISBON)
+EVER, FOR_EVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 def spans(text: str, now: datetime = NOW, zone=LISBON, language: str = "english") -> list[str]:
@@ -58,17 +60,10 @@ def test_times_takes_any_text(text: str, now: datetime, zone) -> None:
 
 
 def test_times_end_at_the_last_year() -> None:
-    for now in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
-        for text in (
-            "yesterday",
-            "next year",
-            "in May",
-            "last winter",
-            "10 years ago",
-            "since May",
-        ):
-            for interval in times(text, now, NEW_YORK):
-                assert interval.start < interval.end
+    said = ("yesterday", "next year", "in May", "last winter", "10 years ago", "since May")
+    for now, text in product((EVER, FOR_EVER), said):
+        for interval in times(text, now, NEW_YORK):
+            assert interval.start < interval.end
 
 
 @each_listed("times/asked_about", "")
@@ -93,7 +88,6 @@ def test_statement_times_follow_the_tense_of_their_clause(text, expected, form) 
     assert way(form(text)) == expected
 
 
-EVER, FOR_EVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 ZONES = [ZoneInfo("Europe/Dublin"), ZoneInfo("America/Los_Angeles"), ZoneInfo("Asia/Tokyo"),
          timezone(timedelta(hours=-12)), UTC]  # fmt: skip

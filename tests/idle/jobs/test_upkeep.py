@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.records import SessionEdge, WriteBatch
 from slowcat_memory.testing import HashEmbedder
+from tests.support.memories import Look, ids, residue
 from tests.support.said import turn
 
 PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen")
@@ -53,8 +52,7 @@ def test_upkeep_guests_have_no_index(opened: Open) -> None:
     engine = opened(index={"seal_at": 5, "seal_share": 0.0}, people={"scopes": "each"})
     talk(engine, 20, "guest")
     engine.idle.until_done()
-    with engine.store.snapshot() as snapshot:
-        assert snapshot.manifest("guest") is None and not engine.upkeep.seal_due("guest")
+    assert Look(engine.store).manifest("guest") is None and not engine.upkeep.seal_due("guest")
 
 
 # ------------------------------------------------------------------- ageing
@@ -66,19 +64,17 @@ def test_upkeep_old_texts_move_and_read_as_before(opened: Open) -> None:
     engine.idle.until_done(["ageing"])
     held = engine.upkeep.stats()["tiers"]
     assert held["hot"]["memories"] < 60 and held["warm"]["memories"] + held["cold"]["memories"] > 0
-    with engine.store.snapshot() as snapshot:
-        assert len([*snapshot.turns("anna")]) == 60
+    assert len(Look(engine.store).turns("anna")) == 60
 
 
 # ------------------------------------------------------------------- another model
 
 
 def vectors(engine: MemoryEngine, key: str) -> set[str]:
-    with engine.store.snapshot() as snapshot:
-        return {vector.memory for vector in snapshot.vectors(key, "anna")}
+    return {vector.memory for vector in Look(engine.store).vectors(key, "anna")}
 
 
-def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
+def test_upkeep_an_index_is_built_anew_for_another_model(opened: Open) -> None:
     engine = opened(embedder=HashEmbedder(name="a"))
     talk(engine, 40)
     engine.upkeep.seal("anna")
@@ -90,16 +86,9 @@ def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
     engine.flush(indexed=True)
     assert len(vectors(engine, "b/64")) == 40 and all(cosines(engine))
     engine.idle.until_done(["seal"])
-    with engine.store.snapshot() as snapshot:
-        manifest = snapshot.manifest("anna")
+    manifest = Look(engine.store).manifest("anna")
     assert manifest is not None and manifest.embedder == "b/64"
     assert not engine.upkeep.seal_due("anna")
-
-    again = HashEmbedder(name="a")
-    engine = opened(embedder=again)
-    again.encode = lambda texts: pytest.fail("its own vectors are still there")  # type: ignore[method-assign]
-    engine.upkeep.embed("anna")
-    assert all(cosines(engine))
 
 
 def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
@@ -127,24 +116,20 @@ def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: O
 def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(opened, clock):
     engine = opened()
     talk(engine, 3)
-    with engine.store.snapshot() as snapshot:
-        said = next(snapshot.turns("anna"))
+    said = Look(engine).turns("anna")[0]
     engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{said.id}",), (said.id,), 0, 300.0)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 2
-    assert not any(
-        said.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
-    )
+    assert residue(engine.config.folder, said.text) == []
 
 
 def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(opened, clock):
     engine = opened(retention={"raw_days": 90})
     talk(engine, 3)
-    with engine.store.snapshot() as snapshot:
-        kept = next(snapshot.turns("anna")).id
+    kept = Look(engine).turns("anna")[0].id
     engine.edit("anna", f"chunk/{kept}", pinned=True)
     engine.remember("Anna likes tea.", "anna")
     clock.advance(3600 * 24 * 89)
@@ -153,8 +138,7 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(open
     assert len(_said(engine)) == 4
     clock.advance(3600 * 24 * 2)
     engine.idle.until_done(["retention"])
-    with engine.store.snapshot() as snapshot:
-        left = [turn.id for turn in snapshot.turns("anna")]
+    left = ids(Look(engine.store).turns("anna"))
     assert len(left) == 2 and left[0] == kept
     assert engine.search("tea", "anna").hits and not engine.eraser.expired()
 
@@ -169,30 +153,29 @@ def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(opened, clo
 
 
 def _said(engine: MemoryEngine, scope: str = "anna") -> list[str]:
-    with engine.store.snapshot() as snapshot:
-        return [turn.text for turn in snapshot.turns(scope)]
+    return [turn.text for turn in Look(engine.store).turns(scope)]
 
 
 # ------------------------------------------------------------------- what is at rest is not read
 
 
 def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
-    engine = opened(embedder=HashEmbedder())
+    engine, both = opened(embedder=HashEmbedder()), ["anna", "ben"]
+
+    def found(by: str = "") -> list[str]:
+        with engine.store.snapshot() as snapshot:
+            return touched(snapshot, "j", by, both)
+
     talk(engine, 2)
     talk(engine, 2, "ben")
+    assert found() == both
     with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
         cursor = cursor_of("j", snapshot)
     engine.store.apply("j", WriteBatch(cursor=cursor)).wait(None)
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == []
-        assert touched(snapshot, "j", "another", ["anna", "ben"]) == ["anna", "ben"]
+    assert found() == [] and found("another") == both
     engine.remember("Ben likes tea.", "ben")
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
+    assert found() == ["ben"]
     engine.upkeep.seal("ben")  # which prunes what changed before
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["ben"]
+    assert found() == ["ben"]
     talk(engine, 1)
-    with engine.store.snapshot() as snapshot:
-        assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
+    assert found() == both

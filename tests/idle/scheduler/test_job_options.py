@@ -1,29 +1,140 @@
-"""Each field of ``[jobs.NAME]`` is honoured for any job."""
+"""When jobs are asked, whatever the clock does; and each field of ``[jobs.NAME]`` for any job."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import Job, Trigger
 from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
-from slowcat_memory.idle.scheduler.planner import LastAsked, Triggers, row
-from slowcat_memory.providers import Answer, Prompt
-from slowcat_memory.records import Cursor, SessionEdge, WriteBatch
-from tests.support.idle_doubles import NOW, Fake
+from slowcat_memory.idle.scheduler.planner import (
+    LastAsked,
+    News,
+    Triggers,
+    asked_now,
+    day_of,
+    due,
+    read,
+    row,
+)
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import SessionEdge, WriteBatch
+from tests.support.idle_doubles import NOW, Fake, Nobody
+from tests.support.memories import Look
+from tests.support.rows import each_row
+
+BERLIN = ZoneInfo("Europe/Berlin")
+DAILY = Trigger(at_hour=3)
+YEARS = timedelta(days=3652)
 
 
-class LLM:
-    prompt_tokens, remote = 1000, False
+def walk(trigger, times, zone=BERLIN):
+    """The local dates for which a job is asked, when it is looked at at these times."""
+    asked, days = LastAsked(), []
+    for now in times:
+        if due(trigger, asked, News(), now, zone):
+            days.append(day_of(trigger, now, zone))
+            asked = asked_now(trigger, asked, 0, now, zone)
+    return days
 
-    def __init__(self) -> None:
-        self.prompts: list[Prompt] = []
 
-    async def complete(self, prompt, into):
-        self.prompts.append(prompt)
-        return Answer(value=into(), model=prompt.model or "default", tokens_in=1)
+def every(minutes, start, days):
+    return [start + timedelta(minutes=minutes * n) for n in range(days * 24 * 60 // minutes)]
+
+
+# ------------------------------------------------------------------- days
+
+
+@each_row("start", [datetime(2026, 3, 27, tzinfo=UTC), datetime(2026, 10, 23, tzinfo=UTC)])
+@each_row("hour", [0, 2, 3, 23])
+def test_triggers_once_a_day_across_both_changes_of_the_clocks(start, hour):
+    days = walk(Trigger(at_hour=hour), every(10, start, 5))
+    assert days == sorted(set(days)) and len(days) in (5, 6)
+    assert all(b - a == timedelta(1) for a, b in zip(days, days[1:], strict=False))
+
+
+def test_triggers_not_before_its_hour_and_at_once_when_it_was_missed():
+    at = datetime(2026, 5, 12, 2, 59, tzinfo=BERLIN)
+    asked = asked_now(DAILY, LastAsked(), 0, at, BERLIN)  # the day before was caught up
+    assert asked.days == ("2026-05-11",)
+    assert not due(DAILY, asked, News(), at, BERLIN)
+    assert due(DAILY, asked, News(), at + timedelta(minutes=1), BERLIN)
+    assert due(DAILY, asked, News(), at + timedelta(days=9), BERLIN), "slept through it"
+
+
+@pytest.mark.parametrize("jump", [YEARS, -YEARS, datetime(1970, 1, 1, 4, tzinfo=UTC) - NOW])
+def test_triggers_a_clock_that_was_wrong_for_a_while_loses_no_day_and_repeats_none(jump):
+    before = every(30, NOW, 3)
+    wrong = [at + jump for at in every(30, NOW + timedelta(days=3), 1)]
+    after = every(30, NOW + timedelta(days=3), 3)
+    days = walk(DAILY, before + wrong + after)
+    assert len(days) == len(set(days)), "asked twice"
+    right = walk(DAILY, before + after)
+    assert set(right) <= set(days), "a day was lost"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(-4000, 4000), max_size=30), st.integers(0, 23))
+def test_triggers_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
+    trigger, asked, now = Trigger(at_hour=hour), LastAsked(), NOW
+    for jump in hours:
+        now += timedelta(hours=jump)
+        if due(trigger, asked, News(), now, BERLIN):
+            asked = asked_now(trigger, asked, 0, now, BERLIN)
+        assert not due(trigger, asked, News(), now, BERLIN)
+        assert len(asked.days) <= 8
+
+
+# ------------------------------------------------------------------- intervals, the log
+
+
+def test_triggers_what_was_asked_survives_a_restart_and_nonsense(rig):
+    asked = LastAsked(upto=7, at=NOW, days=("2026-05-12",))
+    one = rig()
+    one.store.apply("t", WriteBatch(cursor=row("daily", asked))).wait()
+    broken = replace(row("broken", asked), position=3, note="{")
+    one.store.apply("t", WriteBatch(cursor=broken)).wait()
+    one = rig()
+    with one.store.snapshot() as snapshot:
+        assert read(snapshot, "daily") == asked
+        assert read(snapshot, "broken") == LastAsked(upto=3)
+        assert read(snapshot, "never") == LastAsked()
+
+
+def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
+    one = rig()
+    three = Fake("three", trigger=Trigger(turns=3))
+    end = Fake("end", trigger=Trigger(session_end=True))
+    triggers = Triggers()
+
+    def asks(job):
+        with one.store.snapshot() as snapshot:
+            return triggers.look(snapshot, job, NOW, UTC)[0]
+
+    def asked(job):
+        with one.store.snapshot() as snapshot:
+            _, cursor = Triggers().look(snapshot, job, NOW, UTC)
+        one.store.apply("t", WriteBatch(cursor=cursor)).wait()
+
+    one.say("a", "b")
+    assert not asks(three) and not asks(end)
+    one.store.append(SessionEdge(session="s", scope="anna", kind="end", at=NOW)).wait()
+    assert not asks(three) and asks(end)
+    one.say("c")
+    assert asks(three) and asks(end)
+    asked(three), asked(end)
+    assert not asks(three) and not asks(end)
+    one.say("d", "e", "f")
+    assert asks(three) and not asks(end)
+
+
+# ------------------------------------------------------------------- each field of [jobs.NAME] is honoured for any job
 
 
 def set_for(name: str, **given) -> IdleOptions:
@@ -46,8 +157,7 @@ def asked_at(one, job: Fake, hours: int) -> list[datetime]:
 
 def test_job_options_enabled_false_runs_neither_plans_nor_waiting_tasks(rig) -> None:
     job, other = Fake(), Fake("other")
-    one = rig(job, other, options=set_for("fake", enabled=False))
-    one.say("a")
+    one = rig(job, other, options=set_for("fake", enabled=False), said="a")
     assert one.done() == 0 and job.plans == 0 and job.steps == []
     assert other.steps == ["1"]
     assert one.done(jobs=["fake"]) == 0 and job.plans == 0
@@ -62,7 +172,7 @@ def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
         def plan(self, context):
             return None
 
-    options = msgspec.structs.replace(set_for("fake", every_s=1800), rest_s=60)
+    options = replace(set_for("fake", every_s=1800), rest_s=60)
     job = Talkative(trigger=Trigger(every_s=60))
     one = rig(job, options=options)
     times = asked_at(one, job, hours=2)
@@ -71,44 +181,33 @@ def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
 
 
 def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
-    options = msgspec.structs.replace(set_for("fake", at_hour=3), rest_s=600)
+    options = replace(set_for("fake", at_hour=3), rest_s=600)
     job = Fake(trigger=Trigger(turns=1, session_end=True, every_s=60))
     one = rig(job, options=options)
-    one.store.apply("t", write_asked_today(one)).wait()
+    taken = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))  # the next is tomorrow's
+    one.store.apply("t", WriteBatch(cursor=taken)).wait()
     one.say("a")
     times = asked_at(one, job, hours=48)
     assert {time.astimezone(UTC).hour for time in times} == {3}
     assert len({time.date() for time in times}) == 2
 
 
-def write_asked_today(one):
-    """The turn of the day before NOW was taken, so that the next one is tomorrow's."""
-    cursor: Cursor = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))
-    return WriteBatch(cursor=cursor)
-
-
-class Empty(msgspec.Struct, forbid_unknown_fields=True):
-    pass
-
-
 def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     async def ask(task, context):
         prompt = Prompt(job="fake", version=1, system="s", user="u", max_tokens=100)
-        await context.llm.complete(prompt, Empty)
+        await context.llm.complete(prompt, WriteBatch)
 
-    llm = LLM()
+    llm = Nobody()
     chosen, other = Fake("chosen", ask, needs="llm"), Fake("other", ask, needs="llm")
     options = set_for("chosen", model="small", max_tokens=7, temperature=0.0)
-    one = rig(chosen, other, options=options, parts={"llm": llm})
-    one.say("a")
+    one = rig(chosen, other, options=options, parts={"llm": llm}, said="a")
     assert one.done() == 0
     asked = {(prompt.model, prompt.max_tokens) for prompt in llm.prompts}
     assert asked == {("small", 7), ("", 100)}
     assert {prompt.job_temperature for prompt in llm.prompts} == {0.0, None}
-    with one.store.snapshot() as snapshot:
-        assert {run.job: run.model for run in snapshot.runs()} == {
-            "chosen": "small", "other": "default"
-        }  # fmt: skip
+    assert {run.job: run.model for run in Look(one.store).runs()} == {
+        "chosen": "small", "other": "mind-1"
+    }  # fmt: skip
 
 
 def test_check_jobs_lists_the_names_for_an_unknown_one() -> None:
@@ -142,8 +241,7 @@ def test_every_built_in_job_follows_the_schedule_that_is_set(rig, job: Job) -> N
     """No trigger of its own makes it due before the interval or the hour that is set."""
     if job.trigger == Trigger():
         return  # another job makes its tasks: see the test below
-    one = rig(Fake("x"))
-    one.say("a")
+    one = rig(Fake("x"), said="a")
     one.store.append(SessionEdge(session="s", scope="anna", kind="end", at=NOW)).wait()
     asked = LastAsked(at=NOW, days=(str(NOW.date() - timedelta(days=1)),))
     one.store.apply("t", WriteBatch(cursor=row(job.name, asked))).wait()
@@ -157,8 +255,8 @@ def test_every_built_in_job_follows_the_schedule_that_is_set(rig, job: Job) -> N
 @EVERY_JOB
 def test_a_schedule_that_a_job_cannot_follow_is_refused(job: Job) -> None:
     own = job.trigger != Trigger()
-    for given in ({"every_s": 60}, {"at_hour": 3}):
-        settings = {job.name: JobOptions(**given)}
+    for schedule in ({"every_s": 60}, {"at_hour": 3}):
+        settings = {job.name: JobOptions(**schedule)}
         if own:
             check_jobs(settings)
             continue

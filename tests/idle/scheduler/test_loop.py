@@ -8,19 +8,10 @@ from msgspec.structs import replace
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError, StoreFullError
 from slowcat_memory.idle.job import Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions, JobOptions
-from slowcat_memory.providers import Answer, CircuitBreakerLLM, Prompt
+from slowcat_memory.providers import CircuitBreakerLLM, Prompt
 from slowcat_memory.records import Cursor, Forget, MemoryEvent, WriteBatch
-from tests.support.idle_doubles import NOW, Fake, memory, task
-
-
-class Mind:
-    """An LLM that is never asked more than the test asks it."""
-
-    prompt_tokens = 1000
-    remote = False
-
-    async def complete(self, prompt, into):
-        return Answer(value=into(), model="mind-1", tokens_in=30, tokens_out=12)
+from tests.support.idle_doubles import NOW, Fake, Nobody, memory, task
+from tests.support.memories import Look
 
 
 async def ask(task, context):
@@ -43,8 +34,7 @@ def fails(*errors):
 
 def test_loop_what_is_due_is_done_once_and_written_down(rig):
     job = Fake()
-    one = rig(job)
-    one.say("a", "b")
+    one = rig(job, said="ab")
     assert one.done() == 0
     assert sorted(one.made()) == ["fake-1", "fake-2"] and one.tasks() == []
     assert one.outcomes() == ["done", "done"]
@@ -66,8 +56,7 @@ def test_loop_it_goes_on_where_it_was_after_a_restart(rig):
 
 def test_loop_only_the_jobs_that_were_named_are_done(rig):
     this, other = Fake("this"), Fake("other")
-    one = rig(this, other)
-    one.say("a")
+    one = rig(this, other, said="a")
     assert one.done(jobs=["this"]) == 0
     assert this.steps == ["1"] and other.plans == 0
 
@@ -82,8 +71,7 @@ def test_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
             return Plan(tasks=(first,), cursor=Cursor(name="fake", position=int(first.key)))
 
     job = Pieces(trigger=Trigger(turns=5))
-    one = rig(job)
-    one.say(*"abcde")
+    one = rig(job, said="abcde")
     one.run_until(lambda: not one.tasks() and len(job.steps) >= 5)
     assert sorted(job.steps) == list("12345")
 
@@ -94,8 +82,7 @@ def test_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     def behave(task, context):
         one.store.forget(Forget(turns=(int(task.key),)))
 
-    one = rig(Fake(behave=behave))
-    one.say("a secret")
+    one = rig(Fake(behave=behave), said=["a secret"])
     one.done()
     assert one.made() == [] and one.tasks() == []
 
@@ -106,8 +93,7 @@ def test_loop_what_was_forgotten_meanwhile_is_not_written(rig):
 @pytest.mark.parametrize("error", [BadAnswerError("prose"), ValueError("a bug"), SystemExit(3)])
 def test_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
     job = Fake(behave=fails(*[error] * 9))
-    one = rig(job)
-    one.say("a")
+    one = rig(job, said="a")
     assert one.done() == 0
     assert one.outcomes() == ["retry", "retry", "dead"] and len(job.steps) == 3
     (dead,) = one.tasks("dead")
@@ -120,7 +106,7 @@ def test_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
 def test_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
     one, away = None, [EndpointError("away")] * 5
 
-    class Away(Mind):
+    class Away(Nobody):
         async def complete(self, prompt, into):
             if away:
                 raise away.pop()
@@ -131,8 +117,7 @@ def test_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serv
 
     llm = CircuitBreakerLLM(Away(), there, lambda: one.seconds if one else 0.0)
     job, other = Fake("asks", ask, needs="llm"), Fake("rests")
-    one = rig(job, other, breaker=llm, parts={"llm": llm})
-    one.say("a")
+    one = rig(job, other, breaker=llm, parts={"llm": llm}, said="a")
     assert one.done() == 0
     assert other.steps == ["1"] and len(job.steps) == 6
     assert one.tasks() == [] and one.outcomes().count("away") == 5
@@ -148,25 +133,22 @@ def test_loop_a_probe_ends_when_somebody_speaks(rig):
         async def ready(self):
             if ended:
                 return True
-            one.gate.busy("user")
-            one.gate.free("user")
+            one.speak()
             try:
                 await asyncio.sleep(60)
             finally:
                 ended.append(1)
 
     job = Fake(needs="llm")
-    one = rig(job, breaker=Breaker(), parts={"llm": Mind()})
-    one.say("a")
+    one = rig(job, breaker=Breaker(), parts={"llm": Nobody()}, said="a")
     assert one.done() == 0 and ended == [1] and job.steps == ["1"]
 
 
 def test_loop_who_needs_what_is_not_there_is_not_asked(rig):
     asks = Fake("asks", needs="llm")
-    one = rig(asks)
-    one.say("a")
+    one = rig(asks, said="a")
     assert one.done() == 0 and not asks.plans
-    one = rig(asks, parts={"llm": Mind()})
+    one = rig(asks, parts={"llm": Nobody()})
     assert one.done() == 0 and asks.steps == ["1"]
 
 
@@ -176,16 +158,14 @@ def test_loop_what_is_too_long_is_split(rig):
             return [task(f"{whole.key}.{n}") for n in (1, 2)] if "." not in whole.key else []
 
     job = Splits(behave=fails(PromptTooLongError("too long")), needs="llm or rules")
-    one = rig(job, parts={"llm": Mind()})
-    one.say("a")
+    one = rig(job, parts={"llm": Nobody()}, said="a")
     assert one.done() == 0
     assert sorted(one.made()) == ["fake-1.1", "fake-1.2"]
 
 
 def test_loop_a_full_disk_burns_no_attempt(rig):
     job = Fake(behave=fails(StoreFullError("full")))
-    one = rig(job)
-    one.say("a")
+    one = rig(job, said="a")
     one.run_until(lambda: not one.tasks() and bool(one.made()))
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
@@ -197,16 +177,14 @@ def test_loop_a_plan_that_fails_holds_only_its_own_job(rig):
             raise ValueError("a bug")
 
     broken, job = Broken("broken"), Fake()
-    one = rig(broken, job)
-    one.say("a")
+    one = rig(broken, job, said="a")
     assert one.done() == 0 and job.steps == ["1"]
     assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 1
 
 
 def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     job = Fake(behave=lambda task, context: "nonsense")
-    one = rig(job)
-    one.say("a")
+    one = rig(job, said="a")
     assert one.done() == 0 and "TypeError" in one.tasks("dead")[0].error
 
     slow = IdleOptions(jobs={"slow": JobOptions(timeout_s=0.01)})
@@ -220,13 +198,11 @@ def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
 
 def test_loop_tokens_are_counted_and_rationed(rig):
     options = IdleOptions(tokens_per_hour=80)
-    one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
-    one.say(*"abcd")
+    one = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Nobody()}, said="abcd")
     assert one.done(patience_s=100) == 2
-    with one.store.snapshot() as snapshot:
-        runs = snapshot.runs()
+    runs = Look(one.store).runs()
     assert {(r.model, r.tokens_in, r.tokens_out) for r in runs} == {("mind-1", 30, 12)}
-    again = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
+    again = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Nobody()})
     assert again.done(patience_s=100) == 2, "a restart gives no second ration"
     assert again.done(patience_s=7200) == 0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import NewModels, after_failure, revived
 from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
@@ -14,7 +15,7 @@ from slowcat_memory.records import Task, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, memory, task
 
 
-def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
+async def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
     one, began = None, []
 
     async def long(task, context):
@@ -28,18 +29,15 @@ def test_step_speech_ends_a_step_and_the_task_is_due_again(rig):
     one = rig(Fake(behave=long), options=IdleOptions(lost_s=1e9))  # time runs while the disk works
     one.say("a")
 
-    async def scenario():
-        running = asyncio.create_task(one.loop.run_until_done())
-        while "interrupted" not in one.outcomes():
-            await asyncio.sleep(0)
-        assert len(one.tasks("waiting")) == 1 and not one.made()
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert len(began) == 1, "began again while somebody speaks"
-        one.gate.free("user")
-        return await running
-
-    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
+    running = asyncio.create_task(one.loop.run_until_done())
+    while "interrupted" not in one.outcomes():
+        await asyncio.sleep(0)
+    assert len(one.tasks("waiting")) == 1 and not one.made()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(began) == 1, "began again while somebody speaks"
+    one.gate.free("user")
+    assert await running == 0
     assert one.outcomes() == ["interrupted", "done"] and one.tasks() == []
     assert one.metrics.summary()["idle_preempt"]["max"] < 1000
 
@@ -52,25 +50,22 @@ def test_step_pre_emption_at_every_await_leaves_nothing_half_done(rig, at):
         times.append(task.key)
         for n in range(5):
             if n == at and len(times) == 1:
-                one.gate.busy("user")
-                one.gate.free("user")
+                one.speak()
             await asyncio.sleep(0)
         return WriteBatch(memories=(memory("x"), memory("y")), drop=(("anna", "z"),))
 
-    one = rig(Fake(behave=steps))
-    one.say("a")
+    one = rig(Fake(behave=steps), said="a")
     assert one.done() == 0
     assert one.made() == ["x", "y"] and one.outcomes().count("done") == 1
     assert len(times) == (2 if at < 5 else 1)
 
 
-def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
+async def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, monkeypatch):
     monkeypatch.setattr("slowcat_memory.idle.scheduler.step.CANCEL_GRACE_S", 0.01)
     one, freed = None, asyncio.Event()
 
     async def stubborn(task, context):
-        one.gate.busy("user")
-        one.gate.free("user")
+        one.speak()
         while not freed.is_set():
             try:
                 await freed.wait()
@@ -78,16 +73,10 @@ def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(rig, mon
                 pass
         return WriteBatch(memories=(memory("x"),))
 
-    one = rig(Fake(behave=stubborn))
-    one.say("a")
-
-    async def scenario():
-        left = await one.loop.run_until_done()
-        freed.set()
-        await asyncio.sleep(0.01)
-        return left
-
-    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
+    one = rig(Fake(behave=stubborn), said="a")
+    assert await one.loop.run_until_done() == 0
+    freed.set()
+    await asyncio.sleep(0.01)
     assert one.made() == [] and len(one.tasks("dead")) == 1
 
 
@@ -111,17 +100,80 @@ def test_after_failure_a_clock_put_back_by_years_blocks_no_task():
     assert seconds_until_due(task, NOW - timedelta(days=365 * 30)) == 0
 
 
-def store(*jobs: str) -> Any:
-    tasks = [task("1", job, state="dead", attempts=3) for job in jobs]
-    return SimpleNamespace(tasks=lambda state: tasks)
-
-
 def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:
     models = NewModels([])
+    dead = [task("1", job, state="dead", attempts=3) for job in ("facts", "topics", "merge")]
+    store: Any = SimpleNamespace(tasks=lambda state: dead)
     for _ in range(3):
         found = [
             (again.job, model)
             for job, model in (("facts", "a"), ("topics", "b"))
-            for again in models.answered(job, model, store("facts", "topics", "merge"))
+            for again in models.answered(job, model, store)
         ]
     assert not found, "tasks are revived without end"
+
+
+# ------------------------------------------------------------------- a plan gives way to a voice: its next read ends it, and other work goes on meanwhile
+
+PATIENT = IdleOptions(lost_s=1e9)  # time runs while the disk works
+TURNS = [f"said {n}" for n in range(20)]
+
+
+class Reader(Fake):
+    """A job whose plan reads all turns; somebody speaks during the first plans."""
+
+    def __init__(self, name: str = "reader", interruptions: int = 1) -> None:
+        super().__init__(name)
+        self.left, self.reads, self.rig = interruptions, [], None
+
+    def plan(self, context) -> Plan | None:
+        self.reads.append(0)
+        with context.snapshot() as snapshot:
+            for _ in snapshot.turns():
+                self.reads[-1] += 1
+                if self.reads[-1] == 5 and self.left:
+                    self.left -= 1
+                    self.rig.speak()
+        return super().plan(context)
+
+
+def test_planner_somebody_who_speaks_ends_a_plan_at_its_next_read_and_it_is_made_again(rig):
+    job = Reader()
+    one = job.rig = rig(job, options=PATIENT, said=TURNS)
+    assert one.done() == 0
+    assert job.reads[0] == 5, "it went on reading"
+    assert job.reads[1] == len(TURNS)
+    assert len(one.made()) == len(TURNS)
+
+
+def test_planner_a_plan_that_is_always_interrupted_holds_up_no_other_work(rig):
+    job, other = Reader(interruptions=10**9), Fake("other")
+    one = job.rig = rig(job, other, options=PATIENT, said=TURNS)
+    one.run_until(lambda: len(one.made()) >= len(TURNS))
+    assert len(other.steps) == len(TURNS)
+    assert len(job.reads) > 1, "it was given up"
+
+
+def read_turns(context):
+    with context.snapshot() as snapshot:
+        list(snapshot.turns())
+
+
+def compute(context):
+    list(context.pausing(TURNS))
+
+
+@pytest.mark.parametrize("work", [read_turns, compute])
+def test_planner_a_step_that_is_interrupted_between_awaits_costs_no_try(rig, work):
+    one, began = None, []
+
+    def step(task, context):
+        began.append(task.key)
+        if len(began) == 1:
+            one.speak()
+        work(context)
+        return WriteBatch(memories=(memory("x"),))
+
+    one = rig(Fake(behave=step), options=PATIENT, said="a")
+    assert one.done() == 0
+    assert one.outcomes() == ["interrupted", "done"] and one.made() == ["x"]

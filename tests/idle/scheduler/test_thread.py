@@ -11,6 +11,7 @@ from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.records import WriteBatch
 from tests.support.idle_doubles import Fake, Rig, memory
+from tests.support.said import until
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.005)
 
@@ -100,11 +101,7 @@ def test_idle_thread_the_closing_of_the_store_ends_it(host):
     one, thread = host(Fake())
     thread.drain().result(30)
     one.store.close()
-    for _ in range(3000):
-        if not thread._thread.is_alive():
-            return
-        time.sleep(0.01)
-    pytest.fail("it goes on without a store")
+    assert until(lambda: not thread._thread.is_alive()), "it goes on without a store"
 
 
 # ------------------------------------------------------------------- the context
@@ -122,8 +119,7 @@ def test_idle_thread_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait
         await context.blocking(work, context)
 
     one, thread = host(Fake(behave=step))
-    while not told:
-        time.sleep(0.001)
+    assert until(lambda: bool(told))
     assert thread.stop(30)
     let_go.set()
     one.contexts.pool.shutdown(wait=True)

@@ -1,24 +1,22 @@
+import hashlib
 import os
+import shutil
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index import Document, generation
 from slowcat_memory.index import generation as sealed
 from slowcat_memory.index.builder import number_sessions
-from slowcat_memory.index.format import FORMAT, HEADER, read_header
 from slowcat_memory.index.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 from tests.harness.samples import manifest
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build
 
 EMBEDDER = HashEmbedder(16)
 
@@ -69,22 +67,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
     """An index that tests may read, not change."""
     root = tmp_path_factory.mktemp("index") / "anna"
     return root, published(root, oracle())
-
-
-def test_generation_what_was_sealed_answers_like_an_index_from_scratch(index):
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index))
-    check_equal(made, oracle(), "dog he cat barks")
-    assert made.sealed_count == 5 and made.tail_count == 0
-    assert [made.has_vector(f"chunk/{n}") for n in range(5)] == [True] * 4 + [False]
-    found = made.candidates(made.lexical("cat"), EMBEDDER.encode_query("moritz is a cat"))
-    best = found.ids[int(np.nanargmax(found.raw_views["dense"]))]
-    assert best == "chunk/3"
-
-
-def test_generation_vectors_of_another_space_are_left_out(index):
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index), vectors=False)
-    assert len(made.dense) == 0
-    check_equal(made, oracle(), "dog")
 
 
 def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(index):
@@ -193,10 +175,98 @@ def test_builder_long_sessions_are_numbered_by_their_first():
     assert number_sessions(np.zeros(0, np.int32)).tolist() == []
 
 
-def test_builder_an_index_of_another_format_is_not_read(tmp_path):
-    header = build([], {}, 0, tmp_path, Tokenizer("none"), IndexOptions())
-    assert read_header(tmp_path, IndexOptions()).format == FORMAT
-    for other in (FORMAT - 1, FORMAT + 1):
-        (tmp_path / HEADER).write_bytes(msgspec.json.encode(replace(header, format=other)))
-        with pytest.raises(IndexDamagedError):
-            read_header(tmp_path, IndexOptions())
+# ------------------------------------------------------------------- a sealed file is hashed once a boot, and again whenever it may be another
+
+FILES = {"ids.bin": b"one two", "dense.codes": b"three", "words.terms": b"four five"}
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are hashed."""
+    names, real = list[str](), generation._hash
+
+    def counting(path: Path) -> str:
+        names.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(generation, "_hash", counting)
+    monkeypatch.setattr(generation, "SETTLED_S", 0.0)
+    return names
+
+
+@pytest.fixture
+def vouched(tmp_path: Path) -> Manifest:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    for name, body in FILES.items():
+        (folder / name).write_bytes(body)
+    files = [IndexFile(n, len(b), hashlib.sha256(b).hexdigest()) for n, b in FILES.items()]
+    return manifest(generation="made", files=tuple(files))
+
+
+def test_verified_files_are_hashed_at_the_first_opening_of_a_boot_alone(
+    tmp_path, vouched, hashed, monkeypatch
+):
+    for _ in range(3):
+        generation.check(tmp_path, vouched)
+    assert sorted(hashed) == sorted(FILES)
+    monkeypatch.setattr(generation, "boot_id", lambda: "another")
+    generation.check(tmp_path, vouched)
+    assert sorted(hashed) == sorted([*FILES] * 2)
+
+
+def rewritten(path: Path) -> None:
+    path.write_bytes(FILES[path.name].upper())
+
+
+def rewritten_with_its_old_time(path: Path) -> None:
+    times = path.stat()
+    path.write_bytes(FILES[path.name].upper())
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def replaced(path: Path) -> None:
+    times = path.stat()
+    path.with_name("other").write_bytes(FILES[path.name].upper())
+    os.utime(path.with_name("other"), ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.replace(path.with_name("other"), path)
+
+
+@pytest.mark.parametrize("happened", [rewritten, rewritten_with_its_old_time, replaced])
+@pytest.mark.parametrize("name", FILES)
+def test_verified_a_file_that_was_changed_on_the_same_boot_is_found(
+    tmp_path, vouched, hashed, name, happened
+):
+    generation.check(tmp_path, vouched)
+    times = (tmp_path / "made" / name).stat()
+    while (tmp_path / "made" / "tick").touch() or (  # until the file system's clock has gone on
+        (tmp_path / "made" / "tick").stat().st_ctime_ns <= times.st_ctime_ns
+    ):
+        pass
+    happened(tmp_path / "made" / name)
+    with pytest.raises(IndexDamagedError, match=name):
+        generation.check(tmp_path, vouched)
+
+
+def test_verified_a_copied_index_and_one_that_is_new_are_hashed_again(
+    tmp_path, vouched, hashed, monkeypatch
+):
+    generation.check(tmp_path, vouched)
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "made", copy / "made")
+    generation.check(copy, vouched)
+    assert len(hashed) == 2 * len(FILES)
+    monkeypatch.setattr(generation, "SETTLED_S", 3600.0)
+    new = tmp_path / "new"
+    shutil.copytree(tmp_path / "made", new / "made")
+    for _ in range(2):
+        generation.check(new, vouched)
+    assert len(hashed) == 4 * len(FILES), "what is new may be changed without another time"
+
+
+@pytest.mark.parametrize("body", [b"", b"\x82garbage", b"\xc0"])
+def test_verified_a_record_that_cannot_be_read_is_none(tmp_path, vouched, hashed, body):
+    generation.check(tmp_path, vouched)
+    (tmp_path / "made" / "verified").write_bytes(body)
+    generation.check(tmp_path, vouched)
+    assert len(hashed) == 2 * len(FILES)

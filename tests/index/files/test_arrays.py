@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.index import table
@@ -70,7 +70,6 @@ def test_column_holds_what_was_appended(values):
     assert column.values.tolist() == list(range(len(values)))
 
 
-@settings(deadline=None)  # it writes files
 @given(st.sets(st.integers(1, 2**62)), st.sets(st.text("abc/-1", min_size=1)))
 def test_ids_are_found_by_name_and_by_number(turns, names):
     others = sorted(name for name in names if not name.startswith("chunk/"))

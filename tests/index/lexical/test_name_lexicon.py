@@ -12,16 +12,11 @@ from slowcat_memory.index.builder import LexicalWriter
 from slowcat_memory.index.name_lexicon import MOST, NameLexicon
 from slowcat_memory.index.windows import ForwardIndex, Vocabulary
 from tests.support.index_oracle import OPTIONS, TOKENS, build
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed, listed_texts
 
 # ------------------------------------------------------------------- what a namespace takes a misheard word for
 
-SAID = (
-    "Anna: I met Isaura at the market.",
-    "Anna: my sister kaitlyn bakes bread.",
-    "Ben: We went to the lake with Marc and Mae.",
-    "Ben: There Mary gave Lou the pottery kit.",
-)
+SAID = listed_texts("text/heard_names", "said")
 
 
 def documents(*lines: str) -> list[Document]:
@@ -50,31 +45,20 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
     return Searcher(TOKENS, OPTIONS, sealed=tmp_path)
 
 
-@each_row(
-    ("text", "found"),
-    [
-        ("what did hanna say about ysaura", [("ysaura", "Isaura")]),
-        ("did is aura sell fish", [("is aura", "Isaura")]),
-        ("where does caitlin live", [("caitlin", "kaitlyn")]),
-        ("who is Marylou", [("Marylou", "Mary Lou")]),
-        ("what about Izora's bread", [("Izora", "Isaura")]),
-    ],
-)
-def test_name_lexicon_a_misheard_name_is_found(told, text, found):
-    assert meant(told, text) == found
+@each_listed("text/heard_names")
+def test_name_lexicon_a_misheard_name_is_found(told, text, heard, name):
+    assert meant(told, text) == [(heard, name)]
 
 
-@each_row("text", [text for (text,) in listed("text/known_words")])
+@each_listed("text/known_words", "")
 def test_name_lexicon_everyday_and_known_words_are_what_they_are(told, text):
     assert meant(told, text) == []
 
 
 def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched():
     made = searcher(*SAID)
-    plain, also = (
-        made.lexical("ysaura bread"),
-        made.lexical("ysaura bread", also=(("Isaura", 0.7),)),
-    )
+    plain = made.lexical("ysaura bread")
+    also = made.lexical("ysaura bread", also=(("Isaura", 0.7),))
     assert also.ceiling == plain.ceiling  # no hit looks likelier because a word was doubtful
     assert set(also.weights) == {*plain.weights, "isaura"}
     assert also.weights["isaura"] == pytest.approx(0.7 * made.lexical("isaura").weights["isaura"])

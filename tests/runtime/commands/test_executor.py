@@ -7,6 +7,7 @@ import pytest
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from tests.support.engine_talks import commands, found, hide, offer, talk
+from tests.support.memories import Look
 from tests.support.said import turn_at
 
 
@@ -43,13 +44,11 @@ def test_executor_execute_remember_for_everybody_goes_to_the_shared_scope(engine
     anna = Talk(engine, shared="home")
     said = anna.order("remember for all of us that the bins go out on Thursday").said
     assert said == "I'll remember that for all of you: the bins go out on Thursday."
-    with engine.store.snapshot() as snapshot:
-        (note,) = snapshot.memories("home")
-        assert not list(snapshot.memories("anna"))
+    (note,) = Look(engine.store).memories("home")
+    assert not Look(engine.store).memories("anna")
     assert (note.kind, note.speaker, note.importance) == ("note", "Anna", 0.8)
     assert anna.order("undo that").done
-    with engine.store.snapshot() as snapshot:
-        assert all(memory.retired_at for memory in snapshot.memories("home"))
+    assert all(memory.retired_at for memory in Look(engine.store).memories("home"))
 
 
 def test_executor_execute_nobody_undoes_what_another_person_ordered(engine):

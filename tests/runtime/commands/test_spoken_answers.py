@@ -9,18 +9,12 @@ from msgspec.structs import replace
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import (
-    Forget,
-    Made,
-    Memory,
-    Statement,
-    WriteBatch,
-)
+from slowcat_memory.records import Forget, Made, Memory, Statement, WriteBatch
 from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.conversations import Room
 from tests.support.engine_talks import NOW, offer, talk
-from tests.support.memories import residue
+from tests.support.memories import Look, residue
 from tests.support.said import memory_at, turn_at
 
 # ------------------------------------------------------------------- what spoken answers read from the memory: for whom, and where the LLM is that he
@@ -66,17 +60,15 @@ def test_spoken_answers_name_no_internal_records(engine):
 def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of):
     if of == "note":
         memory = engine.remember(f"My bank pin is 4711 {SECRET}.", "anna", local_only=True)
-        asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
     else:
         told = talk(engine, f"My bank pin is 4711 {SECRET}.", "Noted.")[0]
         memory = engine.edit("anna", chunk_id(told), local_only=True)
-        asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
+    asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
     assert memory is not None
     offer(engine, asked, memory.id)
     order(engine, f"that's wrong, it's 4712 {SECRET}", "local")
     engine.flush(indexed=True)
-    with engine.snapshot() as snapshot:
-        notes = [m for m in snapshot.memories("anna", "note/") if not m.retired_at]
+    notes = [m for m in Look(engine).memories("anna", "note/") if not m.retired_at]
     corrections = [note for note in notes if "4712" in note.text]
     assert corrections and all(note.local_only for note in corrections)
     remote = engine.search("bank pin", "anna", 20).hits
@@ -85,7 +77,7 @@ def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine
 
 def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine):
     turns = talk(engine, f"My bank pin is {SECRET}.", "I see.")
-    away, here = order(engine, "keep that between us"), None
+    away = order(engine, "keep that between us")
     assert set(turns) <= set(away.turns)
     assert {chunk_id(turn) for turn in turns} <= set(away.memories)
     here = order(engine, "keep that between us", "local")
@@ -160,8 +152,7 @@ class Home(Room):
         return [hit.memory.text for hit in hits if words in hit.memory.text]
 
     def texts(self, scope: str) -> list[str]:
-        with self.engine.store.snapshot() as snapshot:
-            return [turn.text for turn in snapshot.turns(scope)]
+        return [turn.text for turn in Look(self.engine.store).turns(scope)]
 
     def later(self) -> None:
         self.clock.advance(3600)
@@ -212,8 +203,7 @@ def test_two_persons_keep_local_holds_for_both(room):
 @pytest.mark.parametrize("how", ["turn", "memory", "session", "speaker"])
 def test_two_persons_copy_of_a_reply_is_forgotten_with_it(room, how):
     turns = room.say(("s1", "please note my code"), ("s2", "yes"), reply=f"Noted, {PIN}.")
-    with room.engine.store.snapshot() as snapshot:
-        replies = [t for t in snapshot.turns() if PIN in t.text]
+    replies = [t for t in Look(room.engine.store).turns() if PIN in t.text]
     assert [t.scope for t in replies] == ["anna", "ben"]
     order = {
         "turn": Forget(turns=(replies[0].id,)),

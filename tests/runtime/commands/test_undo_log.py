@@ -1,14 +1,9 @@
 """What an order changes in recall, on disk, and back again; and what a crash leaves."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -17,26 +12,14 @@ from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer.export import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
-from tests.support.memories import residue
+from tests.support.memories import Look, residue
+from tests.support.other_process import printed_by
 from tests.support.said import turn_at
 
 
-def test_undo_log_hidden_is_not_found_and_undone_is(engine):
-    first, reply, *_ = talk(
-        engine, f"a {WORD} lives here", "they are shy", "and a cat lives there", "oh"
-    )
-    entry = hide(engine, first, reply)
-    assert found(engine, WORD) == []
-    assert "they are shy" not in found(engine, "shy")
-    assert engine.wiring.undo_log.undo(entry).state == "undone"
-    assert found(engine, WORD)[0] == f"a {WORD} lives here"
-    assert "they are shy" in found(engine, "shy")
-    assert engine.wiring.undo_log.undo(entry) is None, "what is undone is not undone again"
-
-
-def test_undo_log_what_comes_back_is_found_as_before(open_engine):
+def test_undo_log_what_comes_back_is_found_as_before(home):
     """Its neighbours' windows and its vector are as if nothing had been."""
-    engine = open_engine(embedder=HashEmbedder())
+    engine = home.open(HashEmbedder())
     ids = talk(engine, "my dog is Max", "a fine name", "he likes fetch", "good", "bye", "bye")
     engine.flush(indexed=True)
     before = engine.search("who likes fetch with Max", "anna", k=9).hits
@@ -51,70 +34,61 @@ def test_undo_log_what_comes_back_is_found_as_before(open_engine):
     assert all(hit.cosine is not None for hit in after)
 
 
-def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(open_engine):
-    engine = open_engine()
+def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(home, engine):
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     entry = hide(engine, first, reply)
-    engine.close()
-    engine = open_engine()
+    engine = home.again()
     assert found(engine, WORD) == []
     engine.upkeep.seal("anna")
     assert found(engine, WORD) == []
-    engine.close()
-    engine = open_engine()
+    engine = home.again()
     assert found(engine, WORD) == []
     engine.wiring.undo_log.undo(entry)
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     engine.close()
-    assert found(open_engine(), WORD)[0] == f"a {WORD} lives here"
+    assert found(home.open(), WORD)[0] == f"a {WORD} lives here"
 
 
-def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(engine, open_engine):
+def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(engine, home):
     first, reply, order, answer = talk(
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
     )
     hide(engine, first, reply, turn=order)
-    assert engine.eraser.erase_due() == 0 and residue(open_engine.folder, WORD)
-    open_engine.clock.now += timedelta(seconds=UNDO_S)
+    assert engine.eraser.erase_due() == 0 and residue(home.path, WORD)
+    home.clock.advance(UNDO_S)
     assert engine.eraser.erase_due() == 1
-    assert residue(open_engine.folder, WORD) == []
+    assert residue(home.path, WORD) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
     assert engine.wiring.undo_log.undo(entry) is None
     assert engine.eraser.erase_due() == 0
-    with engine.store.snapshot() as snapshot:
-        assert [turn.id for turn in snapshot.turns()] == []
+    assert [turn.id for turn in Look(engine.store).turns()] == []
 
 
-def test_undo_log_end_of_a_session_erases_what_is_due(engine, open_engine):
+def test_undo_log_end_of_a_session_erases_what_is_due(engine, home):
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
     hide(engine, first, reply)
     for seconds, left in ((0.0, True), (UNDO_S, False)):
-        open_engine.clock.now += timedelta(seconds=seconds)
+        home.clock.advance(seconds)
         engine.append(
             SessionEdge(session="s", scope="anna", kind="end", at=engine.clock(), reason="close")
         )
         engine.flush(indexed=True)
-        assert bool(residue(open_engine.folder, WORD)) is left
+        assert bool(residue(home.path, WORD)) is left
 
 
 CRASH = """
 import os, sys
-from concurrent.futures import ThreadPoolExecutor
-from copy import copy
-from datetime import timedelta
-sys.path.insert(0, {root!r})
-from pathlib import Path
 from tests.support import engine_talks as t
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store.care import erasure
-from tests.support.stores import configured
-clock = t.Clock()
-engine = MemoryEngine(configured(Path(sys.argv[1])), clock=clock)
-first, reply = t.talk(engine, f"a {{t.WORD}} lives here", "nice")
+from slowcat_memory.testing import FixedClock, memory_config
+clock = FixedClock()
+engine = MemoryEngine(memory_config(sys.argv[1]), clock=clock)
+first, reply = t.talk(engine, f"a {t.WORD} lives here", "nice")
 t.hide(engine, first, reply)
 if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
-    clock.now += timedelta(seconds=t.UNDO_S)
+    clock.advance(t.UNDO_S)
     erasure.erase = lambda *_: os._exit(9)
     engine.eraser.erase_due()
 os._exit(9)
@@ -122,28 +96,25 @@ os._exit(9)
 
 
 @pytest.mark.parametrize("moment", ["hidden", "erasing"])
-def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
-    code = CRASH.format(root=str(Path(__file__).parents[3]))
-    run = [sys.executable, "-c", code, str(open_engine.folder), moment]
-    died = subprocess.run(run, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-    assert died.returncode == 9
-    assert residue(open_engine.folder, WORD), "the crash came before the bytes were gone"
-    engine = open_engine()
+def test_undo_log_crash_leaves_no_forgetting_half_done(home, moment):
+    printed_by(CRASH, home.path, moment, ends=9)
+    assert residue(home.path, WORD), "the crash came before the bytes were gone"
+    engine = home.open()
     assert found(engine, WORD) == []
     engine.close()
-    open_engine.clock.now += timedelta(hours=1)
-    engine = open_engine()
+    home.clock.advance(3600)
+    engine = home.open()
     engine.flush(indexed=True)
-    assert residue(open_engine.folder, WORD) == []
+    assert residue(home.path, WORD) == []
     assert [entry.state for entry in commands(engine)] == ["erased"]
 
 
-def test_undo_log_question_changes_nothing_until_it_is_answered(engine, open_engine):
+def test_undo_log_question_changes_nothing_until_it_is_answered(engine, home):
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
     asked = engine.wiring.undo_log.hide(
         "forget_about", "anna", [f"chunk/{first}"], [first], 0, None
     )
-    open_engine.clock.now += timedelta(days=1)
+    home.clock.advance(86400)
     assert engine.eraser.erase_due() == 0 and found(engine, WORD)
     assert engine.wiring.undo_log.undo(asked).state == "undone"
     assert found(engine, WORD)

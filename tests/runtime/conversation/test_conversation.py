@@ -9,7 +9,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.transcripts import Transcripts, Voice
 from tests.support.conversations import Log, Room
-from tests.support.rows import each_row, listed
+from tests.support.rows import each_listed
 
 # ------------------------------------------------------------------- which scope each utterance is logged in, on and off the record
 
@@ -163,27 +163,14 @@ def people(**options: Any) -> Audience:
                     "anna", SPEAKERS)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("person", "scope"),
-    [("anna", "anna"), ("ben", "ben"), ("s2", "ben"), ("home", "guest"), ("eve", "guest"),
-     ("guest", "guest")],
-)  # fmt: skip
+@each_listed("rules/audience.jsonl")
 def test_audience_application_may_name_people_by_their_scopes(person, scope):
     assert people().named_scope(person) == scope
 
 
-@pytest.mark.parametrize(
-    ("scopes", "reads"),
-    [
-        (("anna",), ("anna", "home")),
-        (("ben",), ("ben", "home")),
-        (("anna", "ben"), ("home",)),
-        (("guest",), ()),
-        (("anna", "guest"), ()),
-    ],
-)
+@each_listed("rules/audience.jsonl")
 def test_audience_read_is_what_all_who_speak_may_read(scopes, reads):
-    assert people().readable(scopes) == reads
+    assert people().readable(tuple(scopes)) == tuple(reads)
 
 
 def test_audience_who_is_known_is_remembered_and_a_guest_is_not():
@@ -191,19 +178,7 @@ def test_audience_who_is_known_is_remembered_and_a_guest_is_not():
     assert people().recallable == ("anna", "ben", "home")
 
 
-@each_row(
-    ("options", "own", "speakers", "words"),
-    [
-        ({"scopes": "one"}, "anna", {"s1": "ben"}, "people.scopes"),
-        ({"household": "anna"}, "anna", {}, "household"),
-        ({"household": "ben"}, "anna", {"s1": "ben"}, "household"),
-        ({"household": "guest"}, "anna", {}, "household"),
-        ({}, "guest", {}, "guest"),
-        ({}, "anna", {"s1": "Ben B."}, "cannot name a scope"),
-        ({"guest": "no/body"}, "anna", {}, "cannot name a scope"),
-        ({"household": "No"}, "anna", {}, "cannot name a scope"),
-    ],
-)
+@each_listed("rules/audience.jsonl")
 def test_audience_scope_is_one_thing(options, own, speakers, words):
     with pytest.raises(ConfigError, match=words):
         Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
@@ -225,16 +200,7 @@ def words(transcripts: Transcripts, text: str, channel=None) -> list[str]:
     return [one.words for one in transcripts.of_turn(text, channel)]
 
 
-@pytest.mark.parametrize(
-    ("text", "channel", "found"),
-    [
-        ("Good morning all", None, ["good morning", "all"]),
-        ("Good morning, everybody", None, ["good morning", "psst", "all"]),  # rewritten
-        ("something else", None, []),
-        ("something else", "voice", ["good morning", "psst", "all"]),
-        ("Good morning all", "text", []),
-    ],
-)
+@each_listed("rules/audience.jsonl")
 def test_transcripts_of_turn_finds_what_is_in_the_words(text, channel, found):
     transcripts = heard((ANNA, "good morning"), (BEN, "psst"), (ANNA, "all"))
     assert words(transcripts, text, channel) == found
@@ -246,13 +212,7 @@ def test_transcripts_of_turn_asks_for_what_was_off_the_record_only_where_the_res
     assert words(transcripts, "the secret is never mind") == ["the secret is", "never mind"]
 
 
-@each_row(
-    ("muted", "text"),
-    listed(
-        "rules/transcripts",
-        "transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker",
-    ),
-)
+@each_listed("rules/transcripts")
 def test_transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker(muted, text):
     transcripts = heard((BEN, muted), (ANNA, text))
     assert [one.voice for one in transcripts.of_turn(text, None)] == [ANNA]

@@ -13,7 +13,7 @@ from slowcat_memory.runtime.conversation.session_tracker import (
     SessionOptions,
     SessionTracker,
 )
-from tests.support.rows import each_row
+from tests.support.rows import cases, each_listed
 from tests.support.said import turn_at
 
 NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
@@ -67,10 +67,6 @@ def said(machine: SessionTracker, at: float) -> list[str]:
     return say(machine, after(at))
 
 
-def idle() -> SessionTracker:
-    return tracker()
-
-
 def opened() -> SessionTracker:
     machine = tracker()
     say(machine, after(0))
@@ -83,48 +79,20 @@ def dropped() -> SessionTracker:
     return machine
 
 
-@pytest.mark.parametrize(
-    ("state", "at", "user", "agent", "drop", "tick"),
-    [
-        (idle, 0, ["start s1", "user s1"], ["start s1", "assistant s1"], [], []),
-        (opened, 0, ["user s1"], ["assistant s1"], ["end s1 disconnect"], []),
-        (opened, SILENCE - 1, ["user s1"], ["assistant s1"], ["end s1 disconnect"], []),
-        (
-            opened,
-            SILENCE,
-            ["end s1 silence", "start s2", "user s2"],
-            ["end s1 silence", "start s2", "assistant s2"],
-            ["end s1 silence"],
-            ["end s1 silence"],
-        ),
-        (dropped, GRACE, ["resume s1", "user s1"], ["resume s1", "assistant s1"], [], []),
-        (dropped, GRACE + 1, ["start s2", "user s2"], ["start s2", "assistant s2"], [], []),
-        (dropped, SILENCE, ["start s2", "user s2"], ["start s2", "assistant s2"], [], []),
-    ],
-)
+@cases("rules/session_tracker.jsonl")
 def test_session_tracker_tracker_every_event_in_every_state(state, at, user, agent, drop, tick):
-    now = after(at)
-    assert say(state(), now) == user
-    assert say(state(), now, "assistant") == agent
-    assert told(state().disconnected(now)) == drop
-    assert told(state().tick(now)) == tick
+    now, made = after(at), {"idle": tracker, "opened": opened, "dropped": dropped}[state]
+    assert say(made(), now) == user
+    assert say(made(), now, "assistant") == agent
+    assert told(made().disconnected(now)) == drop
+    assert told(made().tick(now)) == tick
 
 
-@each_row(
-    ("previous", "at", "first"),
-    [
-        (None, 1, "start s1"),
-        (earlier("disconnect"), GRACE, "resume old"),
-        (earlier("disconnect"), GRACE + 1, "start s1"),
-        (earlier("disconnect", ended=200), 200 + GRACE, "resume old"),
-        (earlier("close"), 5, "resume old"),
-        (earlier("crash"), 5, "resume old"),
-        (earlier("silence"), 5, "start s1"),
-        (earlier(""), 5, "start s1"),  # open elsewhere: another device of the same person
-    ],
-)
-def test_session_tracker_tracker_restart_goes_on_within_the_grace(previous, at, first):
-    now = after(previous.ended.timestamp() - NOON.timestamp() if previous and previous.ended else 0)
+@each_listed("rules/session_tracker.jsonl")
+def test_session_tracker_tracker_restart_goes_on_within_the_grace(reason, ended, at, first):
+    """A session without an end is open elsewhere: on another device of the same person."""
+    previous = None if reason == "none" else earlier(reason, ended=ended)
+    now = after(ended or 0)
     assert said(tracker(previous, now), at)[0] == first
 
 
@@ -141,15 +109,10 @@ def test_session_tracker_tracker_step_of_the_wall_clock_neither_ends_nor_resumes
 
 
 def test_session_tracker_tracker_session_that_another_conversation_resumed_is_left_to_it():
-    held = set[str]()
-
-    def conversation(name: str) -> SessionTracker:
-        options = SessionOptions(silence_s=SILENCE, resume_grace_s=GRACE)
-        return SessionTracker(
-            "anna", lambda now: name, options, earlier("disconnect"), after(0), held
-        )
-
-    one, two = conversation("one"), conversation("two")
+    options = SessionOptions(silence_s=SILENCE, resume_grace_s=GRACE)
+    shared = (options, earlier("disconnect"), after(0), set[str]())
+    one = SessionTracker("anna", lambda now: "one", *shared)
+    two = SessionTracker("anna", lambda now: "two", *shared)
     assert said(one, 1)[0] == "resume old"
     assert said(two, 2)[0] == "start two"
     one.disconnected(after(3))

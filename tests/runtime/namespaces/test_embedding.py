@@ -1,7 +1,4 @@
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +11,13 @@ from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_talks import NOW, Clock, talk
+from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.engine_home import RecordingEmbedder
+from tests.support.engine_talks import NOW, talk
+from tests.support.memories import Look
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER
+from tests.support.rows import cases
 from tests.support.said import memory_at
 
 
@@ -36,28 +36,25 @@ class Moody:
 
 
 @pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock()
+def moody() -> Moody:
+    return Moody(FixedClock())
 
 
-@pytest.fixture
-def moody(clock: FixedClock) -> Moody:
-    return Moody(clock)
-
-
-def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody, clock):
+def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody):
     problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append)
+    breaker = GuardedEmbed(moody, moody.clock, problems.append)
     moody.raises = RuntimeError("no")
     for _ in range(10):
         assert breaker("x") is None
-        clock.advance(1)
+        moody.clock.advance(1)
     assert moody.asked == 3 and len(problems) == 3
-    clock.advance(51.9)
+    moody.clock.advance(51.9)
     assert breaker("x") is None and moody.asked == 3
-    clock.advance(0.1)  # 60 s after the third failure: one try, which fails and opens it again
+    moody.clock.advance(
+        0.1
+    )  # 60 s after the third failure: one try, which fails and opens it again
     assert breaker("x") is None and breaker("x") is None and moody.asked == 4
-    clock.advance(60)
+    moody.clock.advance(60)
     moody.raises = None
     assert breaker("x") is not None and moody.asked == 5
     moody.raises = RuntimeError("again")
@@ -66,9 +63,9 @@ def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody, clock
     assert moody.asked == 8
 
 
-def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody, clock):
+def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody):
     problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append, clock.boot_s)
+    breaker = GuardedEmbed(moody, moody.clock, problems.append, moody.clock.boot_s)
     moody.takes = 1.0
     assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
     assert moody.asked == 3 and problems == ["late"] * 3
@@ -77,17 +74,7 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody, clo
 # ------------------------------------------------------------------- what cannot be opened
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"kind": "endpoint", "endpoint_url": "http://203.0.113.7/v1", "endpoint_model": "m"}, "not this machine"),
-        ({"kind": "endpoint", "endpoint_url": "not a url", "endpoint_model": "m"}, "not an http URL"),
-        ({"kind": "endpoint", "endpoint_url": "http://127.0.0.1:9/v1", "endpoint_model": ""}, ""),
-        ({"kind": "local", "model": "no such model!"}, "no such model!"),
-        ({"kind": "local", "model": "\0"}, ""),
-        ({"kind": "local", "model": "nobody/no-such-model"}, "no-such-model"),
-    ],
-)  # fmt: skip
+@cases("embedding_options.jsonl", "")
 def test_embedding_a_model_that_cannot_be_used_costs_vectors_alone(
     tmp_path, monkeypatch, options, why
 ):
@@ -126,37 +113,10 @@ def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
 SECRET = "Zqxsecret"
 
 
-class Away(HashEmbedder):
-    """Records the documents that it is sent."""
-
-    def __init__(self, remote: bool) -> None:
-        super().__init__()
-        self.remote, self.texts = remote, []
-
-    def encode(self, texts: Any) -> np.ndarray:
-        self.texts += texts
-        return super().encode(texts)
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Any]:
-    made: list[MemoryEngine] = []
-
-    def open_it(embedder: Away) -> MemoryEngine:
-        while made:
-            made.pop().close()
-        made.append(MemoryEngine(memory_config(tmp_path / "m"), clock=Clock(), embedder=embedder))
-        return made[0]
-
-    yield open_it
-    while made:
-        made.pop().close()
-
-
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
-    embedder = Away(remote)
-    engine = opened(embedder)
+def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
+    embedder = RecordingEmbedder(remote)
+    engine = home.open(embedder)
     open_turn, told = talk(engine, "My dog is called Max.", "Nice.", "And another thing.")[::2]
     engine.edit("anna", chunk_id(told), local_only=True)
     engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
@@ -165,17 +125,14 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
     context = Context(scope="anna", memory=chunk_id(open_turn), text=f"After {SECRET}.",
                       sources=(open_turn, told))  # fmt: skip
     engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
-    made = Made(job="test")
-    fact = memory_at(
-        "fact/1", f"Anna's therapist is {SECRET}.", NOW, kind="idea", sources=(told,), made=made
-    )
+    own = {"kind": "idea", "sources": (told,), "made": Made(job="test")}
+    fact = memory_at("fact/1", f"Anna's therapist is {SECRET}.", NOW, **own)
     engine.apply("test", WriteBatch(memories=(fact,)))
     correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
                          derived_from=(("anna", "fact/1"),))  # fmt: skip
     engine.notes.put(correction)
     engine.flush(indexed=True)
-    with engine.snapshot() as snapshot:
-        hidden = {one.id for one in snapshot.memories("anna") if one.local_only}
+    hidden = {one.id for one in Look(engine).memories("anna") if one.local_only}
     assert {chunk_id(told), "fact/1", "note/1"} <= hidden
     told: list[tuple[str, int, int]] = []
     engine.upkeep.embed("anna", progress=lambda *what: told.append(what))
@@ -185,9 +142,9 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened, remote):
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_texts_from_idle_jobs(opened, remote):
+def test_remote_embedder_gets_no_texts_from_idle_jobs(home, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
-    embedder = Away(remote)
-    made = opened(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
+    embedder = RecordingEmbedder(remote)
+    made = home.open(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
     assert len(made.vectors) == (not remote)
     assert (SECRET in str(embedder.texts)) is not remote

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
-from slowcat_memory.records import Memory, Statement, Turn
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
-from tests.support.rows import each_row, listed
-from tests.support.said import memory_at, turn_at
+from tests.support.rows import each_listed, each_row, listed
+from tests.support.said import fact as a_fact
+from tests.support.said import turn_at
 
 # ------------------------------------------------------------------- A question about a fact leads to the memory that states it, whatever the words o
 
@@ -20,18 +21,10 @@ MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def stored_fact(
-    turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: Any
+    turn: int, text: str, kind: str = "person", who: str = "Anna", **more: Any
 ) -> Memory:
-    at = MAY + timedelta(hours=turn)
-    return memory_at(
-        f"fact/{turn}",
-        text,
-        at,
-        kind=f"fact/{kind}",
-        recorded_at=at,
-        sources=(turn,),
-        statement=Statement(subject=subject, **facets),
-    )
+    times = dict.fromkeys(("valid_from", "recorded_at"), MAY + timedelta(hours=turn))
+    return a_fact(text, kind, id=f"fact/{turn}", sources=(turn,), subject=who, **times, **more)
 
 
 def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
@@ -41,30 +34,21 @@ def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
     return made
 
 
-HOME = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", object="Graz")
-OLD = stored_fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
-CAR = stored_fact(
-    3, "Anna drives a Fiat.", "possession", predicate="owns", quote="my new car, a Fiat"
-)
-TOM = stored_fact(4, "Tom lives in Rome.", subject="Tom", predicate="lives_in", object="Rome")
-GOAL = stored_fact(5, "Anna wants to run a marathon.", "plan", quote="I want to run a marathon")
-DENTIST = stored_fact(
-    6, "Anna has a dentist appointment.", "event", predicate="has", date="2026-05-20"
-)
-OPTICIAN = stored_fact(7, "Anna has an optician's appointment.", "event", date="2026-05-10")
-TAX = stored_fact(8, "Anna still has to deal with the tax return.", "open_thread")
-ILL = stored_fact(9, "Anna has bronchitis.", "health", predicate="has")
-NUTS = stored_fact(10, "Anna is allergic to nuts.", "health", predicate="allergic_to")
-EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
+STORED = [
+    stored_fact(turn, text, kind, who, **more)
+    for turn, text, kind, who, more in listed("fact_questions/facts.jsonl", "facts")
+]
+HOME = STORED[0]
 
 
 @each_row(("query", "turns"), listed("fact_questions/english"))
 def test_a_question_leads_to_the_turns_that_state_what_is_asked(query, turns):
-    assert known_of(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
+    assert known_of(*STORED).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
 def test_what_held_before_is_another_question_than_what_holds():
-    facts = known_of(HOME, replace(OLD, valid_to=MAY))
+    old = stored_fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
+    facts = known_of(HOME, replace(old, valid_to=MAY))
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
@@ -82,24 +66,15 @@ def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing():
 DAY = timedelta(days=1)
 
 
-def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
-    stated = Statement(subject="Anna", predicate="lives_in", object=value, quote=value)
-    at = MAY + days * DAY
-    return memory_at(
-        f"fact/{id_}",
-        f"Anna lives in {value}.",
-        at,
-        kind="fact/other",
-        recorded_at=at,
-        sources=(turn,),
-        statement=stated,
-        **more,
-    )
+def fact(id_: str, value: str, turn: int, days: int = 0) -> Memory:
+    times = dict.fromkeys(("valid_from", "recorded_at"), MAY + days * DAY)
+    stated = {"subject": "Anna", "predicate": "lives_in", "object": value, "quote": value}
+    text, sources = f"Anna lives in {value}.", (turn,)
+    return a_fact(text, "other", id=f"fact/{id_}", sources=sources, **stated, **times)
 
 
 def said(id_: int, text: str, days: int = 0) -> Turn:
-    at = MAY + days * DAY
-    return turn_at(text, at, id=id_)
+    return turn_at(text, MAY + days * DAY, id=id_)
 
 
 LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)
@@ -150,19 +125,14 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
     assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
-)
+@each_listed("rules/endings")
 def test_the_same_value_or_another_matter_ends_nothing(text):
     endings = KnownFacts([LISBON])
     endings.hear(said(2, text, 30))
     assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
 
 
-@each_row(
-    ("before", "after"),
-    listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
-)
+@each_listed("rules/endings")
 def test_opposites_and_partners_end_each_other_before_idle_work(before, after):
     endings = heard(said(1, before), said(2, after, 30))
     assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]

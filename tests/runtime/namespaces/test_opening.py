@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -155,9 +155,7 @@ def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(couple, monke
     monkeypatch.setattr(LiveIndex, "load", lambda *args: (gate(), load(*args))[1])
     assert _recalled(couple, "ben") == []
     assert gate.reached.wait(30)
-    turn = Turn(session="b", scope="ben", speaker="Ben", role="user", text="I sold the boat",
-                at=couple.clock())  # fmt: skip
-    couple.append(turn)
+    couple.append(turn_at("I sold the boat", couple.clock(), session="b", scope="ben"))
     couple.remember("The boat needs paint", "anna")
     assert set(_recalled(couple, "anna")) == {"The boat of anna is in Kiel", "The boat needs paint"}
     gate.open.set()
@@ -172,8 +170,7 @@ def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_res
     monkeypatch.setattr(LiveIndex, "load", lambda *args: (load(*args), gate())[0])
 
     def say(text: str) -> None:
-        couple.append(Turn(session="b", scope="ben", speaker="Ben", role="user", text=text,
-                           at=couple.clock()))  # fmt: skip
+        couple.append(turn_at(text, couple.clock(), session="b", scope="ben"))
         indexer.release()
 
     def scores() -> list[tuple[str, float]]:

@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,6 +13,7 @@ from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import documents
 from slowcat_memory.runtime.namespaces.documents import changed_by_scope
+from tests.support.memories import Look
 from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
 STEPS, LOOK = 40, 4
@@ -70,18 +73,18 @@ class Life(Scene):
 
     def read(self, turn: int) -> Memory:
         self.store.flush()
-        with self.store.snapshot() as snapshot:
-            memory = snapshot.read("anna", chunk_id(turn))
+        memory = Look(self.store).read("anna", chunk_id(turn))
         assert memory is not None
         return memory
 
-    def write(self, batch: WriteBatch) -> None:
+    def write(self, **changes: Any) -> None:
+        batch = WriteBatch(**changes)
         self.store.apply("test", batch).wait()
         dropped = [id_ for _, id_ in batch.drop]
         self.namespace.refresh(changed_by_scope(batch)["anna"], dropped)
 
     def put(self, memory: Memory) -> None:
-        self.write(WriteBatch(memories=(memory,)))
+        self.write(memories=(memory,))
 
     # -------------------------------------------------------------- what may happen
 
@@ -93,38 +96,35 @@ class Life(Scene):
         memory, text = self.some(), f"About {self.words()}"
         vector = EMBEDDER.encode_query(indexed_text(replace(memory, context=text)))
         self.write(
-            WriteBatch(
-                contexts=(Context(scope="anna", memory=memory.id, text=text),),
-                vectors=(Vector(scope="anna", memory=memory.id, values=vector),),
-                embedder=EMBEDDER.key,
-            ),
+            contexts=(Context(scope="anna", memory=memory.id, text=text),),
+            vectors=(Vector(scope="anna", memory=memory.id, values=vector),),
+            embedder=EMBEDDER.key,
         )
 
     def displaces(self) -> None:
         """Take a context away; the vector of its text goes with it."""
         memory = self.some()
         none = Context(scope="anna", memory=memory.id, text="")
-        self.write(WriteBatch(contexts=(none,)))
+        self.write(contexts=(none,))
 
     def points(self) -> None:
         memory, text = self.some(), self.words()
         id_ = f"{memory.id}?q{self.chance.choice('12')}"
         key = Key(scope="anna", memory=memory.id, id=id_, kind="question", text=text)
         vector = Vector(scope="anna", memory=id_, values=EMBEDDER.encode_query(text))
-        self.write(WriteBatch(keys=(key,), vectors=(vector,), embedder=EMBEDDER.key))
+        self.write(keys=(key,), vectors=(vector,), embedder=EMBEDDER.key)
 
     def points_no_more(self) -> None:
         memory = self.some()
         gone = tuple(("anna", f"{memory.id}?q{n}") for n in (1, 2))
-        self.write(WriteBatch(drop_keys=gone))
+        self.write(drop_keys=gone)
 
     def retires(self) -> None:
         self.put(replace(self.some(), context="", retired_at=self.clock()))
 
     def brings_back(self) -> None:
         self.store.flush()
-        with self.store.snapshot() as snapshot:
-            retired = [memory for memory in snapshot.memories("anna") if memory.retired_at]
+        retired = [memory for memory in Look(self.store).memories("anna") if memory.retired_at]
         if retired:
             self.put(replace(self.chance.choice(retired), context="", retired_at=None))
 
@@ -138,7 +138,7 @@ class Life(Scene):
     def drops(self) -> None:
         """Take a derived record away: a turn is as it was said again, a note is gone."""
         memory = self.some()
-        self.write(WriteBatch(drop=(("anna", memory.id),)))
+        self.write(drop=(("anna", memory.id),))
 
     def forgets(self) -> None:
         self.store.flush()
@@ -160,13 +160,11 @@ def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
 ):
     monkeypatch.setattr(documents, "PART", 3)  # rows of a snapshot
     life = Life(tmp_path, seed)
-    try:
+    with closing(life.store):
         for number, what in enumerate(life.live(STEPS)):
             print(what)  # shown when it fails
             if number % LOOK == 0:
                 check_alike(from_scratch(life), life.load(), life.namespace)
-    finally:
-        life.store.close()
 
 
 def test_same_as_new_namespace_neighbours_close_up_around_what_is_retired_and_make_room_again(
@@ -174,7 +172,7 @@ def test_same_as_new_namespace_neighbours_close_up_around_what_is_retired_and_ma
 ):
     life = Life(tmp_path, 0)
     first, second, _ = (life.say(f"word{n} max").id for n in range(3))
-    try:
+    with closing(life.store):
         for id_ in (first, second):
             life.put(replace(life.read(id_), retired_at=life.clock()))
         life.say("word3 dog")
@@ -186,5 +184,3 @@ def test_same_as_new_namespace_neighbours_close_up_around_what_is_retired_and_ma
         window = life.namespace.searcher.lexical("word2").best(100)
         ids = {life.namespace.searcher.table.ids[n] for n in window.tolist()}
         assert chunk_id(second) in ids and chunk_id(first) not in ids
-    finally:
-        life.store.close()

@@ -4,7 +4,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,13 +20,11 @@ RECALLS = 40
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
     """Memories enough that products of matrices would be shared among threads."""
-    path: Path = tmp_path_factory.mktemp("cpu") / "memory"
-    config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
+    recall = {"floor": 0.0, "keep_share": 0.0}
+    config = memory_config(tmp_path_factory.mktemp("cpu") / "memory", recall=recall)
     made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(384, token_dim=96))
     made.prepare("anna")
-    at = made.clock()
-    turns = [turn_at(said(n), at) for n in range(250)]
-    made.append(*turns)
+    made.append(*(turn_at(said(n), made.clock()) for n in range(250)))
     made.flush(indexed=True)
     yield made
     made.close()

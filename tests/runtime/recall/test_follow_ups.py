@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,10 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Hit, Turn
+from slowcat_memory.records import Hit
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import memory_config
+from tests.support.said import turn_at
 
 LISTS = Path(__file__).parents[2] / "data" / "follow_ups"
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -40,33 +42,25 @@ class Asked:
         self.engine.flush(indexed=True)
 
     def _say(self, session: str, text: str, role: str, at: datetime) -> int:
-        speaker = "Anna" if role == "user" else "Assistant"
-        turn = Turn(session=session, scope="user", speaker=speaker, role=role, text=text, at=at)  # type: ignore[arg-type]
-        return self.engine.append(turn).id
+        who = {"role": role, "speaker": "Anna" if role == "user" else "Assistant"}
+        return self.engine.append(turn_at(text, at, session=session, scope="user", **who)).id
 
     def follow_up(self, question: str, answer: str, again: str) -> tuple[Sequence[Hit], ...]:
         """Return the memories offered to a question and, in the same conversation, to the next."""
-        first, session = self._offered(question, frozenset(), frozenset(), ()), question + again
+        first, session = self._offered(question), question + again
         texts = ((question, "user"), (answer, "assistant"))
         ids = [chunk_id(self._say(session, text, role, NOW)) for text, role in texts]
         self.engine.flush(indexed=True)
-        seen = {ids[0], *(hit.memory.id for hit in first)}
         words = {question, answer, again, *(hit.memory.text for hit in first)}
-        dialogue = (DialogueTurn(question, NOW, ids[0]), DialogueTurn(answer, NOW, ids[1]))
-        exclude_words = frozenset(map(fingerprint, words))
-        return first, self._offered(again, frozenset(seen), exclude_words, dialogue)
+        how = {
+            "exclude": frozenset({ids[0], *(hit.memory.id for hit in first)}),
+            "exclude_words": frozenset(map(fingerprint, words)),
+            "dialogue": (DialogueTurn(question, NOW, ids[0]), DialogueTurn(answer, NOW, ids[1])),
+        }
+        return first, self._offered(again, **how)
 
-    def _offered(
-        self,
-        text: str,
-        exclude: frozenset[str],
-        words: frozenset[str],
-        dialogue: tuple[DialogueTurn, ...],
-    ) -> Sequence[Hit]:
-        asked = Query(
-            text=text, scope="user", now=NOW, local=True, exclude=exclude, exclude_words=words,
-            dialogue=dialogue,
-        )  # fmt: skip
+    def _offered(self, text: str, **how: Any) -> Sequence[Hit]:
+        asked = Query(text=text, scope="user", now=NOW, local=True, **how)
         return self.engine.blocks.pack(self.engine.wiring.retrieval.answer(asked), NOW).hits
 
 

@@ -4,6 +4,7 @@ import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,14 +13,7 @@ from slowcat_memory.engine.search import build_query
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
-from slowcat_memory.runtime.recall.prefetch import (
-    KEEP_S,
-    LOST_S,
-    SHARE,
-    Attempt,
-    Prefetch,
-    Warmup,
-)
+from slowcat_memory.runtime.recall.prefetch import KEEP_S, LOST_S, SHARE, Attempt, Prefetch, Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home
@@ -184,10 +178,8 @@ def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(ri
 
 
 def test_warmup_an_error_ends_it_and_reaches_nobody(rig):
-    def fails() -> None:
-        raise RuntimeError("cannot schedule new futures after shutdown")
-
-    warmup = Warmup(fails, rig.time)  # type: ignore[arg-type]
+    fails = Mock(side_effect=RuntimeError("cannot schedule new futures after shutdown"))
+    warmup = Warmup(fails, rig.time)
     warmup.speaks()
     assert not warmup.is_active
 

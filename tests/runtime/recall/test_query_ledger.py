@@ -12,13 +12,10 @@ from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.offering import Candidates
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
-from slowcat_memory.runtime.recall.query import (
-    MOST_IN_ROW,
-    asked_text,
-    dialogue_before,
-)
+from slowcat_memory.runtime.recall.query import MOST_IN_ROW, asked_text, dialogue_before
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home, why_of
+from tests.support.memories import residue
 from tests.support.said import turn_at
 
 SECRET = "The password is swordfish"
@@ -95,8 +92,7 @@ def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_o
         memories
     )
     engine.close()
-    files = (path for path in engine.config.folder.rglob("*") if path.is_file())
-    assert not any(b"The password is" in path.read_bytes() for path in files)
+    assert not residue(engine.config.folder, "The password is")
 
 
 def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine):
@@ -107,32 +103,24 @@ def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine):
     follow = turn(engine, "and what about him?")
     engine.store.flush()
     with engine.store.snapshot() as snapshot:
-        said = dialogue_before(snapshot, follow)
-        assert [one.text for one in said] == [
-            "Where does my brother Moritz work?",
-            "He brews beer.",
-        ]
+        said = [one.text for one in dialogue_before(snapshot, follow)]
+        assert said == ["Where does my brother Moritz work?", "He brews beer."]
         assert "Moritz" in asked_text(snapshot, follow, AskOptions(), GateOptions(), "english")
-        assert (
-            asked_text(snapshot, follow, AskOptions(follow_up=False), GateOptions(), "english")
-            == follow.text
-        )
+        alone = AskOptions(follow_up=False)
+        assert asked_text(snapshot, follow, alone, GateOptions(), "english") == follow.text
 
 
-def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(engine, monkeypatch):
+async def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(engine, monkeypatch):
     """What is told of the candidates is worked out on the worker, never by who waits."""
     turn(engine, "Max barks")
     engine.flush(indexed=True)
     told, left_out = [], Candidates.left_out
     monkeypatch.setattr(Candidates, "left_out", lambda *given: told.append(1) or left_out(*given))
-
-    async def one() -> None:
-        asked = turn(engine, "Does Max bark?")
-        found = await engine.recall("Does Max bark?", "anna")
-        packed = engine.blocks.pack(found, engine.clock())
-        engine.note_recall(asked, found, packed)
-        assert told == []
-
-    asyncio.run(one())
+    asked = turn(engine, "Does Max bark?")
+    found = await engine.recall("Does Max bark?", "anna")
+    packed = engine.blocks.pack(found, engine.clock())
+    engine.note_recall(asked, found, packed)
+    assert told == []
+    await asyncio.sleep(0)
     engine.flush(indexed=True)
     assert told == [1]

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,74 @@ def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(home, embedder, en
 def test_retrieval_what_is_no_scope_is_refused(engine):
     with pytest.raises(ConfigError):
         asyncio.run(engine.wiring.retrieval_of(LOUD).recall(asked("beer", scope="no/scope at all")))
+
+
+# ------------------------------------------------------------------- several namespaces at once: one deadline, one list, each index its own
+
+SAID = {
+    "anna": ("The spare key is under the fern.", "Anna's locker code is blue."),
+    "ben": ("The spare key is behind the clock.",),
+    "home": ("The spare key of the shed is in the teapot.", "Bins are emptied on Monday."),
+}
+KEY = "where is the spare key"
+
+
+@pytest.fixture
+def household(home: Home) -> MemoryEngine:
+    made = home.open(HashEmbedder(512), people={"scopes": "each", "household": "home"})
+    for scope, texts in SAID.items():
+        for text in texts:
+            made.remember(text, scope)
+    made.flush(indexed=True)
+    return made
+
+
+def retrieval(household: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
+    options = RecallOptions(deadline_ms=deadline_ms, floor=0.0, keep_share=0.0)
+    return household.wiring.retrieval_of(RetrievalOptions(recall=options))
+
+
+def of_both(text: str = KEY, **how: Any) -> Query:
+    return Query(**{"text": text, "scope": "anna", "also": ("home",), "now": NOW, "k": 9, **how})
+
+
+def texts(found: Any) -> set[str]:
+    return {hit.memory.text for hit in found.hits}
+
+
+def test_service_union_union_what_is_read_is_ones_own_and_the_households(household):
+    for found in (
+        asyncio.run(retrieval(household).recall(of_both())),
+        retrieval(household).search(of_both()),
+    ):
+        assert texts(found) == {*SAID["anna"], *SAID["home"]} and found.stage == "full"
+        scores = [hit.score for hit in found.hits]
+        assert scores == sorted(scores, reverse=True) and scores[0] > 0
+        assert {hit.memory.scope for hit in found.hits[:2]} == {"anna", "home"}
+        assert found.words and "embed" in found.timings
+
+
+def test_service_union_union_what_is_excluded_is_excluded_everywhere(household):
+    every = retrieval(household).search(of_both()).hits
+    gone = frozenset(hit.memory.id for hit in every if "key" in hit.memory.text)
+    assert not any(
+        "key" in text for text in texts(retrieval(household).search(of_both(exclude=gone)))
+    )
+
+
+def test_service_union_union_what_is_local_only_is_left_out_of_each(household):
+    for hit in retrieval(household).search(of_both()).hits:
+        if "key" in hit.memory.text:
+            household.edit(hit.memory.scope, hit.memory.id, local_only=True)
+    away = retrieval(household).search(of_both(k=2))
+    assert texts(away) == {SAID["anna"][1], SAID["home"][1]}  # the others fill the places
+    every = texts(retrieval(household).search(of_both(local=True)))
+    assert every == {*SAID["anna"], *SAID["home"]}
+    assert household.metrics.counts()["local_only_withheld"] == 2
+
+
+def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(household):
+    del household.wiring.namespaces._loaded["home"]
+    assert texts(asyncio.run(retrieval(household).recall(of_both()))) == set(SAID["anna"])
+    household.flush(indexed=True)
+    assert household.wiring.namespaces.loaded("home")

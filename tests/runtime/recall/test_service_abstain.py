@@ -8,47 +8,35 @@ from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.recall.query import (
-    Recollection,
-    abstain,
-)
+from slowcat_memory.runtime.recall.query import Recollection, abstain
 from tests.support.engine_home import Home
 from tests.support.recall_without_store import NOW, Mind, memory
-from tests.support.rows import each_row
+from tests.support.rows import each_listed
 from tests.support.said import turn_at
 
 NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
 UNNAMED = replace(NOTHING, unseen_names=0)
-NO_AMOUNT = replace(UNNAMED, max_similarity=0.6, lacks_value=1.0)
-EVERYTHING = AnswerEvidence(coverage=1, max_similarity=1, unseen_names=0, memories=500)
+EVIDENCE = {
+    "nothing": NOTHING,
+    "unnamed": UNNAMED,
+    "no amount": replace(UNNAMED, max_similarity=0.6, lacks_value=1.0),
+    "everything": replace(UNNAMED, coverage=1, max_similarity=1),
+    "in no time": None,
+}
 PLAIN = Hit(memory=memory("plain", "Max is a dog"), score=1.0)
 PINNED = Hit(memory=memory("pin", "Speak slowly", pinned=True), score=0.5)
-ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
 
 
 # ------------------------------------------------------------------- by itself
 
 
-@each_row(
-    ("need", "named", "evidence", "unknown"),
-    [
-        (ASKS, False, NOTHING, True),
-        (ASKS, False, EVERYTHING, False),
-        (ASKS, False, None, False),  # nobody could tell in time
-        (Need(query="tell me a joke", asks=True), False, UNNAMED, False),
-        (Need(query="where does zendelia live", asks=True), False, NOTHING, True),
-        (Need(query="how much is the lift", asks=True), False, NO_AMOUNT, True),
-        (Need(query="what does Anna like", asks=True), True, NOTHING, True),
-        (Need(query="where does Ben live", asks=True, asks_somebody=True), False, NOTHING, True),
-        (Need(query="Anna is nice"), True, NOTHING, False),  # tells, and asks nothing
-    ],
-)
+@each_listed("rules/abstain.jsonl")
 def test_abstain_says_unknown_of_what_asks_for_a_memory(need, named, evidence, unknown):
-    found = Recollection(hits=[PLAIN, PINNED], evidence=evidence, names_speaker=named)
-    told = abstain(found, need, 0.2)
+    found = Recollection(hits=[PLAIN, PINNED], evidence=EVIDENCE[evidence], names_speaker=named)
+    told = abstain(found, Need(**need), 0.2)
     assert told.unknown is unknown
     assert told.hits == ([PINNED] if unknown else [PLAIN, PINNED])
-    assert not abstain(found, need, 0.0).unknown
+    assert not abstain(found, Need(**need), 0.0).unknown
 
 
 # ------------------------------------------------------------------- in a recall

@@ -2,9 +2,8 @@
 
 import asyncio
 import shutil
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from tests.support.engine_home import Gate, GatedEmbedder, busy
+from tests.support.engine_home import Gate, GatedEmbedder, busy, held
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -41,8 +40,7 @@ def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
 
 def say(engine: MemoryEngine, days: int, text: str) -> None:
     at = NOW - timedelta(days=days)
-    turn = turn_at(text, at, session=f"s{days}")
-    engine.append(turn)
+    engine.append(turn_at(text, at, session=f"s{days}"))
     engine.flush(indexed=True)
 
 
@@ -69,24 +67,14 @@ def engine(tmp_path: Path, sealed: Path, embedder: GatedEmbedder) -> Iterator[Me
     made.close()
 
 
-@contextmanager
-def stuck_index(engine: MemoryEngine) -> Iterator[None]:
+def stuck_index(engine: MemoryEngine) -> AbstractContextManager[None]:
     """Somebody holds the index's lock."""
-    gate, held = threading.Event(), threading.Event()
 
-    def hold() -> None:
+    def hold(gate: Gate) -> None:
         with engine.wiring.namespaces.get("anna").searcher._lock:
-            held.set()
-            gate.wait(STUCK_S)
+            gate()
 
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert held.wait(STUCK_S)
-    try:
-        yield
-    finally:
-        gate.set()
-        holder.join()
+    return held(hold)
 
 
 @contextmanager
@@ -131,16 +119,13 @@ def test_service_deadline_deadline_a_stuck_index_costs_the_memories_and_never_th
         assert recall(engine) == ("none", set())
 
 
-def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine):
-    async def scenario() -> int:
+async def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine):
+    with stuck_index(engine):
         ticks, turn = 0, asyncio.create_task(engine.recall(ASKED, "anna"))
         while not turn.done():
             await asyncio.sleep(0.01)
             ticks += 1
-        return ticks
-
-    with stuck_index(engine):
-        assert asyncio.run(scenario()) > 5
+    assert ticks > 5
 
 
 def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(engine):

@@ -1,20 +1,20 @@
 """The queue of icebreakers, and the heads that take from it, in a real store."""
 
-import subprocess
-import sys
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, WriteBatch
+from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
-from tests.support.engine_home import HOUR, Home
+from tests.support.engine_home import HOUR, last_session
+from tests.support.memories import Look, residue
+from tests.support.other_process import printed_by
 from tests.support.said import memory_at
 
-GARDEN, INTERVIEW, CAKE = (
-    "Ask about the garden.",
-    "Ask how the interview went.",
-    "Praise the cake.",
-)
+GARDEN, INTERVIEW = "Ask about the garden.", "Ask how the interview went."
+CAKE = "Praise the cake."
 
 
 def texts(engine: MemoryEngine) -> list[str]:
@@ -50,16 +50,6 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
 
 
 # ------------------------------------------------------------------- one for a session
-
-
-def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(home):
-    engine = home.open()
-    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
-        engine.icebreakers.push("anna", text, priority=priority)
-    first = home.session(engine, "one")
-    assert INTERVIEW in first and GARDEN not in first
-    assert texts(engine) == []  # the rest is dropped
-    assert "Bring this up" not in home.session(engine, "two")
 
 
 def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home):
@@ -110,54 +100,40 @@ def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_ri
 # ------------------------------------------------------------------- durable, or not at all
 
 
-def elsewhere(home: Home, then: str, *, readonly: bool) -> subprocess.CompletedProcess:
-    """Ask for the head in another process, and do something there afterwards."""
-    code = f"""
-import os
+KILLED = """
+import os, sys
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock, memory_config
-config = memory_config({str(home.path)!r})
-engine = MemoryEngine(config, clock=FixedClock(), readonly={readonly})
+engine = MemoryEngine(memory_config(sys.argv[1]), clock=FixedClock())
 print(engine.session_context("anna"), flush=True)
-{then}
+os.kill(os.getpid(), 9)
 """
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
 def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(home):
     home.open().icebreakers.push("anna", GARDEN)
     home.engines[0].close()
-    done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
-    assert GARDEN in done.stdout and done.returncode == -9
+    assert GARDEN in printed_by(KILLED, home.path, ends=-9)
     home.clock.advance(2 * HOUR)
     engine = home.open()
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
 
 
-def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(home, monkeypatch):
-    engine = home.open()
+def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(engine):
     engine.icebreakers.push("anna", GARDEN)
-    apply = engine.store.apply
-
-    def full(*_: object) -> None:
-        raise StoreError("the disk is full")
-
-    monkeypatch.setattr(engine.store, "apply", full)
-    assert engine.session_context("anna") == ""
-    monkeypatch.setattr(engine.store, "apply", apply)
+    with patch.object(engine.store, "apply", side_effect=StoreError("the disk is full")):
+        assert engine.session_context("anna") == ""
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home):
-    engine = home.open()
+def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home, engine):
     secret = engine.icebreakers.push("anna", "Ask about the swordfish.", priority=0.9)
     assert secret and "swordfish" in engine.session_context("anna")
     engine.icebreakers.push("anna", GARDEN)
     assert engine.forget(Forget(scope="anna", memories=(secret.id,))).erased
     assert engine.session_context("anna") == ""  # this session has had its own
     engine.close()
-    held = b"".join(path.read_bytes() for path in home.path.rglob("*") if path.is_file())
-    assert b"swordfish" not in held and b"garden" in held
+    assert not residue(home.path, "swordfish") and residue(home.path, "garden")
 
 
 # ------------------------------------------------------------------- never found
@@ -189,11 +165,60 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     assert len(texts(home.open())) == 3, "they are there all the same"
 
 
-def test_icebreakers_icebreaker_dropping(home):
-    engine = home.open()
+def test_icebreakers_icebreaker_dropping(engine):
     kept, gone = (engine.icebreakers.push("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
-    assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
-        gone.id
-    ]
-    assert engine.wiring.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
+    drop = engine.wiring.icebreakers.drop
+    assert [m.id for m in drop("anna", [gone.id, "nonsense"])] == [gone.id]
+    assert drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
+
+
+# ------------------------------------------------------------------- the context of a session, but for its icebreaker
+
+
+def test_head_session_head_summary_of_the_last_session_and_of_no_other(home, engine):
+    home.session(engine, "one")
+    home.session(engine, "two")
+
+    def summary(id_: str, text: str, **more: Any) -> Memory:
+        return memory_at(id_, text, home.clock(), kind="summary/session", **more)
+
+    ids = [turn.id for turn in Look(engine).turns("anna")]
+    engine.store.apply("job", WriteBatch(memories=(
+        summary("summary/session/1", "They spoke of boats.", sources=(ids[0],)),
+        summary("summary/session/2", "They spoke of trains.", sources=(ids[1],)),
+        summary("summary/session/3", "Nothing of the kind."),
+        summary("summary/session/4", "Not true.", sources=(ids[1],), retired_at=home.clock()),
+    ))).wait()  # fmt: skip
+    assert engine.session_context("anna").splitlines()[3] == "That time: They spoke of trains."
+
+
+def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home, engine):
+    home.session(engine, "one")
+    told = engine.session_context("anna")
+    home.clock.now += timedelta(days=4000)
+    home.session(engine, "ahead")
+    home.clock.now -= timedelta(days=4000)
+    again = engine.session_context("anna")
+    date = told.partition("last time on ")[2].partition(",")[0]
+    assert date and f"last time on {date}," in again
+    assert last_session(engine, "anna").id == "one"  # type: ignore[union-attr]
+
+
+def test_head_session_that_resumes_keeps_its_context(home, engine):
+    home.session(engine, "one")
+    home.clock.advance(86400)
+    home.edge(engine, "two", "start")
+    home.say(engine, "two")
+    home.edge(engine, "two", "end", reason="disconnect")
+    home.clock.advance(10)
+    before = engine.session_context("anna")
+    assert "talked 2 times" in before
+    home.edge(engine, "two", "resume")
+    home.say(engine, "two")
+    for _ in range(2):
+        home.clock.advance(7200)
+        assert engine.session_context("anna") == before
+    home.edge(engine, "two", "end", reason="disconnect")
+    home.clock.advance(2 * 86400)
+    assert engine.session_context("anna") != before, "another session begins"

@@ -1,9 +1,9 @@
 """An erasure is complete after any interruption, and reaches every copy of the bytes."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -14,6 +14,7 @@ from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
 from tests.harness.samples import manifest, memory, token, traces, turn
+from tests.support.memories import Look, ids
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 TURNS = 600  # of which two thirds are forgotten
@@ -21,6 +22,9 @@ TURNS = 600  # of which two thirds are forgotten
 
 class Dead(BaseException):
     """The process was killed."""
+
+
+DIES = Mock(side_effect=Dead)
 
 
 def filled(path: Path, turns: int = TURNS) -> Store:
@@ -43,50 +47,24 @@ def sealed(store: Store, words: str) -> Path:
     folder = index_folder(store.path, "anna") / "generation"
     folder.mkdir(parents=True)
     (folder / "words").write_text(words)
-    with store.snapshot() as snapshot:
-        epoch = snapshot.forget_epoch()
+    epoch = Look(store).forget_epoch()
     store.publish(manifest(generation="generation", forget_epoch=epoch)).wait()
     return folder
 
 
-def dies(after: int, real: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that works ``after`` times, and then kills."""
-    left = [after]
-
-    def deadly(*given: Any, **named: Any) -> Any:
-        left[0] -= 1
-        if left[0] < 0:
-            raise Dead
-        return real(*given, **named)
-
-    return deadly
+STEPS = ("remove", "remove_drafts", "erase_backups", "sync_dir", "rewrite", "unconfirmed")
 
 
-MOMENTS = [
-    (erasure, "remove", 0),
-    (erasure, "remove_drafts", 0),
-    (erasure, "erase_backups", 0),
-    (erasure, "sync_dir", 0),
-    (copy, "rewrite", 0),
-    (erasure, "unconfirmed", 0),
-]
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "after"), MOMENTS, ids=[f"{name}-{after}" for _, name, after in MOMENTS]
-)
-def test_erasure_killed_at_any_step_the_next_start_completes_it(
-    path, monkeypatch, owner, name, after
-):
+@pytest.mark.parametrize("name", STEPS)
+def test_erasure_killed_at_any_step_the_next_start_completes_it(path, monkeypatch, name):
     store = filled(path)
     store.backup()
     folder = sealed(store, token(1))
-    with monkeypatch.context() as patch, pytest.raises(Dead):
-        patch.setattr(owner, name, dies(after, getattr(owner, name)))
+    with monkeypatch.context() as deadly, pytest.raises(Dead):
+        deadly.setattr(copy if name == "rewrite" else erasure, name, DIES)
         store.forget(Forget(speaker="bob"))
-    with store.snapshot() as snapshot:
-        assert {seen.speaker for seen in snapshot.turns()} == {"anna"}, "gone at once"
-        assert snapshot.memory("anna", "fact/1") is None
+    assert {seen.speaker for seen in Look(store).turns()} == {"anna"}, "gone at once"
+    assert Look(store).memory("anna", "fact/1") is None
     store.close()
     with Store.open(path, options=SMALL) as store, store.snapshot() as snapshot:
         left = list(snapshot.turns())
@@ -102,8 +80,8 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(
 
 def test_erasure_killed_before_the_rows_are_gone_nothing_is_forgotten(path, monkeypatch):
     store = filled(path, 9)
-    with monkeypatch.context() as patch, pytest.raises(Dead):
-        patch.setattr(forget, "delete", dies(0, forget.delete))
+    with monkeypatch.context() as deadly, pytest.raises(Dead):
+        deadly.setattr(forget, "delete", DIES)
         store.forget(Forget(speaker="bob"))
     store.close()
     with Store.open(path, options=SMALL) as store, store.snapshot() as snapshot:
@@ -114,7 +92,7 @@ def test_erasure_control_without_the_state_the_words_stay(path, monkeypatch):
     """Else the test of its moments proves nothing."""
     store = filled(path)
     with pytest.raises(Dead):
-        monkeypatch.setattr(copy, "rewrite", dies(0, copy.rewrite))
+        monkeypatch.setattr(copy, "rewrite", DIES)
         store.forget(Forget(speaker="bob"))
     store.close()
     monkeypatch.setattr(erasure, "is_due", lambda env: False)
@@ -140,11 +118,10 @@ def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(path, monkey
 
         monkeypatch.setattr(forget, "select", talking)
         assert store.forget(Forget(speaker="bob")).erased
-        with store.snapshot() as snapshot:
-            kept = [one.id for one in snapshot.turns() if one.session == "s1"]
-            assert set(said) < set(kept) and len(said) == times
-            assert snapshot.session("s1").turns == len(kept)
-            assert [one.id for one in snapshot.memories("anna")] == ["fact/3"]
+        kept = [one.id for one in Look(store).turns() if one.session == "s1"]
+        assert set(said) < set(kept) and len(said) == times
+        assert Look(store).session("s1").turns == len(kept)
+        assert ids(Look(store).memories("anna")) == ["fact/3"]
     assert traces(path, 1) == []
 
 
@@ -228,8 +205,8 @@ def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_
 ):
     store = filled(path, 30)
     store.backup(), store.backup()
-    with monkeypatch.context() as patch, pytest.raises(Dead):
-        patch.setattr(erasure, step, dies(0, getattr(erasure, step)))
+    with monkeypatch.context() as deadly, pytest.raises(Dead):
+        deadly.setattr(erasure, step, DIES)
         store.forget(Forget(speaker="bob"), keep_backups=True)
     assert all(copy.count_rows(backup.file, "log") in (10, 30) for backup in backups_of(path))
     store.close()
@@ -259,15 +236,11 @@ def test_erasure_says_that_the_files_of_a_damaged_store_remain(path):
         assert store.covered(Forget(turns=(2,))).remains == (str(aside),)
 
 
-def test_erasure_on_a_full_disk_says_so(path, monkeypatch):
-    def full(*given: Any) -> None:
-        raise OSError(28, "No space left on device")
-
+def test_erasure_on_a_full_disk_says_so(path):
     with filled(path, 3) as store:
-        monkeypatch.setattr(copy, "copy_out", full)
-        gone = store.forget(Forget(turns=(1,)))
+        with patch.object(copy, "copy_out", side_effect=OSError(28, "No space left on device")):
+            gone = store.forget(Forget(turns=(1,)))
         assert not gone.erased and "No space left" in gone.problems[0]
-        monkeypatch.undo()
         assert store.erase()
 
 
@@ -325,6 +298,5 @@ def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path):
         store.apply("job", WriteBatch(memories=(secret,))).wait()
         assert store.forget(Forget(memories=("note/Zqxlover",))).erased
         store.apply("job", WriteBatch(memories=(secret,))).wait()
-        with store.snapshot() as snapshot:
-            assert snapshot.memory("anna", "note/Zqxlover") is None, "it stays forgotten"
+        assert Look(store).memory("anna", "note/Zqxlover") is None, "it stays forgotten"
     assert b"Zqxlover" not in data_file(path).read_bytes()

@@ -15,6 +15,7 @@ from slowcat_memory.store.disk.transaction import transact
 from tests.harness.children import Child
 from tests.harness.samples import at, manifest, memory, turn
 from tests.harness.thinking import think
+from tests.support.memories import Look
 
 
 @pytest.fixture
@@ -82,8 +83,7 @@ def test_health_rows_about_nothing_are_found_and_taken_away(filled):
     assert filled.health().orphans == {"contexts": 1, "keys": 1, "vectors": 4}
     assert filled.repair() == {"contexts": 1, "keys": 1, "vectors": 4}
     assert filled.health().orphans == {}
-    with filled.snapshot() as snapshot:
-        assert len(list(snapshot.vectors("e", "anna"))) == 5 == len(list(snapshot.contexts("anna")))
+    assert len(Look(filled).vectors("e", "anna")) == 5 == len(Look(filled).contexts("anna"))
 
 
 def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled):

@@ -19,7 +19,8 @@ from slowcat_memory.store.disk.folder import FRESH, data_file
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
 from tests.harness.samples import memory, turn
-from tests.support.tiered_stores import events
+from tests.support.memories import Look
+from tests.support.tiered_stores import events, leave
 
 PAGE = 4096
 
@@ -31,21 +32,12 @@ def fill(store, turns=120):
     store.apply("j", WriteBatch(memories=made)).wait()
 
 
-def leave(store, path, to):
-    """Copy the folder as a kill would leave it, then close."""
-    store.flush()
-    shutil.copytree(path, to)
-    store.close()
-    return to
-
-
-def test_open_a_new_store_says_so(open_store, path):
+def test_open_a_new_store_says_so(open_store):
     store = open_store()
     assert store.opened.created
     assert not store.opened.unclean_stop
-    with store.snapshot() as snapshot:
-        assert snapshot.meta(tables.FORMAT_ROW) == FORMAT
-        assert set(snapshot.counts()) == set(tables.NAMES)
+    assert Look(store).meta(tables.FORMAT_ROW) == FORMAT
+    assert set(Look(store).counts()) == set(tables.NAMES)
     store.close()
     assert not open_store().opened.created
 
@@ -85,14 +77,14 @@ def test_open_a_founding_that_was_interrupted_is_not_damage(open_store, path, ta
 
 @pytest.mark.parametrize("way", ["cut in half", "first page", "a turn's text", "a tree page"])
 def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_over(
-    open_store, path, tmp_path, way
+    open_store, way
 ):
     store = open_store()
     fill(store)
     values = tuple(Vector(scope="anna", memory=f"fact/{n}", values=[0.5, 0.5]) for n in range(40))
     store.apply("j", WriteBatch(vectors=values, embedder="e"))
     store.forget(Forget(turns=(7,)))
-    killed = leave(store, path, tmp_path / "killed")
+    killed = leave(store)
     data = data_file(killed)
     spoil(data, way)
     spoilt = data.read_bytes()
@@ -106,9 +98,8 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
         assert 7 not in {event.id for event in here}
         if way == "a turn's text":
             assert len(here) == 118
-            with store.snapshot() as snapshot:
-                assert snapshot.session("s1").turns == 118
-                assert len(list(snapshot.vectors("e", "anna"))) == 40
+            assert Look(store).session("s1").turns == 118
+            assert len(Look(store).vectors("e", "anna")) == 40
             assert store.append(turn(121)).id == 121
         store.append(turn(999)).wait(30)
         after = len(events(store))
@@ -135,11 +126,11 @@ def spoil(data: Path, way: str) -> None:
     data.write_bytes(body)
 
 
-def test_open_recover_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
+def test_open_recover_a_backup_that_holds_more_is_restored(open_store):
     store = open_store()
     fill(store)
     backup = store.backup()
-    killed = leave(store, path, tmp_path / "killed")
+    killed = leave(store)
     (killed / "data.mdb").write_bytes(b"\0" * 50_000)
     with Store.open(killed) as store:
         assert store.opened.restored_from.name == backup.name
@@ -158,10 +149,10 @@ def test_open_a_file_that_is_no_store_gives_an_empty_store(open_store, path, bod
     store.append(turn(1)).wait(30)
 
 
-def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):
+def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store):
     store = open_store()
     fill(store)
-    killed = leave(store, path, tmp_path / "killed")
+    killed = leave(store)
     Store.open(killed, readonly=True).close()
     spoil(killed / "data.mdb", "a turn's text")
     with pytest.raises(StoreDamagedError, match="damaged"):
@@ -187,13 +178,13 @@ def test_open_a_store_of_another_format_is_refused_and_left_as_it_is(open_store,
 
 
 @pytest.mark.parametrize("version", [1, 2], ids=["envelope", "newer envelope"])
-def test_open_another_format_is_not_taken_for_damage(open_store, path, tmp_path, version):
+def test_open_another_format_is_not_taken_for_damage(open_store, tmp_path, version):
     store = open_store()
     other = bytearray(codec.encode_meta(b"schema", "slowcat-99"))
     other[0] = version
     change = keys.name_key(tables.FORMAT_ROW), bytes(other)
     store._writer.call(lambda: transact(store._env, lambda tx: tx.put("meta", *change)))
-    killed = leave(store, path, tmp_path / "killed")
+    killed = leave(store)
     with pytest.raises(StoreFormatError):
         Store.open(killed)
     with pytest.raises(StoreFormatError):
@@ -204,7 +195,7 @@ def test_open_another_format_is_not_taken_for_damage(open_store, path, tmp_path,
 # ------------------------------------------------------------------- backups
 
 
-def test_open_backups_are_read_before_they_get_their_name(store, path, tmp_path, monkeypatch):
+def test_open_backups_are_read_before_they_get_their_name(store, tmp_path, monkeypatch):
     fill(store)
     kept = store.backup(tmp_path / "kept.mdb")
     with pytest.raises(StoreError, match="exists"):
@@ -220,10 +211,10 @@ def test_open_backups_are_read_before_they_get_their_name(store, path, tmp_path,
         assert events(restored) == events(store)
 
 
-def test_open_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store, path, tmp_path):
+def test_open_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store):
     store = open_store()
     fill(store)
-    killed = leave(store, path, tmp_path / "killed")
+    killed = leave(store)
     limit = (
         "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26));"
     )

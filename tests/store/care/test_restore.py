@@ -1,19 +1,27 @@
-"""Backups and what becomes of them: made while others write, restored without what is forgotten."""
+"""Backups: their order, made while others write, restored without what is forgotten, or refused."""
 
 import random
-import subprocess
-import sys
+import struct
 import threading
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, restore
+from slowcat_memory.store import Store, StoreOptions, backups_of, restore
+from slowcat_memory.store.care.backups import next_backup
+from slowcat_memory.store.care.copy import noted, remove_drafts
+from slowcat_memory.store.disk import codec, keys, tables
+from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
+from tests.support.memories import Look, ids
+from tests.support.other_process import printed_by
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 
@@ -52,9 +60,8 @@ def test_restore_a_restored_backup_is_what_was_backed_up(store, backup, path):
     with Store.open(path, options=SMALL) as again:
         assert not again.opened.unclean_stop
         assert again.append(turn(16)).id == 16, "an id that was given is not given again"
-        with again.snapshot() as snapshot:
-            assert snapshot.context("anna", "chunk/3")
-            assert len(list(snapshot.keys("anna"))) == 10 == len(snapshot.tasks())
+        assert Look(again).context("anna", "chunk/3")
+        assert len(Look(again).keys("anna")) == 10 == len(Look(again).tasks())
     assert told[0] == "reading the backup" and len(told) == 4
     (aside,) = path.glob("replaced-*/data.mdb")
     assert aside.parent == done.aside and aside.stat().st_mode & 0o777 == 0o600
@@ -76,15 +83,13 @@ def test_restore_what_was_forgotten_since_stays_forgotten(store, backup, path):
         assert traces(path, *gone) == []
         assert done.forgotten >= 5
         with Store.open(path, options=SMALL) as again:
-            with again.snapshot() as snapshot:
-                assert snapshot.memory("anna", "fact/5") is None
-                assert {task.key for task in snapshot.tasks()}.isdisjoint({"chunk/3", "chunk/4"})
-                assert [m.memory for m in snapshot.contexts("anna")].count("chunk/3") == 0
-                assert snapshot.manifest("anna") is None
+            assert Look(again).memory("anna", "fact/5") is None
+            assert {task.key for task in Look(again).tasks()}.isdisjoint({"chunk/3", "chunk/4"})
+            assert [m.memory for m in Look(again).contexts("anna")].count("chunk/3") == 0
+            assert Look(again).manifest("anna") is None
             late = again.apply("j", WriteBatch(memories=(memory("fact/x", sources=(11,)),)))
             late.wait()
-            with again.snapshot() as snapshot:
-                assert snapshot.memory("anna", "fact/x") is None
+            assert Look(again).memory("anna", "fact/x") is None
 
 
 def test_restore_a_note_without_sources_stays_forgotten_unless_it_is_kept_again(
@@ -192,12 +197,167 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
     for n in range(5):
         store.backup(Path({str(tmp_path)!r}) / f"b{{n}}.mdb")
 """
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
-    stop.set()
-    talking.join()
-    assert done.returncode == 0, done.stderr
+    try:
+        printed_by(code)
+    finally:
+        stop.set()
+        talking.join()
     sizes = [put_back(tmp_path / f"s{n}", tmp_path / f"b{n}.mdb").events for n in range(5)]
     assert sizes == sorted(sizes) and sizes[0] >= 30
     for n, size in enumerate(sizes):
         assert turns(tmp_path / f"s{n}") == {i: turn(i).text for i in range(1, size + 1)}
+
+
+# ------------------------------------------------------------------- the order of backups, and crafted ones, which are refused
+
+# ------------------------------------------------------------------- backups are ordered by a counter, whatever the clock said when they were made
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+OPTIONS = StoreOptions(map_size_gib=1 / 16, backups_keep=3)
+
+
+def test_backups_one_made_after_the_clock_was_ahead_is_the_newest_and_stays(path):
+    times = [NOW.replace(year=2027)] * 3 + [NOW]
+    with Store.open(path, options=OPTIONS, now=lambda: times[0]) as store:
+        made = []
+        for _ in range(4):
+            made.append(store.backup())
+            times.pop(0) if len(times) > 1 else None
+    assert [backup.file for backup in backups_of(path)] == made[1:]
+    assert made[-1].exists() and [backup.number for backup in backups_of(path)] == [2, 3, 4]
+
+
+def test_backups_a_damaged_store_is_recovered_from_the_newest_by_the_counter(path):
+    clock = [NOW.replace(year=2027)]
+    with Store.open(path, options=OPTIONS, now=lambda: clock[0]) as store:
+        store.append(turn(1)).wait()
+        store.backup()
+        store.append(turn(2)).wait()
+        clock[0] = NOW
+        newest = store.backup()
+    (path / "data.mdb").write_bytes(b"\0" * 8192)
+    (path / "running").touch()
+    with Store.open(path, options=OPTIONS, now=lambda: NOW) as store:
+        assert store.opened.restored_from == newest
+
+
+def test_backups_those_of_earlier_versions_are_older_than_numbered_ones(path):
+    folder = path / "backups"
+    folder.mkdir(parents=True)
+    for name in ("20290101T000000.000000Z.mdb", "20250101T000000.000000Z-schema3.mdb"):
+        (folder / name).touch()
+    assert [backup.number for backup in backups_of(path)] == [0, 0]
+    numbered = next_backup(path, NOW)
+    numbered.touch()
+    found = backups_of(path)
+    assert found[-1].file == numbered and found[-1].at == NOW
+    assert [backup.at.year for backup in found] == [2025, 2029, 2026]
+
+
+def test_backups_a_copy_is_no_backup(path, tmp_path):
+    with Store.open(path, options=OPTIONS) as store:
+        store.append(turn(1)).wait()
+        store.copy(tmp_path / "copy.mdb")
+        assert backups_of(path) == [] and not (path / "last-backup").exists()
+
+
+def test_drafts_a_file_that_is_created_after_a_forget_is_still_known(tmp_path):
+    folder, draft = tmp_path / "store", tmp_path / "chat.txt.unfinished"
+    folder.mkdir()
+    with noted(folder, draft):
+        remove_drafts(folder, running=True)  # a forget, before the file exists
+        draft.write_text("My dog is called Max.")
+        assert remove_drafts(folder, running=True) == [] and not draft.exists()  # the next forget
+        draft.write_text("My dog is called Max.")
+    assert draft.exists(), "its writer has finished"
+
+
+def test_drafts_a_living_writer_keeps_its_file_at_an_opening(tmp_path):
+    folder, draft = tmp_path / "store", tmp_path / "chat.txt.unfinished"
+    folder.mkdir()
+    with noted(folder, draft):
+        draft.write_text("My dog is called Max.")
+        remove_drafts(folder, running=False)
+        assert draft.exists()
+
+
+# ------------------------------------------------------------------- A crafted backup is refused with an error of ours, and never poisons a store
+
+Craft = Callable[[Transaction], None]
+
+
+def meta(name: str, value: object) -> Craft:
+    return lambda tx: tx.set_meta(name, value)
+
+
+def no_meta(name: str) -> Craft:
+    return lambda tx: tx.drop("meta", keys.name_key(name))
+
+
+def row(table: str, key: bytes) -> Craft:
+    return lambda tx: tx.put(table, key, codec.seal(key))
+
+
+CRAFTED = {
+    "format is a list": meta(tables.FORMAT_ROW, [FORMAT]),
+    "no format": no_meta(tables.FORMAT_ROW),
+    "next_id is a text": meta(tables.NEXT_ID, "many"),
+    "next_id is the last number": meta(tables.NEXT_ID, 2**64 - 1),
+    "next_id is beyond the numbers": meta(tables.NEXT_ID, 2**70),
+    "no next_id": no_meta(tables.NEXT_ID),
+    "created is a number": meta(tables.CREATED, 17),
+    "epoch is a text": meta(tables.EPOCH, "x"),
+    "embedders is a text": meta(tables.EMBEDDERS, "x"),
+    "a short key in the log": row("log", b"abc"),
+    "a long key in the log": row("log", b"0123456789"),
+    "the last id in the log": row("log", struct.pack(">Q", 2**64 - 1)),
+    "a ledger row without a number": row("ledger", b"x"),
+    "an id that is no number": row("log_by_scope", b"anna\0x"),
+}
+
+
+@pytest.fixture
+def of_one_turn(store: Store, tmp_path: Path) -> Path:
+    store.append(turn(1)).wait()
+    return store.backup(tmp_path / "kept.mdb")
+
+
+def craft(of_one_turn: Path, folder: Path, change: Craft) -> Path:
+    """Write a change into a copy of a backup, with valid checksums."""
+    folder.mkdir()
+    (folder / "data.mdb").write_bytes(of_one_turn.read_bytes())
+    env = Environment(folder, map_size=1 << 26)
+    transact(env, change)
+    env.close()
+    return folder / "data.mdb"
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_a_crafted_backup_is_refused_and_the_store_is_as_before(
+    store, of_one_turn, path, tmp_path, name
+):
+    crafted = craft(of_one_turn, tmp_path / "crafted", CRAFTED[name])
+    store.append(turn(2)).wait()
+    store.close()
+    with pytest.raises(StoreError):
+        restore(path, crafted, options=SMALL)
+    with Store.open(path, options=SMALL) as again:
+        assert ids(Look(again).turns()) == [1, 2]
+        assert again.append(turn(3)).id == 3
+    assert restore(path, of_one_turn, options=SMALL).events == 1
+
+
+def test_a_store_with_a_poisoned_counter_appends_and_is_healed_by_a_good_backup(
+    store, of_one_turn, path
+):
+    store._writer.call(lambda: transact(store._env, meta(tables.NEXT_ID, 2**64 - 1)))
+    store.close()
+    with Store.open(path, options=SMALL) as again:
+        ack = again.append(turn(2))
+        ack.wait()
+        assert ack.id == 2
+    restore(path, of_one_turn, options=SMALL)
+    with Store.open(path, options=SMALL) as healed:
+        ack = healed.append(turn(3))
+        ack.wait()
+        assert ack.id == 3

@@ -5,15 +5,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, data_file
+from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.care import health, salvage
-from slowcat_memory.store.disk import envelope, keys
+from slowcat_memory.store.disk import envelope
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     LEAF,
@@ -26,8 +27,9 @@ from slowcat_memory.store.disk.page_reader import (
 from tests.harness import samples
 from tests.harness.damage import WAYS, damage
 from tests.harness.samples import memory, turn
+from tests.support.memories import Look, ids
+from tests.support.tiered_stores import SMALL, leave, say
 
-SMALL = StoreOptions(map_size_gib=1 / 16)
 PAGE = 4096
 TURNS = 1300  # 23 of them are in one page
 WORDS = "we went to the lake again and Anna said that the water was cold".split()
@@ -49,10 +51,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
             store.flush()
             store.apply("j", WriteBatch(memories=(memory(f"note/{n}", text=f"note {n}"),)))
     store.forget(Forget(turns=(500,)), erase=False)
-    store.flush()
-    shutil.copytree(path, path.with_name("killed"))
-    store.close()
-    return path.with_name("killed")
+    return leave(store)
 
 
 @pytest.fixture
@@ -88,29 +87,22 @@ def root_of(data: Path, table: str) -> int:
 
 
 def here(store: Store) -> dict[int, str]:
-    with store.snapshot() as snapshot:
-        return {one.id: one.text for one in snapshot.turns()}
+    return {one.id: one.text for one in Look(store).turns()}
 
 
 # ------------------------------------------------------------------- single pages
 
 
-@pytest.mark.parametrize("table", ["log", "log_by_scope", "memories", "main", "free", "meta"])
-def test_salvage_a_zeroed_root_costs_no_turn(copy, table):
-    zero(data_file(copy), root_of(data_file(copy), table))
+@pytest.mark.parametrize(
+    "lost", ["log", "log_by_scope", "memories", "main", "free", "meta", 0, 1], ids=str
+)
+def test_salvage_a_zeroed_root_or_meta_page_costs_no_turn(copy, lost):
+    zero(data_file(copy), root_of(data_file(copy), lost) if isinstance(lost, str) else lost)
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
         assert all(said == text(n) for n, said in here(store).items())
-        with store.snapshot() as snapshot:
-            assert snapshot.session("s1").turns == TURNS - 1
+        assert Look(store).session("s1").turns == TURNS - 1
         assert store.append(turn(0)).id == TURNS + 1
-
-
-@pytest.mark.parametrize("page", [0, 1])
-def test_salvage_a_zeroed_meta_page_costs_no_turn(copy, page):
-    zero(data_file(copy), page)
-    with Store.open(copy, options=SMALL) as store:
-        assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
 
 
 def test_salvage_no_single_zeroed_page_costs_two_percent_of_the_turns(kept, tmp_path):
@@ -136,32 +128,6 @@ def test_salvage_without_its_roots_it_costs_every_turn_control(kept, tmp_path):
         assert list(pages.walk(found["log"])) == []
 
 
-@pytest.mark.parametrize("share", [0.25, 0.5, 0.75, 0.95])
-def test_salvage_a_cut_file_gives_every_whole_page(copy, tmp_path, share):
-    data = data_file(copy)
-    whole = data.read_bytes()
-    size = int(len(whole) * share)
-    there = turns_in_leaves(data, upto=size // PAGE)
-    assert there
-    data.write_bytes(whole[:size])
-    with Store.open(copy, options=SMALL) as store:
-        assert set(here(store)) >= there
-        assert 500 not in here(store)
-
-
-def turns_in_leaves(data: Path, upto: int) -> set[int]:
-    """Return the turns whose records are nodes of the leaves in use before a page."""
-    found = set()
-    with closing(PageReader(data)) as reader:
-        pages = PageMap(reader)
-        pages.read_free_tree(reader.metas[0])
-        for number, page in pages.leaves(UNSEEN):
-            for key, value, _ in reader.leaf(page)[0] if number < upto else ():
-                if len(key) == 8 and value is not None and b"tok" in value:
-                    found.add(keys.id_of(key))
-    return found
-
-
 # ------------------------------------------------------------------- what is forgotten
 
 
@@ -181,14 +147,13 @@ def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(kept, tmp
         assert token not in (into / "data.mdb").read_bytes(), pages
 
 
-def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store, path):
+def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store):
     made = tuple(memory(f"note/{n}", text=f"first {n} {'x' * 60}") for n in range(200))
     store.apply("j", WriteBatch(memories=made)).wait(30)
     later = tuple(memory(f"note/{n}", text=f"second {n} {'y' * 60}") for n in range(200))
     store.apply("j", WriteBatch(memories=later)).wait(30)
     store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(30)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = leave(store)
     zero(data_file(killed), root_of(data_file(killed), "memories"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         found: list[Memory] = list(snapshot.memories("anna"))
@@ -196,15 +161,14 @@ def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(store, 
     assert all(one.text.startswith("second") for one in found)
 
 
-def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
+def test_salvage_a_voice_command_that_hides_something_is_kept(store):
     for n in range(1, 60):
         store.append(turn(n))
         entry = CommandEntry(
             id=n, scope="anna", kind="forget", at=samples.at(n), turns=(n,), due=samples.at(99)
         )
         store.apply("j", WriteBatch(command=entry)).wait(30)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = leave(store)
     zero(data_file(killed), root_of(data_file(killed), "main"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         assert [entry.id for entry in snapshot.commands()] == [*range(59, 0, -1)]
@@ -213,15 +177,11 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store, path):
 # ------------------------------------------------------------------- blocks
 
 
-def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store, path):
-    for n in range(1, 401):
-        store.append(turn(n))  # long, and not to be compressed well
-    store.flush()
+def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store):
+    say(store, 400)  # long, and not to be compressed well
     while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
         pass
-    store.flush()
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = leave(store)
     data = data_file(killed)
     with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
@@ -277,27 +237,21 @@ def test_salvage_both_judges_agree(kept, tmp_path):
         assert (health.check_pages(data) == envelope.WHOLE) == health.is_whole(data), page
 
 
-def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(copy, monkeypatch):
+def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(copy):
     data = data_file(copy)
     zero(data, root_of(data, "log"))
     before = data.read_bytes()
-    with monkeypatch.context() as patched:
-        patched.setattr(health, "_run", _full_at_salvage(health._run))
-        with pytest.raises(StoreFullError):
-            Store.open(copy, options=SMALL)
+    run = health._run
+
+    def full_at_salvage(program: str, *args: str, seconds: float) -> int | None:
+        return salvage.FULL if program == salvage.__name__ else run(program, *args, seconds=seconds)
+
+    with patch.object(health, "_run", full_at_salvage), pytest.raises(StoreFullError):
+        Store.open(copy, options=SMALL)
     assert data.read_bytes() == before
     assert not list(copy.glob("corrupt-*"))
     with Store.open(copy, options=SMALL) as store:
         assert len(here(store)) == TURNS - 1
-
-
-def _full_at_salvage(run):
-    def instead(program: str, *args: str, seconds: float) -> int | None:
-        if program == salvage.__name__:
-            return salvage.FULL
-        return run(program, *args, seconds=seconds)
-
-    return instead
 
 
 def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy):
@@ -310,7 +264,7 @@ def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy):
 
 
 @pytest.mark.parametrize("lost", ["meta", "main", "log", "whole file"])
-def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, path, lost):
+def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, lost):
     """A kill comes between the deletion and the erasure; then damage."""
     for n in range(1, 60):
         store.append(turn(n, text=f"{n}"))
@@ -320,8 +274,7 @@ def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, 
     if lost == "whole file":
         store.backup()
     store.forget([Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))], erase=False)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
+    killed = leave(store)
     data = data_file(killed)
     if lost == "whole file":
         data.write_bytes(bytes(50_000))
@@ -332,8 +285,7 @@ def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(store, 
     with Store.open(killed, options=SMALL) as again:
         assert again.opened.moved_aside
         assert set(here(again)) == {*range(1, 60)} - {7}
-        with again.snapshot() as snapshot:
-            assert [one.id for one in snapshot.memories("anna")] == ["note/3"]
+        assert ids(Look(again).memories("anna")) == ["note/3"]
     assert not (killed / "forgotten").exists()
 
 
@@ -344,22 +296,13 @@ def pages_with(data: Path, key: bytes) -> list[int]:
 
 
 def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(store, path):
-    for n in range(1, 9):
-        store.append(turn(n))
+    say(store, 8)
     store.forget(Forget(turns=(3,)), erase=False)
+    assert (path / "forgotten").stat().st_mode & 0o777 == 0o600
     stale = (path / "forgotten").read_bytes()
-    store.erase()
+    assert store.erase() and not (path / "forgotten").exists(), "the list goes with the erasure"
     store.close()
     (path / "forgotten").write_bytes(stale)
     with Store.open(path, options=SMALL) as again:
         assert set(here(again)) == {1, 2, 4, 5, 6, 7, 8}
         assert not (path / "forgotten").exists()
-
-
-def test_salvage_the_list_of_what_is_not_erased_yet_goes_with_the_erasure(store, path):
-    for n in range(1, 9):
-        store.append(turn(n))
-    store.forget(Forget(turns=(3,)), erase=False)
-    assert (path / "forgotten").stat().st_mode & 0o777 == 0o600
-    assert store.erase()
-    assert not (path / "forgotten").exists()

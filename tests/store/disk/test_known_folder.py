@@ -8,24 +8,26 @@ import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from slowcat_memory.errors import StoreClosedError, StoreDamagedError, StoreError, StoreGoneError
+from slowcat_memory.errors import (
+    StoreClosedError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreGoneError,
+)
 from slowcat_memory.records import Forget
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store
 from slowcat_memory.store.disk import environment, folder
 from tests.harness.samples import turn
-from tests.support.tiered_stores import age, events
+from tests.support.memories import Look, ids
+from tests.support.other_process import ROOT, printed_by
+from tests.support.tiered_stores import SMALL, age, events, leave, say
 
 # ------------------------------------------------------------------- A store keeps to its own folder, wherever that is moved
-
-SMALL = StoreOptions(map_size_gib=1 / 16)
-
-
-def event_ids(store: Store) -> list[int]:
-    with store.snapshot() as snapshot:
-        return [event.id for event in snapshot.events()]
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -42,14 +44,11 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.path, self.moved = folder / "home", folder / "moved"
         self.bot = Store.open(self.path, options=SMALL)
-        for n in range(1, 30):
-            self.bot.append(turn(n))
+        say(self.bot, 29)
         self.bot.backup()
         self.path.rename(self.moved)
         with Store.open(self.path, options=SMALL) as other:
-            for n in (101, 102, 103):
-                other.append(turn(n))
-            other.flush()
+            say(other, 3)
             other.backup()
         self.others = contents(self.path)
 
@@ -85,14 +84,14 @@ def test_known_folder_a_moved_store_goes_on_in_its_folder(home):
     home.bot.close()
     with Store.open(home.moved, options=SMALL) as again:
         assert not again.opened.unclean_stop
-        assert event_ids(again) == [*range(1, 3), *range(4, 31)]
+        assert ids(Look(again).events()) == [*range(1, 3), *range(4, 31)]
 
 
 def test_known_folder_a_reader_follows_its_folder(home):
     home.bot.close()
     reader = Store.open(home.moved, options=SMALL, readonly=True)
     home.moved.rename(home.moved.with_name("again"))
-    assert len(event_ids(reader)) == 29
+    assert len(ids(Look(reader).events())) == 29
     reader.close()
 
 
@@ -113,13 +112,9 @@ GONE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", GONE)
-def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(tmp_path, what):
-    told = threading.Event()
-    reasons: list[StoreError] = []
-    path = tmp_path / "store"
-    store = Store.open(
-        path, options=SMALL, on_trouble=lambda error: (reasons.append(error), told.set())
-    )
+def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(open_store, path, what):
+    told, reasons = threading.Event(), list[StoreError]()
+    store = open_store(on_trouble=lambda error: (reasons.append(error), told.set()))
     store.append(turn(1)).wait(30)
     GONE[what](path)
     waiting = store.append(turn(2))
@@ -133,83 +128,66 @@ def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(tmp_path, what
         waiting.wait(30)
 
 
-def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path):
+def test_known_folder_words_are_saved_once_the_folder_is_back(open_store, path, tmp_path):
     told = threading.Event()
-    path = tmp_path / "store"
-    store = Store.open(path, options=SMALL, on_trouble=lambda error: told.set())
+    store = open_store(on_trouble=lambda error: told.set())
     store.append(turn(1)).wait(30)
     (path / "data.mdb").rename(tmp_path / "aside.mdb")
     waiting = store.append(turn(2))
     assert told.wait(30)
     (tmp_path / "aside.mdb").rename(path / "data.mdb")
     waiting.wait(30)
-    assert event_ids(store) == [1, 2]
-    store.close()
+    assert ids(Look(store).events()) == [1, 2]
 
 
-def test_known_folder_a_file_that_is_cut_while_open_does_not_kill_its_reader(tmp_path):
-    store = Store.open(tmp_path / "store", options=SMALL)
-    for n in range(1, 200):
-        store.append(turn(n))
-    store.flush()
-    store.close()
-    store = Store.open(tmp_path / "store", options=SMALL)
-    os.truncate(tmp_path / "store" / "data.mdb", 4096)
+def test_known_folder_a_file_that_is_cut_while_open_does_not_kill_its_reader(open_store, path):
+    with open_store() as store:
+        say(store, 199)
+    store = open_store()
+    os.truncate(path / "data.mdb", 4096)
     with pytest.raises(StoreDamagedError, match="cut while it was open"):
-        event_ids(store)
-    store.close()
+        ids(Look(store).events())
 
 
 # ------------------------------------------------------------------- lock.mdb
 
 
 @pytest.mark.parametrize("old", [None, 0, 8192])
-def test_known_folder_the_lock_file_has_no_holes_that_a_full_disk_could_not_fill(tmp_path, old):
-    path = tmp_path / "store"
-    Store.open(path, options=SMALL).close()
+def test_known_folder_the_lock_file_has_no_holes_that_a_full_disk_could_not_fill(
+    open_store, path, old
+):
+    open_store().close()
     (path / "lock.mdb").unlink()
     if old is not None:  # as an earlier version left it on a full disk
         (path / "lock.mdb").touch(mode=0o600)
         os.truncate(path / "lock.mdb", old)
-    with Store.open(path, options=SMALL):
+    with open_store():
         assert folder.is_allocated(path / "lock.mdb")
         assert (path / "lock.mdb").stat().st_size >= environment.MAX_READERS * 64
         assert (path / "lock.mdb").stat().st_mode & 0o777 == 0o600
 
 
-def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
-    tmp_path, monkeypatch
-):
-    from slowcat_memory.errors import StoreFullError
-
-    path = tmp_path / "store"
-    Store.open(path, options=SMALL).close()
+def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(open_store, path):
+    open_store().close()
     (path / "lock.mdb").unlink()
 
-    def full(fd: int, at: int, size: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(StoreFullError, match="full"):
-        Store.open(path, options=SMALL)
-    with Store.open(path, options=SMALL, readonly=True) as reader:
-        assert event_ids(reader) == []
-    monkeypatch.undo()
-    Store.open(path, options=SMALL).close()
+    with patch.object(os, "posix_fallocate", side_effect=OSError(28, "No space left on device")):
+        with pytest.raises(StoreFullError, match="full"):
+            open_store()
+        with open_store(readonly=True) as reader:
+            assert ids(Look(reader).events()) == []
+    open_store()
 
 
 # ------------------------------------------------------------------- the canary
 
 
-def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_alone(tmp_path):
-    path = tmp_path / "store"
-    store = Store.open(path, options=SMALL)
-    for n in range(1, 60):
-        store.append(turn(n))
-    store.flush()
-    shutil.copytree(path, tmp_path / "killed")
-    store.close()
-    data = tmp_path / "killed" / "data.mdb"
+def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_alone(
+    store, path, tmp_path
+):
+    say(store, 59)
+    killed = leave(store)
+    data = killed / "data.mdb"
     os.truncate(data, data.stat().st_size // 2)
     code = (
         "import sys; from pathlib import Path; from slowcat_memory.store import Store;"
@@ -217,7 +195,7 @@ def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_
     )
     root = Path(folder.__file__).parents[3]
     done = subprocess.run(
-        [sys._base_executable, "-c", code, str(tmp_path / "killed")],  # type: ignore[attr-defined]
+        [sys._base_executable, "-c", code, str(killed)],  # type: ignore[attr-defined]
         env={"PYTHONPATH": os.pathsep.join([sysconfig.get_paths()["purelib"], str(root)])},
         cwd=tmp_path,
         capture_output=True,
@@ -230,7 +208,6 @@ def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_
 
 # ------------------------------------------------------------------- A writer that is killed while it replaces the store's file, beside a process tha
 
-ROOT = Path(__file__).parents[3]
 READER = """
 import sys
 from pathlib import Path
@@ -282,8 +259,7 @@ def test_killed_swap_beside_a_reader_loses_nothing(open_store, path, step):
     )
     with reader:
         assert reader.stdout is not None and reader.stdout.readline() == "reads\n"
-        killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(step)], cwd=ROOT)
-        assert killed.returncode == 9, "it was replacing the file"
+        printed_by(KILLED, path, step, ends=9)  # it was replacing the file
         with open_store() as store:
             assert [event.id for event in events(store)] == list(range(1, 1500))
             store.append(turn(1500)).wait(30)

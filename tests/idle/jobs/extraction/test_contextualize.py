@@ -2,32 +2,23 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.idle.jobs.extraction.contextualize import (
-    NAME,
-    Contextualize,
-)
+from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import (
-    Forget,
-    Task,
-    WriteBatch,
-)
+from slowcat_memory.records import Forget, Task, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
-from tests.support.idle_doubles import House
+from tests.support.idle_doubles import House, housing
+from tests.support.memories import Look
 
 GARDEN = [f"The {plant} in my garden is growing again" for plant in
           "oak rose fern moss hazel tulip lily maple birch cedar thyme basil".split()]  # fmt: skip
@@ -39,16 +30,11 @@ def reply(prompt: Prompt) -> dict[str, Any]:
     """Describe every requested turn, by the words of the record."""
     lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
     [last] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
-    return {
-        "turns": [
-            {
-                "turn": int(n),
-                "context": f"Somebody says: {lines[n]}",
-                "questions": [f"About {lines[n]}?"],
-            }
-            for n in last.split(", ")
-        ]
-    }
+    turns = []
+    for n in last.split(", "):
+        context, questions = f"Somebody says: {lines[n]}", [f"About {lines[n]}?"]
+        turns.append({"turn": int(n), "context": context, "questions": questions})
+    return {"turns": turns}
 
 
 class Garden(House):
@@ -77,8 +63,7 @@ class Garden(House):
             self.apply(tasks=plan.tasks, cursor=plan.cursor)
         else:
             raise AssertionError("the cursor never stands still")
-        with self.store.snapshot() as snapshot:
-            waiting = list(snapshot.tasks())
+        waiting = Look(self.store).tasks()
         return sorted(waiting, key=lambda task: (task.rank, -task.created.timestamp(), task.id))
 
     def step(self, task: Task) -> WriteBatch:
@@ -98,10 +83,7 @@ class Garden(House):
         return [key.id for key in super().keys() if key.memory == chunk_id(turn)]
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Garden]:
-    with closing(Garden(tmp_path / "store")) as made:
-        yield made
+house = housing(Garden)
 
 
 # ------------------------------------------------------------------- what is written
@@ -114,11 +96,11 @@ def test_contextualize_a_session_is_described(house):
     for id, text in zip(ids, GARDEN, strict=False):
         assert house.context(id) == f"Somebody says: Ada: {text}"
         assert house.keys(id) == [f"chunk/{id}?q1"]
-    with house.store.snapshot() as snapshot:
-        found = snapshot.context("anna", chunk_id(ids[0]))
-        turn = snapshot.turn(ids[0])
-        vectors = {vector.memory: vector for vector in snapshot.vectors(house.embedder.key, "anna")}
-        tokens = snapshot.tokens(house.embedder.token_key, "anna", [chunk_id(ids[0])])
+    found = Look(house.store).context("anna", chunk_id(ids[0]))
+    turn = Look(house.store).turn(ids[0])
+    of_all = Look(house.store).vectors(house.embedder.key, "anna")
+    vectors = {vector.memory: vector for vector in of_all}
+    tokens = Look(house.store).tokens(house.embedder.token_key, "anna", [chunk_id(ids[0])])
     assert found.sources == tuple(ids) and found.made.model == "scripted@test"
     assert set(vectors) == {name for id in ids for name in (chunk_id(id), f"chunk/{id}?q1")}
     line = f"{found.text}\nAda: {turn.text}"
@@ -158,8 +140,7 @@ def test_contextualize_nothing_is_asked_twice(house):
     house.work()
     calls = len(house.llm.prompts)
     assert calls == 1 and house.plan() == []
-    with house.store.snapshot() as snapshot:
-        cursor = snapshot.cursor(NAME)
+    cursor = Look(house.store).cursor(NAME)
     house.apply(cursor=replace(cursor, position=0, note=""))
     assert house.plan() == [], "the cursor is lost, and the digests tell"
     assert JOB.plan(house.contexts()(JOB)) is None
@@ -244,9 +225,7 @@ def test_contextualize_what_lacks_an_answer_is_asked_again_once_in_one_call(hous
     [task] = house.plan()
     batch = house.step(task)
     assert [house.asked(one) for one in batch.tasks] == [ids[1:]]
-    assert all(one.sources == task.sources for one in batch.tasks), (
-        "the same prompt, but for its end"
-    )
+    assert {one.sources for one in batch.tasks} == {task.sources}, "the same, but for its end"
     house.llm._reply = lambda prompt: {"turns": []}
     for again in house.plan():
         assert house.step(again).tasks == ()

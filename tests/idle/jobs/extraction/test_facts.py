@@ -1,8 +1,7 @@
 """Facts are drawn from what people say: by rules, by an LLM, and from one tier to the other."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,17 @@ import pytest
 
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
 from slowcat_memory.core.memory import QUARANTINED, findable
+from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.idle.jobs.extraction.facts import Facts
+from slowcat_memory.idle.jobs.extraction.facts import Facts, NoteFacts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory
-from slowcat_memory.testing import HashEmbedder, ScriptedLLM, check_job
-from tests.support.idle_doubles import House
+from slowcat_memory.testing import HashEmbedder, ScriptedLLM
+from tests.support.idle_doubles import House, housing
+from tests.support.memories import Look
 from tests.support.rows import cases
-from tests.support.sessions import session
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 Row = dict[str, Any]
@@ -72,10 +72,7 @@ class Told(House):
         return {key.text: key.memory for key in super().keys()}
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Told]:
-    with closing(Told(tmp_path / "store")) as made:
-        yield made
+house = housing(Told)
 
 
 # ------------------------------------------------------------------- without an LLM
@@ -90,8 +87,7 @@ def test_facts_rules_find_facts_and_lead_to_the_turn(house: Told) -> None:
     assert fact.made and not fact.made.model, "marked as a rule's"
     assert house.keys() == {"Anna lives in Lisbon.": f"chunk/{turn}"}
     assert not findable(fact), "it leads to its turn, and is not offered itself"
-    with house.store.snapshot() as snapshot:
-        assert snapshot.vector(house.embedder.key, "anna", key_id(fact)) is not None
+    assert Look(house.store).vector(house.embedder.key, "anna", key_id(fact)) is not None
 
 
 def test_facts_what_an_agent_says_is_no_fact_of_anybody(house: Told) -> None:
@@ -193,18 +189,11 @@ def test_facts_two_people_keep_their_own(house: Told) -> None:
     assert house.facts() == {"Anna lives in Lisbon.", "Ben lives in Oslo."}
 
 
-@pytest.mark.parametrize(
-    ("least", "kept"),
-    [
-        (0.0, {"Anna likes tea.", "Anna lives in Lisbon.", "Anna is allergic to hazelnuts."}),
-        (0.4, {"Anna lives in Lisbon.", "Anna is allergic to hazelnuts."}),
-        (0.6, {"Anna is allergic to hazelnuts."}),
-    ],
-)
+@cases("idle/facts.jsonl")
 def test_facts_below_the_least_importance_are_not_kept(house, least, kept):
     turn, *_ = house.say("I like tea. I live in Lisbon. I'm allergic to hazelnuts.")
     house.think(least_importance=least)
-    assert house.facts() == kept
+    assert house.facts() == set(kept)
     told = written(turn, "Anna likes green tea.", "I like tea", type="preference")
     house.think(ScriptedLLM(says(told)), least_importance=least)
     assert ("Anna likes green tea." in house.facts()) == (least == 0.0)
@@ -299,8 +288,52 @@ def test_facts_forgetting_a_turn_takes_its_facts_and_keys(house: Told) -> None:
     assert "Anna lives in Lisbon." not in {one.text for one in house.every()}
 
 
-def test_facts_and_merge_keep_the_job_contract() -> None:
-    said = session("s", ["I live in Lisbon."], AT)[1:]
-    llm = ScriptedLLM(says(written(1, "Anna lives in Lisbon.", "I live in Lisbon")))
-    check_job(Facts(), said)
-    check_job(Facts(), said, llm=llm)
+# ------------------------------------------------------------------- notes without a turn become facts, and their facts go with them
+
+JOBS = (NoteFacts.name, "merge")
+
+
+@pytest.fixture
+def engine(opened) -> MemoryEngine:
+    return opened()
+
+
+def facts(engine: MemoryEngine) -> list[Memory]:
+    engine.idle.until_done(JOBS)
+    found = [one for one in Look(engine).memories("anna", "fact/") if is_fact(one)]
+    return [one for one in found if one.retired_at is None]
+
+
+def texts(engine: MemoryEngine) -> list[str]:
+    return sorted(one.text for one in facts(engine))
+
+
+def test_note_facts_are_drawn_once_and_shown_with_people(engine: MemoryEngine) -> None:
+    engine.remember("Lives in Graz", "anna", speaker="Anna")
+    engine.remember("The key is under the mat", "anna", speaker="Anna")
+    assert texts(engine) == texts(engine) == ["Anna lives in Graz."]
+    (anna, *_) = read_graph(engine, "anna").portraits("Anna")
+    assert [line.value for line in anna.holds] == ["Graz"]
+    found = engine.search("Graz", "anna").hits
+    assert [hit.memory.kind for hit in found] == ["note"], "the fact is no second hit"
+
+
+def test_note_facts_of_a_later_note_replace_those_of_an_earlier_one(engine: MemoryEngine) -> None:
+    engine.remember("Lives in Graz", "anna", speaker="Anna", at=engine.clock().replace(year=2024))
+    assert texts(engine) == ["Anna lives in Graz."]
+    engine.remember("Lives in Linz", "anna", speaker="Anna")
+    assert texts(engine) == ["Anna lives in Linz."]
+
+
+def test_note_facts_are_forgotten_with_their_note(engine: MemoryEngine) -> None:
+    kept = engine.remember("Lives in Graz", "anna", speaker="Anna")
+    assert texts(engine)
+    engine.forget(Forget(scope="anna", memories=(kept.id,)))
+    assert texts(engine) == []
+
+
+def test_note_facts_of_a_local_only_note_are_local_only(engine: MemoryEngine) -> None:
+    kept = engine.remember("Lives in Graz", "anna", speaker="Anna", local_only=True)
+    assert [one.local_only for one in facts(engine)] == [True]
+    engine.edit("anna", kept.id, local_only=False)
+    assert [one.local_only for one in facts(engine)] == [False]

@@ -1,13 +1,9 @@
 """What earlier conversations told is shown in every prompt that reads turns, and what comes of it."""
 
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts
@@ -15,7 +11,7 @@ from slowcat_memory.idle.jobs.summaries import SessionSummary
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.idle_doubles import NOW, House
+from tests.support.idle_doubles import NOW, House, housing
 
 FIRST = "my sister Hana works at Northlight, over in Leeds, and she has done so for nine good years"
 SECOND = (
@@ -60,10 +56,7 @@ class Talks(House):
         return self.say(said, session=session, at=at, speaker="Mira")[0]
 
 
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Talks]:
-    with closing(Talks(tmp_path / "store")) as made:
-        yield made
+one = housing(Talks)
 
 
 def of_second(llm: ScriptedLLM) -> dict[str, str]:

@@ -1,8 +1,6 @@
 """The register of people and things: what is read, what it adds up to, and what changes it."""
 
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,8 @@ from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import ScriptedLLM, check_job
-from tests.support.idle_doubles import House
+from tests.support.idle_doubles import House, housing
+from tests.support.memories import Look
 from tests.support.rows import listed_texts
 from tests.support.sessions import session
 
@@ -70,8 +69,7 @@ class Register(House):
         assert super().think(JOB, **{NAME: FactsOptions(**options)}) == 0
 
     def rows(self) -> list[Memory]:
-        with self.store.snapshot() as snapshot:
-            said = {turn.id: turn.at for turn in snapshot.turns("anna")}
+        said = {turn.id: turn.at for turn in Look(self.store).turns("anna")}
         known = self.entities().values()
         return list(relations_of(self.memories("fact/"), known, said)[1])  # type: ignore[arg-type]
 
@@ -93,10 +91,7 @@ class Register(House):
         return sorted(names_of(one)[0] for one in self.entities().values())
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Register]:
-    with closing(Register(tmp_path / "store")) as made:
-        yield made
+house = housing(Register)
 
 
 # ------------------------------------------------------------------- the scenarios of the sources

@@ -6,6 +6,7 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import FixedClock
+from tests.support.memories import Look
 from tests.support.rows import listed
 from tests.support.sessions import hold
 
@@ -30,9 +31,8 @@ def _say(engine: MemoryEngine, clock: FixedClock, evening: int) -> None:
 
 
 def _episodes(engine: MemoryEngine) -> dict[str, tuple[int, ...]]:
-    with engine.store.snapshot() as snapshot:
-        every = snapshot.memories(SCOPE, "episode/")
-        return {one.id: one.sources for one in every if not one.retired_at and one.text}
+    every = Look(engine.store).memories(SCOPE, "episode/")
+    return {one.id: one.sources for one in every if not one.retired_at and one.text}
 
 
 @pytest.mark.parametrize("at_once", [2, 3, 5])

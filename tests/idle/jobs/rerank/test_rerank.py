@@ -1,71 +1,54 @@
 """Queries are judged by an LLM."""
 
 import re
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.jobs.rerank import Rerank
-from slowcat_memory.providers import Embedded
-from slowcat_memory.records import LedgerEntry, LeftOut, Offer, WriteBatch
+from slowcat_memory.records import LedgerEntry, LeftOut, Offer
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
-from tests.support.idle_doubles import NOW, Rig
+from tests.support.idle_doubles import NOW, House, housing
+from tests.support.memories import Look
+from tests.support.rows import cases, listed_texts
 from tests.support.said import turn
 
-SAID = (
-    "My dentist is Dr Ray in Porto.",
-    "The cat is called Tom.",
-    "I drive a red car.",
-    "Bye now.",
-)
+SAID = listed_texts("idle/short_turns", "said")
 EMBEDDER, HOUR_AGO = HashEmbedder(), NOW - timedelta(hours=1)
 
 
-def embed(texts: Any) -> Embedded:
-    return Embedded(EMBEDDER.encode(texts), [])
-
-
-class Talk:
+class Talk(House):
     """A store with some memories, and turns that queried them."""
 
-    def __init__(self, path: Path, *jobs: Any, llm: Any = None, options: dict | None = None):
-        given = {"llm": llm, "embed": embed, "space": lambda: EMBEDDER.key}
-        given["options"] = options or {}
-        self.rig = Rig(path, *jobs, parts=given)
-        self.memories = [chunk_id(self.say(text)) for text in SAID]
-        self.rig.store.flush(None)
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path, Rerank(), llm=grading(dentist=2), scopes=lambda: ["anna"],
+            embed=EMBEDDER.encode_tokens, space=lambda: EMBEDDER.key,
+        )  # fmt: skip
+        self.memories = [chunk_id(self.turn(text)) for text in SAID]
 
-    def say(self, text: str, role: Any = "user", reply_to: int = 0, **given: Any) -> int:
-        speaker = "Anna" if role == "user" else "Bot"
-        said = turn(
-            text, id=0, speaker=speaker, role=role, reply_to=reply_to, **{"at": HOUR_AGO} | given
-        )
-        return self.rig.store.append(said).id
+    def turn(self, text: str, **given: Any) -> int:
+        said = self.store.append(turn(text, **{"id": 0, "at": HOUR_AGO} | given))
+        self.store.flush(None)
+        return said.id
 
     def ask(self, text: str, offered: list[int], left: tuple[int, ...] = (), **given: Any) -> int:
-        asked = self.say(text, **given)
+        asked = self.turn(text, **given)
         views = {"dense": 0.5, "window": 0.5}
         row = LedgerEntry(
             turn=asked, scope="anna", session="s", at=NOW,
             offers=tuple(Offer(self.memories[n], 0.9 - n / 10, views) for n in offered),
             left_out=tuple(LeftOut(self.memories[n], "share", 0.3, 0.1, views) for n in left),
         )  # fmt: skip
-        self.rig.store.write_ledger(row)
-        self.rig.store.flush(None)
+        self.store.write_ledger(row)
+        self.store.flush(None)
         return asked
 
     def keys(self) -> dict[str, float]:
-        with self.rig.store.snapshot() as snapshot:
-            return {key.id: key.weight for key in snapshot.keys("anna")}
-
-    def vectors(self) -> set[str]:
-        with self.rig.store.snapshot() as snapshot:
-            return {vector.memory for vector in snapshot.vectors(EMBEDDER.key, "anna")}
+        return {key.id: key.weight for key in super().keys()}
 
 
 def grading(**grades: int) -> ScriptedLLM:
@@ -82,88 +65,55 @@ def grading(**grades: int) -> ScriptedLLM:
     return ScriptedLLM(reply)
 
 
-@pytest.fixture
-def talk(tmp_path: Path) -> Iterator[Callable[..., Talk]]:
-    made: list[Talk] = []
-
-    def make(*jobs: Any, **given: Any) -> Talk:
-        made.append(Talk(tmp_path, *jobs, **given))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.rig.close()
+one = housing(Talk)
 
 
-def test_rerank_what_answers_and_what_was_offered_in_vain_become_keys(talk: Any) -> None:
-    llm = grading(dentist=2, cat=1)
-    one = talk(Rerank(), llm=llm)
+def test_rerank_what_answers_and_what_was_offered_in_vain_become_keys(one: Talk) -> None:
+    llm = one.llm = grading(dentist=2, cat=1)
     turn = one.ask("Where does my dentist work?", [0, 1, 2], left=(3,))
-    one.rig.done()
+    one.think()
     a, b, c, _ = (f"{memory}?a{turn}" for memory in one.memories)
     assert one.keys() == {a: 1.0, b: 0.5, c: -0.5}  # what was left out, and fails, is no news
-    assert one.vectors() >= {a, b, c}
+    assert {row.memory for row in Look(one.store).vectors(EMBEDDER.key, "anna")} >= {a, b, c}
     assert len(llm.prompts) == 1 and "Where does my dentist work?" in llm.prompts[0].user
-    one.rig.done()
+    one.think()
     assert len(llm.prompts) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "yes exactly, the eighteenth",
-        "no I meant the one we booked",
-        "nein, ich meinte den anderen Termin",
-    ],
-)
-def test_rerank_a_short_turn_is_judged_with_the_turn_before_it(talk: Any, text: str) -> None:
-    llm = grading(dentist=2)
-    one = talk(Rerank(), llm=llm)
-    one.say("Your appointment is with Dr Ray, is it?", role="assistant")
+@cases("idle/short_turns")
+def test_rerank_a_short_turn_is_judged_with_the_turn_before_it(one: Talk, text: str) -> None:
+    one.turn("Your appointment is with Dr Ray, is it?", role="assistant", speaker="Bot")
     one.ask(text, [0, 1])
-    one.rig.done()
-    [prompt] = llm.prompts
+    one.think()
+    [prompt] = one.llm.prompts
     first, before, *_ = prompt.user.splitlines()
     assert text in first and before == "Just before, Bot: Your appointment is with Dr Ray, is it?"
     assert one.keys()
 
 
-def test_rerank_a_turn_before_that_must_stay_here_is_not_shown(talk: Any) -> None:
-    llm = grading(dentist=2)
-    one = talk(Rerank(), llm=llm)
-    secret = one.say("My code is four four two.")
-    one.rig.store.flush(None)
-    with one.rig.store.snapshot() as snapshot:
-        kept = replace(chunk(snapshot.turn(secret)), local_only=True)
-    one.rig.store.apply("kept here", WriteBatch(memories=(kept,)))
+def test_rerank_a_turn_before_that_must_stay_here_is_not_shown(one: Talk) -> None:
+    one.change(one.turn("My code is four four two."), local_only=True)
     one.ask("yes exactly, the eighteenth", [0, 1])
-    one.rig.done()
-    assert not any("four four two" in prompt.user for prompt in llm.prompts)
+    one.think()
+    assert not any("four four two" in prompt.user for prompt in one.llm.prompts)
 
 
 @pytest.mark.parametrize("grades", [{"Anna": 2}, {}])
-def test_rerank_who_tells_nothing_apart_moves_nothing(talk: Any, grades: dict) -> None:
-    one = talk(Rerank(), llm=grading(**grades))
+def test_rerank_who_tells_nothing_apart_moves_nothing(one: Talk, grades: dict) -> None:
+    one.llm = grading(**grades)
     one.ask("Where does my dentist work?", [0, 1, 2])
-    one.rig.done()
+    one.think()
     assert one.keys() == {}
 
 
-def test_rerank_what_must_stay_here_is_in_no_prompt(talk: Any) -> None:
-    llm = grading(dentist=2)
-    one = talk(Rerank(), llm=llm)
-    with one.rig.store.snapshot() as snapshot:
-        secret = replace(chunk(snapshot.turn(2)), local_only=True)
-        gone = replace(chunk(snapshot.turn(3)), retired_at=NOW)
-    one.rig.store.apply("test", WriteBatch(memories=(secret, gone))).wait()
+def test_rerank_what_must_stay_here_is_in_no_prompt(one: Talk) -> None:
+    one.change(2, local_only=True)
+    one.change(3, retired_at=NOW)
     one.ask("Where does my dentist work?", [0, 1, 2], left=(3,))
     one.ask("psst, my cat's name", [0, 1], aside=True)
     one.ask("Whose memory is this?", [0, 1, 3], scope="guest")
-    hidden = one.ask("My secret question?", [0, 3])
-    with one.rig.store.snapshot() as snapshot:
-        hush = replace(chunk(snapshot.turn(hidden)), retired_at=NOW)
-    one.rig.store.apply("test", WriteBatch(memories=(hush,))).wait()
-    one.rig.done()
-    (prompt,) = llm.prompts
+    one.change(one.ask("My secret question?", [0, 3]), retired_at=NOW)
+    one.think()
+    (prompt,) = one.llm.prompts
     assert "dentist work" in prompt.user
     assert not any(word in prompt.user for word in ("Tom", "red car", "psst", "secret"))

@@ -1,6 +1,10 @@
 """Sessions, their parts, days, weeks and topics are summed up: once each, and anew when they must."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +13,24 @@ from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
-from tests.support.daily_talks import JOBS, MONDAY, reflection
+from tests.support.daily_talks import JOBS, MONDAY, House, reflection
+from tests.support.memories import Look
 from tests.support.said import memory
 from tests.support.sessions import session
 
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
 WORK = ("I start as a nurse at the Mercy hospital.", "The shifts are long.", "I like the team.")
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
+    with ExitStack() as opened:
+        number = count()
+
+        def make(llm: Any = None, **given: Any) -> House:
+            return opened.enter_context(closing(House(tmp_path / str(next(number)), llm, **given)))
+
+        yield make
 
 
 def scripted() -> ScriptedLLM:
@@ -93,8 +109,7 @@ def test_summaries_an_answer_with_nothing_true_in_it_ends_as_a_dead_task_beside_
         one.think(JOBS[0])
         one.clock.advance(3600)
     assert one.made("session")["session/s"].made.model == ""
-    with one.store.snapshot() as snapshot:
-        assert [task.state for task in snapshot.tasks("session_summary")] == ["dead"]
+    assert [task.state for task in Look(one.store).tasks("session_summary")] == ["dead"]
 
 
 def test_summaries_the_same_log_gives_the_same_summaries(house):
@@ -229,14 +244,11 @@ def test_summaries_what_must_stay_here_is_not_told_to_an_llm_elsewhere(house):
     assert other.made("session")["session/s"].local_only
 
 
-def events(turns: int = 30) -> list[Any]:
-    return session("s", [f"I saw bird {n} in Lisbon." for n in range(turns)], MONDAY, step_s=60)
-
-
 @pytest.mark.parametrize("job", [JOBS[0], JOBS[1]], ids=lambda job: job.name)
 @pytest.mark.parametrize("llm", [None, "scripted"])
 def test_summaries_keeps_the_job_contract(job, llm):
-    check_job(job, events(), llm=scripted() if llm else None)
+    said = [f"I saw bird {n} in Lisbon." for n in range(30)]
+    check_job(job, session("s", said, MONDAY, step_s=60), llm=scripted() if llm else None)
 
 
 def test_summaries_where_only_orders_were_said_nothing_is_written(house):
@@ -274,3 +286,30 @@ def test_summaries_a_day_and_a_week_of_one_conversation_take_its_summary_without
         assert day.facets.get(facet) == session.facets.get(facet), facet
     assert [prompt.job for prompt in one.llm.prompts if prompt.job == "rollups"] == []
     assert items(day, "covers") == ("summary/session/a",)
+
+
+# ------------------------------------------------------------------- topics
+
+
+def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
+    one = house()
+    for n in range(4):
+        at = MONDAY + timedelta(days=n)
+        one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.", at=at)
+        one.talk(f"work{n}", *WORK, at=at + timedelta(hours=4))
+    one.clock.advance(5 * 86_400)
+    one.think()
+    made = list(one.made("topic").values())
+    members = [
+        {id.rpartition("/")[2].rstrip("0123456789") for id in items(m, "covers")} for m in made
+    ]
+    assert sorted(members, key=str) == [{"dog"}, {"work"}]
+    dog, work = sorted(made, key=lambda m: m.sources)
+    assert (dog.facets["name"], work.facets["name"]) == ("Max", "Mercy")
+    assert "Max" in dog.text and "Mercy" not in dog.text
+    before = {m.id for m in made}
+    one.talk("dog9", "My dog Max barks at cats.", "The dog Max needs a vet.")
+    one.think()
+    after = one.made("topic").values()
+    assert {m.id for m in after} == before, "a topic keeps its name as it grows"
+    assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
