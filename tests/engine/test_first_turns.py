@@ -21,6 +21,7 @@ import re._compiler as compiler
 from pathlib import Path
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -33,7 +34,7 @@ def counting(name, function):
     return counted
 
 compiler.compile = counting("patterns", compiler.compile)
-Snapshot._decode = counting("rows", Snapshot._decode)
+codec.decode = counting("rows", codec.decode)
 Snapshot._event = counting("rows", Snapshot._event)
 gc.callbacks.append(
     lambda phase, info: counts.update(
