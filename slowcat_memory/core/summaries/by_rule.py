@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.extraction.clauses import language_of_texts
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.facts.prompt import ExtractedFact, facts_by_rule
@@ -163,6 +165,7 @@ def of_summaries(
     parts: Sequence[Turn],
     zone: tzinfo,
     tokenize: Tokenize,
+    options: ExtractiveOptions = ExtractiveOptions(),
     about: str = "",
 ) -> SummaryText:
     """Summarise summaries in the form of turns: the most important of each, under its day.
@@ -173,7 +176,7 @@ def of_summaries(
     said = [line for part in parts for line in _summarised(part)]
     said = [line for line in said if fold(about) in fold(line.text)] or said
     language = language_of_texts(line.text for line in said)
-    kept = choose_clauses(said, tokenize, ExtractiveOptions(share=1.0), cut=False)
+    kept = choose_clauses(said, tokenize, replace(options, share=1.0), cut=False)
     days = {day_of(part.at, zone).name for part in parts}
     return SummaryText(
         text=as_text(kept, zone if len(days) > 1 else None, language),
