@@ -78,7 +78,8 @@ def check_job(
 
 
 def _append(store: Store, events: Sequence[Event]) -> None:
-    store.append_all([msgspec.structs.replace(event, id=0) for event in events])[-1].wait()
+    for ack in store.append_all([msgspec.structs.replace(event, id=0) for event in events]):
+        ack.wait()
 
 
 def _contexts(
