@@ -328,7 +328,6 @@ class MemoryEngine:
         Returns:
             A few lines; "" if there is nothing to include, and for guests.
         """
-        self.wiring.users.load(scope)
         return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:

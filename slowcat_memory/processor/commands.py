@@ -76,10 +76,10 @@ class VoiceCommands:
 
         The LLM that answers it could promise the change.
         """
-        if not self.enabled or self._latest[0] != text or self._latest[2] is not None:
-            return False
         heard = self._heard
-        return heard is not None and heard.text == text and heard.asks_change()
+        if heard is None or heard.text != text or self._latest[2] is not None:
+            return False
+        return heard.asks_change()
 
     def _is_asked(self, scopes: tuple[str, ...]) -> bool:
         """Return whether a question of the memory waits for the answer of this speaker."""

@@ -5,7 +5,6 @@ import copy
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,13 +24,10 @@ from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query, latest_session
 from slowcat_memory.errors import StoreError
-from slowcat_memory.processor.activity import Activity, Warming
+from slowcat_memory.processor.activity import Activity, Warming, by_kind
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import ContextMessages, remove_forgotten
+from slowcat_memory.processor.context_messages import remove_forgotten
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.neighbours import PipelineNeighbours
-from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.reports import FrameGuard
 from slowcat_memory.processor.turn import Replies, Turns
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome
@@ -160,7 +156,9 @@ class LiveConversation:
 
     async def finish(self, timeout_s: float) -> None:
         """Wait for the agent's last words, and for running commands."""
-        if not await self.replies.wait(_LAST_REPLY_S):
+        try:
+            await asyncio.wait_for(self.replies.wait(), _LAST_REPLY_S)
+        except TimeoutError:
             logger.debug(f"{self.deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)
 
@@ -224,20 +222,17 @@ class FrameDispatcher:
             that an application adds are tracked even then.
     """
 
-    def __init__(
-        self,
-        neighbours: PipelineNeighbours,
-        messages: ContextMessages,
-        owned: OwnedMessages,
-        warming: Warming,
-        guard: FrameGuard,
-    ) -> None:
-        """Subscribe to the aggregators' events; ``warming`` is notified when an answer is over."""
+    def __init__(self, deps: ConversationDeps, warming: Warming) -> None:
+        """Begin without a conversation; ``warming`` is notified when an answer is over."""
         self.live: LiveConversation | None = None
-        self._neighbours, self._messages, self._owned = neighbours, messages, owned
-        self._warming, self._guard = warming, guard
+        self._deps, self._messages, self._guard = deps, deps.messages, deps.guard
+        self._warming = warming
+
+    def subscribe(self) -> None:
+        """Subscribe to the aggregators' events."""
+        neighbours = self._deps.neighbours
         if users := neighbours.user_aggregator:
-            messages.mark_known(users.context.messages)
+            self._messages.mark_known(users.context.messages)
             users.add_event_handler("on_before_process_frame", self._before_user_frame)
             users.add_event_handler("on_after_process_frame", self._after_user_frame)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
@@ -250,16 +245,14 @@ class FrameDispatcher:
 
     def see(self, frame: Frame) -> None:
         """Process a passing frame other than a context; see ``TABLE``."""
-        kind: Any = type(frame)
-        handle = _handler(kind)
-        if self.live and handle:
+        if self.live and (handle := _handler(type(frame))):
             self._guard.run(handle, self, self.live, frame)
 
     async def turn_confirmed(self) -> None:
         """Process that a turn is not withdrawn any more, after the frame that says so was pushed."""
         if live := self.live:
             await live.turns.confirm()
-            message = injection.last_user_message(self._neighbours.messages)
+            message = injection.last_user_message(self._deps.neighbours.messages)
             live.turns.spoken = message is None or not self._messages.is_logged(message)
 
     def _llm_described(self, live: LiveConversation, frame: Any) -> None:
@@ -272,7 +265,7 @@ class FrameDispatcher:
     def _reply_passed(
         self, live: LiveConversation, frame: frames.LLMContextAssistantTurnFrame
     ) -> None:
-        if not self._neighbours.assistant_aggregator:  # else its event brings the reply
+        if not self._deps.neighbours.assistant_aggregator:  # else its event brings the reply
             live.replies.log(frame.text)
 
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
@@ -313,14 +306,14 @@ class FrameDispatcher:
     async def _before_agent_frame(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Keep a late result of the memory's tools from another person's context."""
         if isinstance(frame, frames.FunctionCallResultFrame) and frame.function_name in NAMES:
-            if not self._owned.may_enter(frame.tool_call_id):
+            if not self._deps.owned.may_enter(frame.tool_call_id):
                 frame.result = TOO_LATE
 
     async def _before_agent_push(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Let a summary be made of what was said: it stays in the context whoever speaks."""
         live = self.live
-        if live and live.deps.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
-            messages = self._guard.run(self._owned.without_memories, frame.context.messages)
+        if live and self._deps.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
+            messages = self._guard.run(self._deps.owned.without_memories, frame.context.messages)
             if messages is not None:
                 frame.context = LLMContext(messages=messages)
 
@@ -360,6 +353,7 @@ TABLE: dict[type[Frame], Handler] = {
     frames.LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
     frames.LLMServiceMetadataFrame: FrameDispatcher._llm_described,
 }
+_handler = by_kind(TABLE)
 
 
 def _is_muted(aggregator: LLMUserAggregator) -> bool:
@@ -368,8 +362,3 @@ def _is_muted(aggregator: LLMUserAggregator) -> bool:
     There is no public way to know: the events and frames about it come after later frames.
     """
     return bool(getattr(aggregator, "_user_is_muted", False))
-
-
-@cache
-def _handler(kind: type) -> Handler | None:
-    return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)

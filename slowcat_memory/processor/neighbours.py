@@ -244,7 +244,7 @@ class PipelineNeighbours(Struct, frozen=True):
 
 
 def find_neighbours(
-    memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any = None
+    memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any
 ) -> PipelineNeighbours:
     """Search the pipeline around the memory, and warn if it is in a wrong place.
 
