@@ -65,7 +65,7 @@ class ContextMessages:
             or self._was_spoken(text)
         ):
             return False
-        same = injection.without_block(injection.message_text(newest)) == text
+        same = injection.words_of(newest) == text
         if same:
             self._handled[id(message)] = self._newest = message
         return same

@@ -35,61 +35,9 @@ from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
+from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.tools.functions import NAMES, TOO_LATE, Call
-
-
-class InterimTranscripts:
-    """Prefetches for the current speaker of one conversation, and warms up for them.
-
-    Attributes:
-        prefetch: The recall for the turn that is being spoken.
-    """
-
-    def __init__(
-        self, deps: ConversationDeps, aggregator: LLMUserAggregator, conversation: Conversation
-    ) -> None:
-        """Start with no transcript. Call it on the event loop."""
-        self._deps, self._aggregator, self._conversation = deps, aggregator, conversation
-        self._speaker = ""  # STT speaker id
-        self.prefetch = deps.engine.prefetch(self._query)
-
-    def see(self, frame: Any) -> None:
-        """Process a frame before the aggregator does. Neither blocks nor waits."""
-        # A final transcript does not change; an eager one predicts that the turn ends with it.
-        whole = isinstance(frame, (frames.TranscriptionFrame, frames.EagerTranscriptionFrame))
-        if whole or isinstance(frame, frames.InterimTranscriptionFrame):
-            self._speaker = frame.user_id or ""
-            collected = getattr(self._aggregator, "aggregation_string", str)()
-            self.prefetch.hear(clean(f"{collected} {frame.text}")[0], whole=whole)
-
-    def end(self) -> None:
-        """End with the conversation."""
-        self.prefetch.warmup.stop()
-        self.prefetch.drop()
-
-    def _query(self, text: str) -> Query | None:
-        """Build the query of the turn as it is now, excluding other speakers' words.
-
-        The turn's own words will be in the context by then.
-        """
-        own = self._conversation.scope_of(self._speaker)
-        scopes = self._deps.audience.readable((own,))
-        if not scopes:
-            return None
-        visible = copy.copy(self._deps.visible)  # the turn itself may see another context
-        visible.refresh(self._aggregator.context.messages)
-        return build_query(
-            self._deps.engine.clock,
-            text,
-            scopes[0],
-            also=scopes[1:],
-            local=self._deps.locality.local,
-            exclude=visible.memories,
-            exclude_words=visible.words | {fingerprint(text)},
-            dialogue=self._conversation.before_next(own),
-        )
-
 
 # By engine: the sessions that conversations of this process have open.
 _open_sessions = WeakKeyDictionary[MemoryEngine, set[str]]()
@@ -99,7 +47,7 @@ _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 class LiveConversation:
     """The parts of one conversation. Use it on the event loop.
 
-    ``interim`` is None without a user aggregator.
+    ``prefetch`` is the recall for the turn that is being spoken; None without a user aggregator.
     """
 
     def __init__(
@@ -111,12 +59,11 @@ class LiveConversation:
         self.commands = VoiceCommands(deps, push, self._command_done)
         self.log = _open_log(deps)
         self.replies = Replies(deps, self.log)
-        users = deps.neighbours.user_aggregator
-        self.interim = InterimTranscripts(deps, users, self.log) if users else None
-        prefetch = self.interim.prefetch if self.interim else None
-        self.turns = Turns(deps, self.log, self.commands, self.replies, prefetch)
-        if self.interim:
-            self.activity.on_voice = self._voice
+        self._heard = ""  # STT speaker id of the latest transcript
+        hears = deps.neighbours.user_aggregator is not None
+        self.prefetch = deps.engine.prefetch(self._query) if hears else None
+        self.turns = Turns(deps, self.log, self.commands, self.replies, self.prefetch)
+        self.activity.on_voice = self._voice
 
     def tool_call(self) -> Call:
         """Return the state for a tool call.
@@ -141,9 +88,40 @@ class LiveConversation:
         )
 
     def _voice(self, speaks: bool) -> None:
-        if self.interim and not self.turns.realtime:
-            warmup = self.interim.prefetch.warmup
+        if self.prefetch and not self.turns.realtime:
+            warmup = self.prefetch.warmup
             self.deps.guard.run(warmup.speaks if speaks else warmup.falls_silent)
+
+    def hear(self, prefetch: Prefetch, aggregator: LLMUserAggregator, frame: Any) -> None:
+        """Recall ahead for a transcript, before the aggregator has it. Neither blocks nor waits."""
+        # A final transcript does not change; an eager one predicts that the turn ends with it.
+        whole = isinstance(frame, (frames.TranscriptionFrame, frames.EagerTranscriptionFrame))
+        if whole or isinstance(frame, frames.InterimTranscriptionFrame):
+            self._heard = frame.user_id or ""
+            text = f"{aggregator.aggregation_string()} {frame.text}"
+            prefetch.hear(clean(text)[0], whole=whole)
+
+    def _query(self, text: str) -> Query | None:
+        """Build the query of the turn as it is now, excluding other speakers' words.
+
+        The turn's own words will be in the context by then.
+        """
+        deps, own = self.deps, self.log.scope_of(self._heard)
+        scopes = deps.audience.readable((own,))
+        if not scopes:
+            return None
+        visible = copy.copy(deps.visible)  # the turn itself may see another context
+        visible.refresh(deps.neighbours.messages)
+        return build_query(
+            deps.engine.clock,
+            text,
+            scopes[0],
+            also=scopes[1:],
+            local=deps.locality.local,
+            exclude=visible.memories,
+            exclude_words=visible.words | {fingerprint(text)},
+            dialogue=self.log.before_next(own),
+        )
 
     async def watch_silence(self) -> None:
         """End sessions that fall silent, until cancelled."""
@@ -155,7 +133,11 @@ class LiveConversation:
             deps.guard.run(deps.locality.remind, deps.engine.clock())
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for the agent's last words, and for running commands."""
+        """End what runs ahead; wait for the agent's last words, and for running commands."""
+        self.activity.end()
+        if self.prefetch:
+            self.prefetch.warmup.stop()
+            self.prefetch.drop()
         try:
             await asyncio.wait_for(self.replies.wait(), _LAST_REPLY_S)
         except TimeoutError:
@@ -271,8 +253,8 @@ class FrameDispatcher:
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
         if live and not _is_muted(aggregator):  # what is muted is in no turn
-            if live.interim and not live.turns.realtime:
-                self._guard.run(live.interim.see, frame)
+            if live.prefetch and not live.turns.realtime:
+                self._guard.run(live.hear, live.prefetch, aggregator, frame)
             if isinstance(frame, frames.TranscriptionFrame):
                 begins = not aggregator.aggregation_string()
                 live.log.heard(frame.user_id or "", frame.text, begins=begins)

@@ -370,8 +370,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Log the agent's last words, end the session, save."""
         await super().cleanup()
         live = self._live
-        if live and live.interim:
-            live.interim.end()
         self._guard.end()
         while self._subscriptions:
             self._subscriptions.pop()()
@@ -379,7 +377,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._silence_task:
             await self.cancel_task(self._silence_task)
         if live:
-            live.activity.end()
             await live.finish(_LAST_EVENTS_S)
         try:
             if live:
