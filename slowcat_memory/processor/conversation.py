@@ -26,7 +26,6 @@ from slowcat_memory.engine.search import build_query, latest_session
 from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity, Warming, by_kind
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import remove_forgotten
 from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.processor.turn import Replies, Turns
 from slowcat_memory.runtime import injection
@@ -148,14 +147,7 @@ class LiveConversation:
         deps = self.deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)
-            deps.guard.run(
-                remove_forgotten,
-                deps.neighbours.messages,
-                outcome.turns,
-                outcome.memories,
-                deps.messages.turn_of,
-                deps.visible,
-            )
+            deps.guard.run(deps.messages.remove, outcome.turns, outcome.memories, deps.visible)
         deps.guard.notify("on_command", command, outcome)
 
 

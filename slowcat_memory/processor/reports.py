@@ -208,9 +208,8 @@ class Reports:
         try:
             line = await asyncio.to_thread(start_line, engine, config, scope, file)
         except SlowcatError as error:
-            logger.info(f"{self._guard}: memory in {config.folder}, not there yet: {error}")
-        else:
-            logger.info(f"{self._guard}: {line}")
+            line = f"memory in {config.folder}, not there yet: {error}"
+        logger.info(f"{self._guard}: {line}")
 
 
 class Spans:

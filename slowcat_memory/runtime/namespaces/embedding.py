@@ -111,7 +111,6 @@ class Embedding:
         self.query: GuardedEmbed | None = None
         self.passing: GuardedEmbed | None = None
         self.space, self.token_key = Space(), ""
-        self.report = EmbedderReport(state="none", source="not opened")
         self.open()
 
     @property
