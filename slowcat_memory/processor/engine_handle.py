@@ -173,9 +173,6 @@ class EngineHandle:
     ``memory`` is None before it is opened here.
     """
 
-    memory: MemoryEngine | None
-    _own: BackgroundEngine | None
-
     def __init__(
         self, config: Config, engine: MemoryEngine | None, fleet: "Fleet | None", person: str
     ) -> None:
@@ -186,8 +183,8 @@ class EngineHandle:
             fleet: The fleet that has the memory of ``person``.
         """
         self._config, self._fleet, self._person = config, fleet, person
-        self.memory, self._own = engine, None
-        self._opening = asyncio.Lock()
+        self.memory, self._opening = engine, asyncio.Lock()
+        self._own: BackgroundEngine | None = None
 
     @property
     def engine(self) -> MemoryEngine | None:

@@ -6,10 +6,9 @@ aggregator reports them.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -154,10 +153,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         self._warming = Warming()
         self._dispatcher = FrameDispatcher(self._deps, self._warming)
-        self._silence_task: asyncio.Task | None = None
         self._requested = self._head_is_stale = False
         self._idle_tokens = 0
-        self._subscriptions: list[Callable[[], None]] = []  # each ends one
+        self._subscriptions = ExitStack()  # ends them
         for event in self._EVENTS:
             self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
@@ -321,7 +319,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         self._dispatcher.live = live
         await self._place_head()
-        self._silence_task = self.create_task(live.watch_silence(), "silence")
+        self._subscriptions.callback(self.create_task(live.watch_silence(), "silence").cancel)
         self._guard.run(setup.pipeline_worker.add_observer, live.activity)
 
     @property
@@ -334,7 +332,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         engine = deps.engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
         posted = self._guard.posted
-        self._subscriptions.append(
+        self._subscriptions.callback(
             engine.availability.subscribe(posted(self._on_trouble), posted(self._on_back))
         )
         for scope in deps.audience.recallable:
@@ -357,12 +355,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         other = thinking.first_url if thinking.url == AUTO else thinking.url
         shared, posted = await asyncio.to_thread(same_server, url, other), self._guard.posted
         self._idle_tokens = _idle_tokens(engine)
-        self._subscriptions += (
+        self._subscriptions.callback(
             engine.subscribe(
                 on_memory=posted(self._on_idle_event),
                 on_event=posted(self._on_event),
-                on_pause=posted(partial(self._on_burst_end, engine)) if shared else None,
-            ),
+                on_pause=posted(self._on_burst_end) if shared else None,
+            )
         )
         self._deps.reports.begin(engine, self._config, self._scope, self._config_file)
 
@@ -371,11 +369,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await super().cleanup()
         live = self._live
         self._guard.end()
-        while self._subscriptions:
-            self._subscriptions.pop()()
+        self._subscriptions.close()
         self._warming.stop()
-        if self._silence_task:
-            await self.cancel_task(self._silence_task)
         if live:
             await live.finish(_LAST_EVENTS_S)
         try:
@@ -421,12 +416,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._head_is_stale = True
             self._guard.spawn(self._place_head())
 
-    def _on_burst_end(self, engine: MemoryEngine) -> None:
+    def _on_burst_end(self) -> None:
         """Warm up the conversation again after idle work that used the LLM.
 
         A burst may evict the cache many times; the conversation is processed once, when it is over.
         """
-        before, self._idle_tokens = self._idle_tokens, _idle_tokens(engine)
+        before, self._idle_tokens = self._idle_tokens, _idle_tokens(self._deps.engine)
         if self._idle_tokens != before:
             self._guard.spawn(self.rewarm(again=True))
 
