@@ -162,10 +162,8 @@ class MemoryEngine:
         self._commands = CommandExecutor(
             self.command_memory, config.commands, config.memory.language
         )
-        if not self.readonly:
-            self._start()
-
-    def _start(self) -> None:
+        if self.readonly:
+            return
         self.upkeep.end_orphaned_sessions()
         self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:

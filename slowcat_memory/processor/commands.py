@@ -51,7 +51,7 @@ class VoiceCommands:
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
         if self.enabled:
-            prepare(self._language)
+            prepare(self._language, self._names)
 
     def recognise(self, text: str, scopes: tuple[str, ...]) -> Command | None:
         """Return the command in a turn, None for conversation. Takes less than a millisecond.

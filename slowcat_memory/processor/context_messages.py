@@ -21,7 +21,7 @@ class ContextMessages:
         self,
         own: Callable[[], Sequence[Any]],
         was_spoken: Callable[[str], bool],
-        is_placed: Callable[[Message], bool] = lambda message: bool(injection.block_of(message)),
+        is_placed: Callable[[Message], bool],
     ) -> None:
         """Start empty.
 
@@ -91,7 +91,7 @@ class ContextMessages:
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
 
-    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...] = ()) -> None:
+    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...]) -> None:
         """Set what a message was logged as (None if it is not kept), and its speakers' scopes."""
         self._turns[id(message)] = (message, turn, scopes)
         self._newest = message

@@ -368,7 +368,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Log the agent's last words, end the session, save."""
         await super().cleanup()
         live = self._live
-        self._guard.end()
+        self._guard.ended = True
         self._subscriptions.close()
         self._warming.stop()
         if live:

@@ -48,7 +48,8 @@ class FrameGuard:
     """Runs work whose failure or slowness must not affect the conversation. Use it on the event loop.
 
     A failure is logged once and counted; its result is missing, and the agent continues.
-    ``metrics`` counts the failures; None while the memory is not open.
+    ``metrics`` counts the failures; None while the memory is not open. Once it has ``ended``, what
+    other threads report is ignored.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class FrameGuard:
         asyncio.get_running_loop().call_soon(self.run, work, *arguments)
 
     def posted(self, work: Callable[..., None]) -> Callable[..., None]:
-        """Return what calls a function on this event loop, from any thread, until ``end``."""
+        """Return what calls a function on this event loop, from any thread, until it has ended."""
         loop = asyncio.get_running_loop()
 
         def on_loop(*arguments: Any) -> None:
@@ -115,10 +116,6 @@ class FrameGuard:
         task = self._processor.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def end(self) -> None:
-        """Ignore from now on what other threads report."""
-        self.ended = True
 
     async def join(self, timeout_s: float) -> None:
         if self._tasks:

@@ -98,7 +98,7 @@ class Embedding:
         cache_size: int,
         clock: Clock,
         metrics: Metrics,
-        given: Embedder | None = None,
+        given: Embedder | None,
     ) -> None:
         """Open the model if it is available, or use ``given`` for everything.
 
