@@ -20,10 +20,9 @@ KEYED_BY_NOTHING_SAID = {
     "extraction.clauses.pattern_of", "extraction.clauses.signs_of",
     "language.__init__.language_of", "language.data.compiled",
     "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
-    "llm.reply_fields.shape_of",
-    "ranking.token_codes.rotation", "render.attribution._of_classes",
-    "recall.service.compile_patterns", "summaries.extractive._patterns",
-    "summaries.extractive._chatter",
+    "llm.reply_fields.shape_of", "ranking.token_codes.rotation",
+    "render.attribution._of_classes", "recall.service.compile_patterns",
+    "summaries.extractive._patterns", "summaries.extractive._chatter",
 }  # fmt: skip
 
 

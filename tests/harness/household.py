@@ -158,13 +158,12 @@ class Household:
         self.context, self.answers, self.spoken = LLMContext(), list[str](), set[str]()
         self.owned, self.tools, self.recalled = OwnedMessages(), ToolCalls(), list[Hit]()
         visible = Visible()
-        messages = ContextMessages(lambda: [], lambda text: False, visible.knows)
         loud: Any = Loud(self)
         deps = ConversationDeps(
             config=self.config, audience=self.audience, speaker_names=VOICES,
             off_record=self.record, locality=Locality(self.rng.random() < 0.5),
-            messages=messages, visible=visible, owned=self.owned,
-            guard=loud, reports=Reports(loud, self.push, "", ""),
+            messages=ContextMessages(lambda: [], lambda text: False, visible.knows),
+            visible=visible, owned=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
         )  # fmt: skip
         deps.engine = self.engine
         self.local = deps.locality.local
