@@ -42,7 +42,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -217,8 +216,7 @@ def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded]:
 
 def _tiers(config: Config, count: int) -> dict[str, Any]:
     """Age the store, and ask for what lies in each tier, in turn; nothing of a small store."""
-    with closing(MemoryEngine(config)) as engine:
-        engine.upkeep.age()
+    stores.age(config)
     with stores.opened(config) as engine:
         asked = tier_questions_of(engine, count)
         return asyncio.run(_ask_tiers(engine, asked)) if all(asked.values()) else {}

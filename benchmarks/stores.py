@@ -90,6 +90,12 @@ def opened(config: Config) -> Iterator[MemoryEngine]:
             raise RuntimeError(f"{failed} pieces of the engine's work failed: see the log")
 
 
+def age(config: Config) -> None:
+    """Move the old turns of a made-up store into compressed blocks."""
+    with closing(MemoryEngine(config)) as engine:
+        engine.upkeep.age(corpus.SCOPE)
+
+
 def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
     return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
 

@@ -26,7 +26,6 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +99,7 @@ def main() -> None:
     arms = {}
     with common.scratch() as folder:
         config = stores.build(folder / "made", SIZE, stores.TAIL, options.cache)
-        with closing(MemoryEngine(config)) as engine:
-            engine.upkeep.age()
+        stores.age(config)
         for name in options.arms:
             turns = max(1, round(ARMS[name].share * options.turns))
             pause_s = tuple(options.pause)

@@ -45,7 +45,7 @@ def test_tiers_a_memory_is_found_in_every_tier(home):
     talk(engine)
     before = {n: found(engine, n) for n in range(0, 260, 13)}
     assert all(before[n] == said(n).text for n in before)
-    aged = engine.upkeep.age()
+    aged = engine.upkeep.age("anna")
     assert aged.done and aged.warmed >= 230
     assert tiers(engine)["cold"] > 180 and tiers(engine)["hot"] <= 30
     assert {n: found(engine, n) for n in before} == before
@@ -59,7 +59,7 @@ def test_tiers_a_memory_is_found_in_every_tier(home):
 def test_tiers_a_turn_is_answered_in_full_from_cold_memories(home, monkeypatch):
     engine, unpacked = opened(home), list[bytes]()
     talk(engine)
-    engine.upkeep.age()
+    engine.upkeep.age("anna")
     engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
     engine.close()
     monkeypatch.setattr(

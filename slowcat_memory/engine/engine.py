@@ -162,10 +162,8 @@ class MemoryEngine:
         self._commands = CommandExecutor(
             self.command_memory, config.commands, config.memory.language
         )
-        if not self.readonly:
-            self._start()
-
-    def _start(self) -> None:
+        if self.readonly:
+            return
         self.upkeep.end_orphaned_sessions()
         self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:
@@ -328,7 +326,6 @@ class MemoryEngine:
         Returns:
             A few lines; "" if there is nothing to include, and for guests.
         """
-        self.wiring.users.load(scope)
         return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:

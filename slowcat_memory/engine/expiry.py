@@ -206,13 +206,10 @@ class Expiry:
             read = list(islice(snapshot.events(scope, after=self._reached), SLICE))
             for turn in read:
                 if isinstance(turn, Turn):
-                    self._put(turn)
+                    self._dates[turn.scope][turn.id] = turn.at.timestamp()
             if read:
                 self._reached = read[-1].id
             return len(read) < SLICE
-
-    def _put(self, turn: Turn) -> None:
-        self._dates[turn.scope][turn.id] = turn.at.timestamp()
 
     # ------------------------------------------------------------------- choosing
 

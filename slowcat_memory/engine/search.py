@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
 
 
-def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) -> Session | None:
-    """Return the session that was active last; with ``now``, of those not in the future."""
-    found = (one for one in snapshot.sessions(scope) if now is None or one.last <= now + SLACK)
+def latest_session(snapshot: Snapshot, scope: str, now: datetime) -> Session | None:
+    """Return the session that was active last, of those that are not in the future."""
+    found = (one for one in snapshot.sessions(scope) if one.last <= now + SLACK)
     return max(found, key=lambda session: session.last, default=None)
 
 

@@ -257,11 +257,10 @@ class Upkeep:
             wiring.indexer.reload(namespace.scope)
             wiring.vectors.embed_missing(namespace.scope)
 
-    def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
-        """Move old turns into compressed blocks; search results and reads do not change.
+    def age(self, scope: str, stop: Stop = lambda: False) -> Aged:
+        """Move a scope's old turns into compressed blocks; search results and reads do not change.
 
         Args:
-            scope: None for all.
             stop: Called between two short transactions; True ends it.
 
         Raises:
@@ -269,20 +268,12 @@ class Upkeep:
             ConfigError: The scope is not a valid name.
         """
         wiring, config = self._wiring, self._wiring.config
-        if scope is None:
-            with wiring.store.snapshot() as snapshot:
-                scopes = snapshot.scopes()
-        else:
-            scopes = [check_scope(scope)]
-        hot, options = config.memory.hot_cache_size, config.tiers
-        moved = [
-            wiring.store.age(name, hot=hot, options=options, now=wiring.clock(), stop=stop)
-            for name in scopes
-        ]
-        return Aged(
-            warmed=sum(aged.warmed for aged in moved),
-            cooled=sum(aged.cooled for aged in moved),
-            done=all(aged.done for aged in moved),
+        return wiring.store.age(
+            check_scope(scope),
+            hot=config.memory.hot_cache_size,
+            options=config.tiers,
+            now=wiring.clock(),
+            stop=stop,
         )
 
     def tidy(self, scope: str, progress: Told = lambda *_: None) -> None:

@@ -142,7 +142,7 @@ class Upkeep(Protocol):
     def seal_due(self, scope: str) -> bool:
         """Return whether sealing is worthwhile. Takes milliseconds."""
 
-    def age(self, scope: str | None, stop: Callable[[], bool]) -> Any:
+    def age(self, scope: str, stop: Callable[[], bool]) -> Any:
         """Move old texts into compressed blocks, until ``stop`` returns True."""
 
     def has_due(self) -> bool:

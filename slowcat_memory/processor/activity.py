@@ -9,10 +9,10 @@ activity whose last frame was lost (``GateOptions.lost_s``).
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from loguru import logger
 from msgspec import Struct
@@ -72,6 +72,17 @@ TABLE: dict[type[Frame], Effect] = {
 }
 
 
+Entry = TypeVar("Entry")
+
+
+def by_kind(table: Mapping[type[Frame], Entry]) -> Callable[[type], Entry | None]:
+    """Return the function from a kind of frame to its entry, or to that of its nearest base."""
+    return cache(lambda kind: next((table[base] for base in kind.__mro__ if base in table), None))
+
+
+_effect = by_kind(TABLE)
+
+
 class Activity(BaseObserver):
     """Tracks the activity of one conversation: an observer of its pipeline.
 
@@ -97,8 +108,7 @@ class Activity(BaseObserver):
 
     def see(self, frame: Frame, direction: FrameDirection, source: Any = None) -> None:
         """Apply a frame's effect, the first time it is seen; ``source`` pushed it, if known."""
-        kind: Any = type(frame)
-        effect = _effect(kind)
+        effect = _effect(type(frame))
         if effect is None or self._over:
             return
         if effect.continues:
@@ -156,11 +166,6 @@ class Activity(BaseObserver):
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
         return False
-
-
-@cache
-def _effect(kind: type) -> Effect | None:
-    return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)
 
 
 def _name(what: str, frame: Frame) -> str:

@@ -51,7 +51,7 @@ class VoiceCommands:
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
         if self.enabled:
-            prepare(self._language)
+            prepare(self._language, self._names)
 
     def recognise(self, text: str, scopes: tuple[str, ...]) -> Command | None:
         """Return the command in a turn, None for conversation. Takes less than a millisecond.
@@ -76,10 +76,10 @@ class VoiceCommands:
 
         The LLM that answers it could promise the change.
         """
-        if not self.enabled or self._latest[0] != text or self._latest[2] is not None:
-            return False
         heard = self._heard
-        return heard is not None and heard.text == text and heard.asks_change()
+        if heard is None or heard.text != text or self._latest[2] is not None:
+            return False
+        return heard.asks_change()
 
     def _is_asked(self, scopes: tuple[str, ...]) -> bool:
         """Return whether a question of the memory waits for the answer of this speaker."""

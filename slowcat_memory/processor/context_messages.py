@@ -21,7 +21,7 @@ class ContextMessages:
         self,
         own: Callable[[], Sequence[Any]],
         was_spoken: Callable[[str], bool],
-        is_placed: Callable[[Message], bool] = lambda message: bool(injection.block_of(message)),
+        is_placed: Callable[[Message], bool],
     ) -> None:
         """Start empty.
 
@@ -65,7 +65,7 @@ class ContextMessages:
             or self._was_spoken(text)
         ):
             return False
-        same = injection.without_block(injection.message_text(newest)) == text
+        same = injection.words_of(newest) == text
         if same:
             self._handled[id(message)] = self._newest = message
         return same
@@ -91,7 +91,7 @@ class ContextMessages:
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
 
-    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...] = ()) -> None:
+    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...]) -> None:
         """Set what a message was logged as (None if it is not kept), and its speakers' scopes."""
         self._turns[id(message)] = (message, turn, scopes)
         self._newest = message
@@ -126,35 +126,28 @@ class ContextMessages:
         """Treat messages as handled; anything but a dict is skipped."""
         self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
 
+    def remove(
+        self, turns: Collection[int], memories: Collection[str], visible: injection.Visible
+    ) -> None:
+        """Remove forgotten exchanges, and blocks that hold forgotten memories, from the context.
 
-def remove_forgotten(
-    messages: Sequence[Any],
-    turns: Collection[int],
-    memories: Collection[str],
-    turn_of: Callable[[Message], Turn | None],
-    visible: injection.Visible,
-) -> None:
-    """Remove forgotten exchanges, and blocks that hold forgotten memories, from a context.
+        The messages keep their places, because Pipecat's summariser counts them; only their content
+        is removed. That invalidates the LLM's prefix cache once, as "forget that" requires.
 
-    The messages keep their places, because Pipecat's summariser counts them; only their content
-    is removed. That invalidates the LLM's prefix cache once, as "forget that" requires.
-
-    Args:
-        messages: The context's messages; changed in place.
-        turns: Log ids of forgotten turns; a user's message goes with its answers.
-        turn_of: Returns the turn that a message was logged as.
-        visible: What the LLM can read; updated.
-    """
-    removing = False
-    for message in messages:
-        if not isinstance(message, dict):
-            continue
-        if message.get("role") == "user":
-            turn = turn_of(message)
-            removing = turn is not None and turn.id in turns
-        if removing and message.get("content"):
-            message["content"] = injection.FORGOTTEN
-            visible.discard(message)
-        elif visible.holds(message, memories):
-            message["content"] = injection.strip_memories([message])[0]["content"]
-            visible.discard(message)
+        Args:
+            turns: Log ids of forgotten turns; a user's message goes with its answers.
+            visible: What the LLM can read; updated.
+        """
+        removing = False
+        for message in self._own():
+            if not isinstance(message, dict):
+                continue
+            if message.get("role") == "user":
+                turn = self.turn_of(message)
+                removing = turn is not None and turn.id in turns
+            if removing and message.get("content"):
+                message["content"] = injection.FORGOTTEN
+                visible.discard(message)
+            elif visible.holds(message, memories):
+                message["content"] = injection.strip_memories([message])[0]["content"]
+                visible.discard(message)

@@ -5,7 +5,6 @@ import copy
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,13 +24,9 @@ from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query, latest_session
 from slowcat_memory.errors import StoreError
-from slowcat_memory.processor.activity import Activity, Warming
+from slowcat_memory.processor.activity import Activity, Warming, by_kind
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import ContextMessages, remove_forgotten
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.neighbours import PipelineNeighbours
-from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.reports import FrameGuard
 from slowcat_memory.processor.turn import Replies, Turns
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome
@@ -39,61 +34,9 @@ from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
+from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.tools.functions import NAMES, TOO_LATE, Call
-
-
-class InterimTranscripts:
-    """Prefetches for the current speaker of one conversation, and warms up for them.
-
-    Attributes:
-        prefetch: The recall for the turn that is being spoken.
-    """
-
-    def __init__(
-        self, deps: ConversationDeps, aggregator: LLMUserAggregator, conversation: Conversation
-    ) -> None:
-        """Start with no transcript. Call it on the event loop."""
-        self._deps, self._aggregator, self._conversation = deps, aggregator, conversation
-        self._speaker = ""  # STT speaker id
-        self.prefetch = deps.engine.prefetch(self._query)
-
-    def see(self, frame: Any) -> None:
-        """Process a frame before the aggregator does. Neither blocks nor waits."""
-        # A final transcript does not change; an eager one predicts that the turn ends with it.
-        whole = isinstance(frame, (frames.TranscriptionFrame, frames.EagerTranscriptionFrame))
-        if whole or isinstance(frame, frames.InterimTranscriptionFrame):
-            self._speaker = frame.user_id or ""
-            collected = getattr(self._aggregator, "aggregation_string", str)()
-            self.prefetch.hear(clean(f"{collected} {frame.text}")[0], whole=whole)
-
-    def end(self) -> None:
-        """End with the conversation."""
-        self.prefetch.warmup.stop()
-        self.prefetch.drop()
-
-    def _query(self, text: str) -> Query | None:
-        """Build the query of the turn as it is now, excluding other speakers' words.
-
-        The turn's own words will be in the context by then.
-        """
-        own = self._conversation.scope_of(self._speaker)
-        scopes = self._deps.audience.readable((own,))
-        if not scopes:
-            return None
-        visible = copy.copy(self._deps.visible)  # the turn itself may see another context
-        visible.refresh(self._aggregator.context.messages)
-        return build_query(
-            self._deps.engine.clock,
-            text,
-            scopes[0],
-            also=scopes[1:],
-            local=self._deps.locality.local,
-            exclude=visible.memories,
-            exclude_words=visible.words | {fingerprint(text)},
-            dialogue=self._conversation.before_next(own),
-        )
-
 
 # By engine: the sessions that conversations of this process have open.
 _open_sessions = WeakKeyDictionary[MemoryEngine, set[str]]()
@@ -103,7 +46,7 @@ _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 class LiveConversation:
     """The parts of one conversation. Use it on the event loop.
 
-    ``interim`` is None without a user aggregator.
+    ``prefetch`` is the recall for the turn that is being spoken; None without a user aggregator.
     """
 
     def __init__(
@@ -115,12 +58,11 @@ class LiveConversation:
         self.commands = VoiceCommands(deps, push, self._command_done)
         self.log = _open_log(deps)
         self.replies = Replies(deps, self.log)
-        users = deps.neighbours.user_aggregator
-        self.interim = InterimTranscripts(deps, users, self.log) if users else None
-        prefetch = self.interim.prefetch if self.interim else None
-        self.turns = Turns(deps, self.log, self.commands, self.replies, prefetch)
-        if self.interim:
-            self.activity.on_voice = self._voice
+        self._heard = ""  # STT speaker id of the latest transcript
+        hears = deps.neighbours.user_aggregator is not None
+        self.prefetch = deps.engine.prefetch(self._query) if hears else None
+        self.turns = Turns(deps, self.log, self.commands, self.replies, self.prefetch)
+        self.activity.on_voice = self._voice
 
     def tool_call(self) -> Call:
         """Return the state for a tool call.
@@ -145,9 +87,40 @@ class LiveConversation:
         )
 
     def _voice(self, speaks: bool) -> None:
-        if self.interim and not self.turns.realtime:
-            warmup = self.interim.prefetch.warmup
+        if self.prefetch and not self.turns.realtime:
+            warmup = self.prefetch.warmup
             self.deps.guard.run(warmup.speaks if speaks else warmup.falls_silent)
+
+    def hear(self, prefetch: Prefetch, aggregator: LLMUserAggregator, frame: Any) -> None:
+        """Recall ahead for a transcript, before the aggregator has it. Neither blocks nor waits."""
+        # A final transcript does not change; an eager one predicts that the turn ends with it.
+        whole = isinstance(frame, (frames.TranscriptionFrame, frames.EagerTranscriptionFrame))
+        if whole or isinstance(frame, frames.InterimTranscriptionFrame):
+            self._heard = frame.user_id or ""
+            text = f"{aggregator.aggregation_string()} {frame.text}"
+            prefetch.hear(clean(text)[0], whole=whole)
+
+    def _query(self, text: str) -> Query | None:
+        """Build the query of the turn as it is now, excluding other speakers' words.
+
+        The turn's own words will be in the context by then.
+        """
+        deps, own = self.deps, self.log.scope_of(self._heard)
+        scopes = deps.audience.readable((own,))
+        if not scopes:
+            return None
+        visible = copy.copy(deps.visible)  # the turn itself may see another context
+        visible.refresh(deps.neighbours.messages)
+        return build_query(
+            deps.engine.clock,
+            text,
+            scopes[0],
+            also=scopes[1:],
+            local=deps.locality.local,
+            exclude=visible.memories,
+            exclude_words=visible.words | {fingerprint(text)},
+            dialogue=self.log.before_next(own),
+        )
 
     async def watch_silence(self) -> None:
         """End sessions that fall silent, until cancelled."""
@@ -159,8 +132,14 @@ class LiveConversation:
             deps.guard.run(deps.locality.remind, deps.engine.clock())
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for the agent's last words, and for running commands."""
-        if not await self.replies.wait(_LAST_REPLY_S):
+        """End what runs ahead; wait for the agent's last words, and for running commands."""
+        self.activity.end()
+        if self.prefetch:
+            self.prefetch.warmup.stop()
+            self.prefetch.drop()
+        try:
+            await asyncio.wait_for(self.replies.wait(), _LAST_REPLY_S)
+        except TimeoutError:
             logger.debug(f"{self.deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)
 
@@ -168,14 +147,7 @@ class LiveConversation:
         deps = self.deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)
-            deps.guard.run(
-                remove_forgotten,
-                deps.neighbours.messages,
-                outcome.turns,
-                outcome.memories,
-                deps.messages.turn_of,
-                deps.visible,
-            )
+            deps.guard.run(deps.messages.remove, outcome.turns, outcome.memories, deps.visible)
         deps.guard.notify("on_command", command, outcome)
 
 
@@ -224,20 +196,17 @@ class FrameDispatcher:
             that an application adds are tracked even then.
     """
 
-    def __init__(
-        self,
-        neighbours: PipelineNeighbours,
-        messages: ContextMessages,
-        owned: OwnedMessages,
-        warming: Warming,
-        guard: FrameGuard,
-    ) -> None:
-        """Subscribe to the aggregators' events; ``warming`` is notified when an answer is over."""
+    def __init__(self, deps: ConversationDeps, warming: Warming) -> None:
+        """Begin without a conversation; ``warming`` is notified when an answer is over."""
         self.live: LiveConversation | None = None
-        self._neighbours, self._messages, self._owned = neighbours, messages, owned
-        self._warming, self._guard = warming, guard
+        self._deps, self._messages, self._guard = deps, deps.messages, deps.guard
+        self._warming = warming
+
+    def subscribe(self) -> None:
+        """Subscribe to the aggregators' events."""
+        neighbours = self._deps.neighbours
         if users := neighbours.user_aggregator:
-            messages.mark_known(users.context.messages)
+            self._messages.mark_known(users.context.messages)
             users.add_event_handler("on_before_process_frame", self._before_user_frame)
             users.add_event_handler("on_after_process_frame", self._after_user_frame)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
@@ -250,16 +219,14 @@ class FrameDispatcher:
 
     def see(self, frame: Frame) -> None:
         """Process a passing frame other than a context; see ``TABLE``."""
-        kind: Any = type(frame)
-        handle = _handler(kind)
-        if self.live and handle:
+        if self.live and (handle := _handler(type(frame))):
             self._guard.run(handle, self, self.live, frame)
 
     async def turn_confirmed(self) -> None:
         """Process that a turn is not withdrawn any more, after the frame that says so was pushed."""
         if live := self.live:
             await live.turns.confirm()
-            message = injection.last_user_message(self._neighbours.messages)
+            message = injection.last_user_message(self._deps.neighbours.messages)
             live.turns.spoken = message is None or not self._messages.is_logged(message)
 
     def _llm_described(self, live: LiveConversation, frame: Any) -> None:
@@ -272,14 +239,14 @@ class FrameDispatcher:
     def _reply_passed(
         self, live: LiveConversation, frame: frames.LLMContextAssistantTurnFrame
     ) -> None:
-        if not self._neighbours.assistant_aggregator:  # else its event brings the reply
+        if not self._deps.neighbours.assistant_aggregator:  # else its event brings the reply
             live.replies.log(frame.text)
 
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
         if live and not _is_muted(aggregator):  # what is muted is in no turn
-            if live.interim and not live.turns.realtime:
-                self._guard.run(live.interim.see, frame)
+            if live.prefetch and not live.turns.realtime:
+                self._guard.run(live.hear, live.prefetch, aggregator, frame)
             if isinstance(frame, frames.TranscriptionFrame):
                 begins = not aggregator.aggregation_string()
                 live.log.heard(frame.user_id or "", frame.text, begins=begins)
@@ -313,14 +280,14 @@ class FrameDispatcher:
     async def _before_agent_frame(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Keep a late result of the memory's tools from another person's context."""
         if isinstance(frame, frames.FunctionCallResultFrame) and frame.function_name in NAMES:
-            if not self._owned.may_enter(frame.tool_call_id):
+            if not self._deps.owned.may_enter(frame.tool_call_id):
                 frame.result = TOO_LATE
 
     async def _before_agent_push(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Let a summary be made of what was said: it stays in the context whoever speaks."""
         live = self.live
-        if live and live.deps.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
-            messages = self._guard.run(self._owned.without_memories, frame.context.messages)
+        if live and self._deps.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
+            messages = self._guard.run(self._deps.owned.without_memories, frame.context.messages)
             if messages is not None:
                 frame.context = LLMContext(messages=messages)
 
@@ -360,6 +327,7 @@ TABLE: dict[type[Frame], Handler] = {
     frames.LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
     frames.LLMServiceMetadataFrame: FrameDispatcher._llm_described,
 }
+_handler = by_kind(TABLE)
 
 
 def _is_muted(aggregator: LLMUserAggregator) -> bool:
@@ -368,8 +336,3 @@ def _is_muted(aggregator: LLMUserAggregator) -> bool:
     There is no public way to know: the events and frames about it come after later frames.
     """
     return bool(getattr(aggregator, "_user_is_muted", False))
-
-
-@cache
-def _handler(kind: type) -> Handler | None:
-    return next((TABLE[base] for base in kind.__mro__ if base in TABLE), None)

@@ -4,10 +4,10 @@ import asyncio
 import difflib
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
@@ -72,7 +72,7 @@ class Overrides(TypedDict, total=False):
 
 
 def frame_processor_arguments(
-    overrides: Mapping[str, Any], others: Iterable[str] = ()
+    overrides: Mapping[str, Any], others: Iterable[str]
 ) -> dict[str, Any]:
     """Return the keywords meant for ``FrameProcessor``.
 
@@ -144,12 +144,12 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
     if not isinstance(config, Config):
         config = configuration.load(Path(config).expanduser() if config else None)
     sections: dict[str, Any] = {}
-    for name, (section, field) in _FIELDS.items():
+    for name, (section, key) in _FIELDS.items():
         value = overrides.get(name)
         if value is None:
             continue
         old = sections.get(section, getattr(config, section))
-        sections[section] = replace(old, **{field: str(value) if name == "path" else value})
+        sections[section] = replace(old, **{key: str(value) if name == "path" else value})
     config = configuration.check_ranges(replace(config, **sections))
     _check_path(config)
     return config
@@ -168,14 +168,13 @@ def _check_path(config: Config) -> None:
 
 
 class EngineHandle:
-    """The memory of a processor: one that an application shares, or one that is opened here."""
+    """The memory of a processor: one that an application shares, or one that is opened here.
+
+    ``memory`` is None before it is opened here.
+    """
 
     def __init__(
-        self,
-        config: Config,
-        engine: MemoryEngine | None,
-        fleet: "Fleet | None" = None,
-        person: str = "",
+        self, config: Config, engine: MemoryEngine | None, fleet: "Fleet | None", person: str
     ) -> None:
         """Store the arguments; nothing is opened yet.
 
@@ -183,39 +182,32 @@ class EngineHandle:
             engine: One that the application shares; None to open the store, or a fleet's copy.
             fleet: The fleet that has the memory of ``person``.
         """
-        self._config, self._given = config, engine
-        self._fleet, self._person = fleet, person
-        self._opened: BackgroundEngine | None = None
-        self._opening = asyncio.Lock()
+        self._config, self._fleet, self._person = config, fleet, person
+        self.memory, self._opening = engine, asyncio.Lock()
+        self._own: BackgroundEngine | None = None
 
     @property
     def engine(self) -> MemoryEngine | None:
         """The engine; None before it is open."""
-        return self._given or (self._opened.engine if self._opened else None)
-
-    @property
-    def memory(self) -> MemoryEngine | None:
-        """The memory; None before it was opened."""
-        return self._given or self._opened
+        return self._own.engine if self._own else self.memory
 
     def prefer_llm(self, url: str) -> None:
         """Let idle work look for an LLM at the conversation's server first."""
         thinking = replace(self._config.thinking, first_url=url)
         self._config = replace(self._config, thinking=thinking)
 
-    async def open(self, wait_s: float = START_S) -> MemoryEngine:
+    async def open(self) -> MemoryEngine:
         """Return the memory. One that is opened here never fails: it waits for its store.
 
-        Waits ``wait_s`` seconds at most; not at all for a fleet's, which joins the conversation
-        when it is ready.
+        Waits ``START_S`` at most; not at all for a fleet's, which joins the conversation when it
+        is ready.
         """
-        if self._given is not None:
-            return self._given
         async with self._opening:
-            if self._opened is None:  # acquired on a thread: its last user may be closing it
-                self._opened = await asyncio.to_thread(self._acquire)
-        await asyncio.to_thread(self._opened.start, 0.0 if self._fleet else wait_s)
-        return self._opened
+            if self.memory is None:  # acquired on a thread: its last user may be closing it
+                self.memory = self._own = await asyncio.to_thread(self._acquire)
+        if self._own is not None:
+            await asyncio.to_thread(self._own.start, 0.0 if self._fleet else START_S)
+        return self.memory
 
     def _acquire(self) -> BackgroundEngine:
         if self._fleet is not None:
@@ -228,31 +220,36 @@ class EngineHandle:
         Raises:
             SlowcatError: It was not saved.
         """
-        if self._given is not None:
-            await asyncio.to_thread(self._given.flush, _FLUSH_S)
-        elif self._opened is not None:
-            opened, self._opened = self._opened, None
-            await asyncio.to_thread(opened.close)
+        if self._own is not None:
+            own, self._own, self.memory = self._own, None, None
+            await asyncio.to_thread(own.close)
+        elif self.memory is not None:
+            await asyncio.to_thread(self.memory.flush, _FLUSH_S)
 
 
-class ConversationDeps(Struct, frozen=True, kw_only=True):
-    """Dependencies that the parts of one conversation share; complete once the memory is there.
+@dataclass(kw_only=True)
+class ConversationDeps:
+    """What a processor and the parts of its conversation share.
 
-    ``config`` is the processor's, which may differ from the engine's.
+    Attributes:
+        config: The processor's, which may differ from the engine's.
+        locality: As the application set it, until the memory is open.
+        neighbours: None are known before the pipeline is set up.
+        engine: Set once the memory is open, before any part of a conversation is made.
     """
 
-    engine: MemoryEngine
     config: Config
     audience: Audience
     speaker_names: Mapping[str, str]
     off_record: OffRecord
     locality: Locality
-    neighbours: PipelineNeighbours
     messages: ContextMessages
     visible: Visible
     owned: OwnedMessages
     guard: FrameGuard
-    reports: Reports | None = None
+    reports: Reports
+    neighbours: PipelineNeighbours = PipelineNeighbours()
+    engine: MemoryEngine = field(init=False)
 
     @property
     def strips(self) -> bool:

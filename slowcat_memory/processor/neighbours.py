@@ -11,6 +11,7 @@ A server that cannot be determined counts as remote, and so does a local one rea
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from os.path import commonprefix
 from typing import Any
 
 from loguru import logger
@@ -33,12 +34,8 @@ RIGHT = (
 )
 
 
-class Step(Struct, frozen=True):
-    """A position in one pipeline; ``ordered`` is False for the branches of a parallel one."""
-
-    pipeline: int  # its id()
-    position: int
-    ordered: bool
+Step = tuple[int, bool]
+"""A position in a pipeline, and whether that has an order: the branches of a parallel one have none."""
 
 
 class Places:
@@ -51,9 +48,6 @@ class Places:
         if outermost is not None:
             self._add(outermost, ())
 
-    def __contains__(self, processor: object) -> bool:
-        return id(processor) in self._paths
-
     def of_kind(self, kind: type) -> list[Any]:
         """Return the processors of a kind, in the order in which they are written."""
         return [one for one in self._processors if isinstance(one, kind)]
@@ -64,9 +58,8 @@ class Places:
         None if they are in different branches, or one of them has no place.
         """
         for ours, theirs in zip(self._path(one), self._path(other), strict=False):
-            if ours != theirs:
-                same = ours.pipeline == theirs.pipeline and ours.ordered
-                return ours.position < theirs.position if same else None
+            if ours != theirs:  # in one pipeline, as all before was equal
+                return ours < theirs if ours[1] else None
         return None
 
     def nearest(self, processor: Any, kind: type, *, before: bool) -> Any:
@@ -82,13 +75,10 @@ class Places:
             and self.precedes(*((one, processor) if before else (processor, one)))
         ]
         in_order = found[::-1] if before else found
-        closest = sorted(in_order, key=lambda one: -self._common(one, processor))
+        path = self._path(processor)
+        closest = sorted(in_order, key=lambda one: -len(commonprefix((path, self._path(one)))))
         unsure = len(closest) > 1 and self.precedes(closest[0], closest[1]) is None
         return None if unsure or not closest else closest[0]
-
-    def _common(self, one: Any, other: Any) -> int:
-        pairs = zip(self._path(one), self._path(other), strict=False)
-        return sum(ours == theirs for ours, theirs in pairs)
 
     def _path(self, processor: Any) -> tuple[Step, ...]:
         return self._paths.get(id(processor), ())
@@ -101,7 +91,7 @@ class Places:
         ordered = isinstance(processor, Pipeline)
         parts = [one for one in processor.processors if isinstance(one, FrameProcessor)]
         for position, part in enumerate(parts):
-            self._add(part, (*path, Step(id(processor), position, ordered)))
+            self._add(part, (*path, (position, ordered)))
 
 
 def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> str:
@@ -244,7 +234,7 @@ class PipelineNeighbours(Struct, frozen=True):
 
 
 def find_neighbours(
-    memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any = None
+    memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any
 ) -> PipelineNeighbours:
     """Search the pipeline around the memory, and warn if it is in a wrong place.
 

@@ -11,6 +11,7 @@ read when it was written.
 """
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from typing import Any
 
 from loguru import logger
@@ -268,7 +269,10 @@ class OwnedMessages:
 
     def without_memories(self, messages: Sequence[Any]) -> list[Any]:
         """Copy a context without anything of the memory's, for a summary of what was said."""
-        copies = [_copied(message) for message in injection.strip_memories(messages)]
+        copies = [
+            deepcopy(one) if isinstance(one, dict) else one
+            for one in injection.strip_memories(messages)
+        ]
         ours = {
             injection.call_id(call)
             for message in copies
@@ -290,17 +294,6 @@ def _limit(kept: dict[str, Any]) -> None:
 
 def _block(message: Any) -> str:
     return injection.block_of(message) if isinstance(message, dict) else ""
-
-
-def _copied(message: Any) -> Any:
-    if not isinstance(message, dict):
-        return message
-    copied = dict(message)
-    if calls := copied.get("tool_calls"):
-        copied["tool_calls"] = [{**call, "function": dict(call["function"])} for call in calls]
-    if isinstance(parts := copied.get("content"), list):
-        copied["content"] = [dict(part) if isinstance(part, dict) else part for part in parts]
-    return copied
 
 
 def _instruction_of(llm: Any) -> list[Message] | None:

@@ -6,10 +6,9 @@ aggregator reports them.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -27,7 +26,7 @@ from slowcat_memory.processor.activity import Warming
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps, EngineHandle, Overrides
-from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
+from slowcat_memory.processor.neighbours import Locality, find_neighbours
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.reports import Content, FrameGuard, Reports
 from slowcat_memory.processor.turn import TurnResult
@@ -129,30 +128,34 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         own = inspect.signature(HybridContextualMemoryProcessor).parameters
         super().__init__(**engine_handle.frame_processor_arguments(overrides, own))
         self._config = engine_handle.conversation_config(engine, fleet, config, overrides)
+        self._config_file = engine_handle.config_source(config, engine or fleet)
         self._scope = scope_of_user(user_id or self._config.memory.user_id)
         self._engine_handle = EngineHandle(self._config, engine, fleet, self._scope)
-        self._aggregators, self._neighbours = aggregators, PipelineNeighbours()
-        self._audience = Audience(self._config.people, self._scope, speakers)
-        self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
+        self._aggregators = aggregators
         self._speaker = ""  # the current speaker, as set by the application
-        self._off_record = OffRecord(self._config.sessions, self._on_record_changed)
         self._llm_is_local = llm_is_local
-        self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
-        self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
-        self._messages = ContextMessages(
-            lambda: self._neighbours.messages, self._was_spoken, self._visible.knows
+        self._guard, visible = FrameGuard(self, self._call_event_handler), Visible()
+        self._deps = ConversationDeps(
+            config=self._config,
+            audience=Audience(self._config.people, self._scope, speakers),
+            speaker_names={**(speakers or {}), **(speaker_names or {})},
+            off_record=OffRecord(self._config.sessions, self._on_record_changed),
+            locality=Locality(bool(llm_is_local)),
+            messages=ContextMessages(
+                lambda: self._deps.neighbours.messages, self._was_spoken, visible.knows
+            ),
+            visible=visible,
+            owned=OwnedMessages(),
+            guard=self._guard,
+            reports=Reports(self._guard, self.push_frame, rtvi, spans),
         )
-        self._guard = FrameGuard(self, self._call_event_handler)
-        self._config_file = engine_handle.config_source(config, engine or fleet)
-        self._reports = Reports(self._guard, self.push_frame, rtvi, spans)
-        self._dispatcher: FrameDispatcher | None = None
-        self._live: LiveConversation | None = None  # while the memory is open
-        self._silence_task: asyncio.Task | None = None
+        self._warming = Warming()
+        self._dispatcher = FrameDispatcher(self._deps, self._warming)
         self._requested = self._head_is_stale = False
         self._idle_tokens = 0
-        self._subscriptions: list[Callable[[], None]] = []  # each ends one
+        self._subscriptions = ExitStack()  # ends them
         for event in self._EVENTS:
             self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
@@ -202,15 +205,15 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Returns:
             A few lines, "" if there is nothing to include, or the instruction has it already.
         """
-        scope = self._audience.greeted_scope(person)
-        if not scope or not self._config.memory.use_contextual or scope == self._owned.head_of:
+        scope = self._deps.audience.greeted_scope(person)
+        if not scope or not self._config.memory.use_contextual or scope == self._deps.owned.head_of:
             return ""
         try:
             engine = await self._engine_handle.open()
             head = await asyncio.to_thread(
-                engine.session_context, scope, local=self._locality.local
+                engine.session_context, scope, local=self._deps.locality.local
             )
-            self._owned.add_head(head, scope)
+            self._deps.owned.add_head(head, scope)
             return head
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
@@ -267,11 +270,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def off_the_record(self) -> None:
         """Stop keeping what is said, until ``back_on_the_record`` or the conversation's end."""
-        self._off_record.begin()
+        self._deps.off_record.begin()
 
     def back_on_the_record(self) -> None:
         """Resume keeping what is said, whoever asked for the contrary."""
-        self._off_record.end()
+        self._deps.off_record.end()
 
     async def rewarm(self, *, again: bool = False) -> bool:
         """Make a local LLM process the conversation ahead of time, by a request for one token.
@@ -284,7 +287,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Returns:
             Whether the LLM has processed it; False also while somebody speaks, or when it failed.
         """
-        llm, users = self._neighbours.llm, self._neighbours.user_aggregator
+        llm, users = self._deps.neighbours.llm, self._deps.neighbours.user_aggregator
         if llm is None or users is None:
             return False
         reading = self._live.activity.reading if self._live else nullcontext
@@ -303,24 +306,20 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
         if not self._config.memory.use_contextual or neighbours.is_second(self, pipeline):
             return
-        self._neighbours = neighbours.find_neighbours(self, self._aggregators, pipeline)
-        self._dispatcher = FrameDispatcher(
-            self._neighbours, self._messages, self._owned, self._warming, self._guard
-        )
+        near = self._deps.neighbours = find_neighbours(self, self._aggregators, pipeline)
+        self._dispatcher.subscribe()
         if self._add_instruction:
-            self._owned.add_instruction(
-                self._instruction, self._neighbours.llm, self._neighbours.messages
-            )
-        self._engine_handle.prefer_llm(neighbours.base_url(self._neighbours.llm))
+            self._deps.owned.add_instruction(self._instruction, near.llm, near.messages)
+        self._engine_handle.prefer_llm(neighbours.base_url(near.llm))
         try:
             live = await self._begin()
         except Exception as error:  # of an engine that was given: the agent must start without
             logger.error(f"{self}: this agent runs without a memory: {describe_error(error)}")
             await self._call_event_handler("on_memory_trouble", error)
             return
-        self._live = self._dispatcher.live = live
+        self._dispatcher.live = live
         await self._place_head()
-        self._silence_task = self.create_task(live.watch_silence(), "silence")
+        self._subscriptions.callback(self.create_task(live.watch_silence(), "silence").cancel)
         self._guard.run(setup.pipeline_worker.add_observer, live.activity)
 
     @property
@@ -329,33 +328,20 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return str(self._config.folder), self._scope
 
     async def _begin(self) -> LiveConversation:
-        engine = await self._engine_handle.open()
+        deps = self._deps
+        engine = deps.engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
         posted = self._guard.posted
-        self._subscriptions.append(
+        self._subscriptions.callback(
             engine.availability.subscribe(posted(self._on_trouble), posted(self._on_back))
         )
-        for scope in self._audience.recallable:
+        for scope in deps.audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
         located = await asyncio.to_thread(
-            self._guard.run, neighbours.locate, self._neighbours.llms, self._llm_is_local
+            self._guard.run, neighbours.locate, deps.neighbours.llms, self._llm_is_local
         )
-        self._locality = located or Locality(False)
-        self._locality.remind(engine.clock())
-        deps = ConversationDeps(
-            engine=engine,
-            config=self._config,
-            audience=self._audience,
-            speaker_names=self._speaker_names,
-            off_record=self._off_record,
-            locality=self._locality,
-            neighbours=self._neighbours,
-            messages=self._messages,
-            visible=self._visible,
-            owned=self._owned,
-            guard=self._guard,
-            reports=self._reports,
-        )
+        deps.locality = located or Locality(False)
+        deps.locality.remind(engine.clock())
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
         live.log.set_speaker(self._speaker)
         try:
@@ -365,85 +351,77 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return live
 
     async def _subscribe(self, engine: MemoryEngine) -> None:
-        thinking, url = engine.config.thinking, neighbours.base_url(self._neighbours.llm)
+        thinking, url = engine.config.thinking, neighbours.base_url(self._deps.neighbours.llm)
         other = thinking.first_url if thinking.url == AUTO else thinking.url
         shared, posted = await asyncio.to_thread(same_server, url, other), self._guard.posted
         self._idle_tokens = _idle_tokens(engine)
-        self._subscriptions += (
+        self._subscriptions.callback(
             engine.subscribe(
                 on_memory=posted(self._on_idle_event),
                 on_event=posted(self._on_event),
-                on_pause=posted(partial(self._on_burst_end, engine)) if shared else None,
-            ),
-            self._reports.end,
+                on_pause=posted(self._on_burst_end) if shared else None,
+            )
         )
-        self._reports.begin(engine, self._config, self._scope, self._config_file)
+        self._deps.reports.begin(engine, self._config, self._scope, self._config_file)
 
     async def cleanup(self) -> None:
         """Log the agent's last words, end the session, save."""
         await super().cleanup()
         live = self._live
-        if live and live.interim:
-            live.interim.end()
-        self._guard.end()
-        while self._subscriptions:
-            self._subscriptions.pop()()
+        self._guard.ended = True
+        self._subscriptions.close()
         self._warming.stop()
-        if self._silence_task:
-            await self.cancel_task(self._silence_task)
         if live:
-            live.activity.end()
             await live.finish(_LAST_EVENTS_S)
         try:
             if live:
                 live.log.disconnected()
-            self._off_record.end()  # it must not outlive the conversation
+            self._deps.off_record.end()  # it must not outlive the conversation
             await self._engine_handle.close()
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")
-        self._live = None
-        if self._dispatcher:
-            self._dispatcher.live = None
+        self._dispatcher.live = None
         await self._guard.join(_LAST_EVENTS_S)
 
     async def _place_head(self) -> None:
         """Place the session's head, or what is left of it."""
         self._head_is_stale = False
-        engine, scope = self._engine_handle.memory, self._audience.greeted_scope("")
-        auto = self._config.head.mode == "auto" or self._owned.knows_head(scope)
+        deps, engine = self._deps, self._engine_handle.memory
+        scope = deps.audience.greeted_scope("")
+        auto = self._config.head.mode == "auto" or deps.owned.knows_head(scope)
         if engine is None or not scope or not auto:
             return
-        near, local = self._neighbours, self._locality.local
+        near, local = deps.neighbours, deps.locality.local
         try:
             head = await asyncio.to_thread(engine.session_context, scope, local=local)
             late = self._requested
-            stripped = self._owned.place_head(head, scope, near.llm, near.messages, late=late)
+            stripped = self._deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
             self._guard.log_failure(error)
             return
         for message in stripped:
-            self._visible.discard(message)
+            self._deps.visible.discard(message)
 
     def _on_idle_event(self, event: MemoryEvent) -> None:
-        if event.scope in self._audience.recallable:
+        if event.scope in self._deps.audience.recallable:
             self._guard.notify(f"on_memory_{event.what}", event)
 
     def _on_event(self, event: MemoryEvent) -> None:
         """Report an event; take what a person forgot, changed or muted out of the head."""
-        if event.scope not in self._audience.recallable:
+        if event.scope not in self._deps.audience.recallable:
             return
-        self._reports.happened(event)
+        self._deps.reports.happened(event)
         by_person = event.what == "forgotten" or event.job in ("person", "command")
         if by_person and not self._head_is_stale:
             self._head_is_stale = True
             self._guard.spawn(self._place_head())
 
-    def _on_burst_end(self, engine: MemoryEngine) -> None:
+    def _on_burst_end(self) -> None:
         """Warm up the conversation again after idle work that used the LLM.
 
         A burst may evict the cache many times; the conversation is processed once, when it is over.
         """
-        before, self._idle_tokens = self._idle_tokens, _idle_tokens(engine)
+        before, self._idle_tokens = self._idle_tokens, _idle_tokens(self._deps.engine)
         if self._idle_tokens != before:
             self._guard.spawn(self.rewarm(again=True))
 
@@ -453,7 +431,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _on_back(self) -> None:
         logger.info(f"{self}: the memory is back")
-        if not self._owned.knows_head(self._scope):
+        if not self._deps.owned.knows_head(self._scope):
             self._guard.spawn(self._place_head())
         self._guard.notify("on_memory_back")
 
@@ -464,6 +442,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 engine.upkeep.drop_queries()
         if self._live:
             self._guard.notify("on_record_changed", off)
+
+    @property
+    def _live(self) -> LiveConversation | None:
+        """The conversation, while the memory is open."""
+        return self._dispatcher.live
 
     def _was_spoken(self, text: str) -> bool:
         return self._live is not None and self._live.turns.was_spoken(text)
@@ -482,12 +465,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._requested = True
             if direction is FrameDirection.DOWNSTREAM:
                 result = await live.turns.before_reply(frame)
-        elif self._dispatcher:
+        else:
             self._dispatcher.see(frame)
         if result.answered:
             return
         await self.push_frame(frame, direction)
-        if self._dispatcher and isinstance(frame, USER_TURN):
+        if isinstance(frame, USER_TURN):
             await self._dispatcher.turn_confirmed()
         if isinstance(frame, StartFrame):
             self._warm_at_start()
@@ -497,7 +480,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _warm_at_start(self) -> None:
         """Warm up a local LLM's system prompt: 280 to 510 ms off the first reply."""
-        if self._locality.local:
+        if self._deps.locality.local:
             self._guard.spawn(self.rewarm())
 
 

@@ -48,7 +48,8 @@ class FrameGuard:
     """Runs work whose failure or slowness must not affect the conversation. Use it on the event loop.
 
     A failure is logged once and counted; its result is missing, and the agent continues.
-    ``metrics`` counts the failures; None while the memory is not open.
+    ``metrics`` counts the failures; None while the memory is not open. Once it has ``ended``, what
+    other threads report is ignored.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class FrameGuard:
         self.metrics: Metrics | None = None
         self._processor, self.call = processor, call
         self._tasks: set[asyncio.Task] = set()
-        self._ended = False
+        self.ended = False
 
     def __str__(self) -> str:
         return str(self._processor)
@@ -80,11 +81,11 @@ class FrameGuard:
         asyncio.get_running_loop().call_soon(self.run, work, *arguments)
 
     def posted(self, work: Callable[..., None]) -> Callable[..., None]:
-        """Return what calls a function on this event loop, from any thread, until ``end``."""
+        """Return what calls a function on this event loop, from any thread, until it has ended."""
         loop = asyncio.get_running_loop()
 
         def on_loop(*arguments: Any) -> None:
-            if not self._ended:  # it may have ended since this was posted
+            if not self.ended:  # it may have ended since this was posted
                 self.run(work, *arguments)
 
         def on_any_thread(*arguments: Any) -> None:
@@ -115,10 +116,6 @@ class FrameGuard:
         task = self._processor.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def end(self) -> None:
-        """Ignore from now on what other threads report."""
-        self._ended = True
 
     async def join(self, timeout_s: float) -> None:
         if self._tasks:
@@ -161,7 +158,6 @@ class Reports:
     ) -> None:
         """Store the arguments; ``push`` sends a frame downstream."""
         self._guard, self._push, self._rtvi, self._wants_spans = guard, push, rtvi, spans
-        self._engine: MemoryEngine | None = None
         self._spans: Spans | None = None
 
     def begin(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
@@ -175,9 +171,6 @@ class Reports:
         if self._wants_spans:
             self._spans = Spans(engine, self._wants_spans)
 
-    def end(self) -> None:
-        self._spans = self._engine = None
-
     def recalled(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
         """Report a turn's recall, after its frame was pushed."""
         if self._spans is not None:
@@ -188,10 +181,10 @@ class Reports:
         """Report an event of one of the conversation's namespaces."""
         if self._spans is not None:
             self._guard.run(self._spans.happened, event)
-        if self._rtvi and self._engine is not None:
-            self._guard.spawn(self._send(self._engine, event))
+        if self._rtvi:
+            self._guard.spawn(self._send(event))
 
-    async def _send(self, engine: MemoryEngine, event: MemoryEvent) -> None:
+    async def _send(self, event: MemoryEvent) -> None:
         from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame  # only when on
 
         data: dict[str, Any] = {
@@ -204,17 +197,16 @@ class Reports:
             "at": event.at.isoformat() if event.at else "",
         }
         if self._rtvi == "texts":
-            data["texts"] = await asyncio.to_thread(texts_of, engine, event)
-        if self._engine is not None:
+            data["texts"] = await asyncio.to_thread(texts_of, self._engine, event)
+        if not self._guard.ended:
             await self._push(RTVIServerMessageFrame(data=data))
 
     async def _introduce(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         try:
             line = await asyncio.to_thread(start_line, engine, config, scope, file)
         except SlowcatError as error:
-            logger.info(f"{self._guard}: memory in {config.folder}, not there yet: {error}")
-        else:
-            logger.info(f"{self._guard}: {line}")
+            line = f"memory in {config.folder}, not there yet: {error}"
+        logger.info(f"{self._guard}: {line}")
 
 
 class Spans:

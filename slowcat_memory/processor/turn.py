@@ -78,13 +78,9 @@ class Replies:
         if logged is not None:
             self._guard.spawn(self._announce(*logged))
 
-    async def wait(self, timeout_s: float) -> bool:
-        """Wait for the pending reply; return False if it did not come in time."""
-        try:
-            await asyncio.wait_for(self._done.wait(), timeout_s)
-        except TimeoutError:
-            return False
-        return True
+    async def wait(self) -> None:
+        """Wait for the pending reply."""
+        await self._done.wait()
 
     async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
         try:
@@ -292,8 +288,7 @@ class Turns:
         """Write the ledger row and notify the application, after the frame was pushed."""
         if turn:
             self._deps.guard.run(self._deps.engine.note_recall, turn, found, packed)
-        if self._deps.reports:
-            self._deps.reports.recalled(turn, found, packed)
+        self._deps.reports.recalled(turn, found, packed)
         self._deps.guard.notify("on_memory_recalled", found, packed)
 
     async def confirm(self) -> None:

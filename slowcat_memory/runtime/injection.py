@@ -33,7 +33,7 @@ def last_user_message(messages: Sequence[Message]) -> dict | None:
 def message_saying(messages: Sequence[Message], words: str) -> dict | None:
     """Return the newest user message with exactly these words, ignoring its block."""
     for message in _user_messages(messages):
-        if without_block(message_text(message)).strip() == words.strip():
+        if words_of(message).strip() == words.strip():
             return message
     return None
 
@@ -180,7 +180,7 @@ class Visible:
 
 
 def _read(message: Message) -> tuple[Message, str, str]:
-    words = clean(without_block(message_text(message)))[0]  # as the log has them
+    words = clean(words_of(message))[0]  # as the log has them
     return message, fingerprint(words), block_of(message)
 
 

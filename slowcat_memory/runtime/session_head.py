@@ -244,7 +244,7 @@ class Heads:
         clock: Callable[[], datetime],
         options: HeadOptions,
         users: UserNames,
-        language: str = "english",
+        language: str,
     ) -> None:
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
         self._lend = lend
@@ -262,7 +262,6 @@ class Heads:
         """
         if scope not in reader.scopes:
             return ""
-        self._users.load(scope)
         with self._store.snapshot() as snapshot:
             sessions = self._continued(scope, snapshot.sessions(scope))
             ended = [session for session in sessions if session.ended is not None]

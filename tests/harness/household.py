@@ -32,8 +32,9 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
+from slowcat_memory.processor.neighbours import Locality
 from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.reports import Reports
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
@@ -157,13 +158,14 @@ class Household:
         self.context, self.answers, self.spoken = LLMContext(), list[str](), set[str]()
         self.owned, self.tools, self.recalled = OwnedMessages(), ToolCalls(), list[Hit]()
         visible = Visible()
-        messages = ContextMessages(lambda: [], lambda text: False, visible.knows)
+        loud: Any = Loud(self)
         deps = ConversationDeps(
-            engine=self.engine, config=self.config, audience=self.audience, speaker_names=VOICES,
+            config=self.config, audience=self.audience, speaker_names=VOICES,
             off_record=self.record, locality=Locality(self.rng.random() < 0.5),
-            neighbours=PipelineNeighbours(), messages=messages, visible=visible, owned=self.owned,
-            guard=Loud(self),  # type: ignore[arg-type]
+            messages=ContextMessages(lambda: [], lambda text: False, visible.knows),
+            visible=visible, owned=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
         )  # fmt: skip
+        deps.engine = self.engine
         self.local = deps.locality.local
 
         async def begin() -> LiveConversation:

@@ -190,7 +190,8 @@ def forget(home: Household) -> None:
 def age(home: Household) -> None:
     home.clock.advance(home.rng.choice((60, 400, 7200, 30_000)))
     home.talk.tick()
-    home.engine.upkeep.age()
+    for scope in (*home.audience.recallable, home.audience.guest):
+        home.engine.upkeep.age(scope)
     home.engine.eraser.erase_expired()
 
 

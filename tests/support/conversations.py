@@ -44,8 +44,7 @@ class Room:
         self.log, self.clock, self.changes = Log(), clock or FixedClock(), []
         options = PeopleOptions(scopes=scopes, household="home")  # type: ignore[arg-type]
         audience = Audience(options, "anna", SPEAKERS if scopes == "each" else None)
-        self.seconds = 0.0  # of the monotonic clock
-        self.off_record = OffRecord(SessionOptions(), self.changes.append, self.monotonic)
+        self.off_record = OffRecord(SessionOptions(), self.changes.append, self.clock.boot_s)
         trackers = [self.tracker(s) for s in (*audience.people, audience.guest) if s]
         self.talk = Conversation(
             audience,
@@ -54,16 +53,12 @@ class Room:
             NAMES,
             self.off_record,
             self.clock,
-            self.monotonic,
+            self.clock.boot_s,
         )
-
-    def monotonic(self) -> float:
-        return self.seconds
 
     def wait(self, seconds: float) -> None:
         """Let time pass by both clocks."""
         self.clock.advance(seconds)
-        self.seconds += seconds
 
     def tracker(self, scope: str) -> SessionTracker:
         return SessionTracker(scope, lambda now: f"{scope} {now:%H%M%S}", SessionOptions())

@@ -358,12 +358,12 @@ class Conversation:
         """Return a copy of the present exchange that shares its turns and tools."""
         return replace(self._exchange, kept=self._exchange.kept and not self.off_record.off)
 
-    def disconnected(self, reason: str = "disconnect") -> None:
-        """End every session because of a "disconnect" or "close"; they may be resumed."""
+    def disconnected(self) -> None:
+        """End every session; they may be resumed."""
         now = self._now()
         self.off_record.disconnected()
         for log in self._logs.values():
-            log.append(log.tracker.disconnected(now, reason))
+            log.append(log.tracker.disconnected(now))
 
     def tick(self) -> None:
         now = self._now()

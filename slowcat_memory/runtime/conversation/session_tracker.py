@@ -100,13 +100,6 @@ class SessionTracker:
     def session(self) -> str:
         return self._session if self._state == "open" else ""
 
-    @property
-    def due(self) -> ClockReading | None:
-        """When a silence ends the open session; None when none is open."""
-        if self._state != "open" or self._last is None:
-            return None
-        return self._last.later(self._options.silence_s)
-
     def touch(self, now: ClockReading) -> None:
         """Keep the session open, because somebody speaks."""
         if self._state == "open" and self._last is not None:
@@ -118,20 +111,22 @@ class SessionTracker:
         self.touch(now)
         return edges
 
-    def disconnected(self, now: ClockReading, reason: str = "disconnect") -> list[Event]:
-        """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""
+    def disconnected(self, now: ClockReading) -> list[Event]:
+        """Return the end of the session, if one is open."""
         if edges := self.tick(now):  # a silence had already ended it
             return edges
         if self._state != "open":
             return []
         self._held.discard(self._session)
         self._state, self._ended = "dropped", now.seconds
-        return [self._edge("end", now.at, reason)]
+        return [self._edge("end", now.at, "disconnect")]
 
     def tick(self, now: ClockReading) -> list[Event]:
         """Return the end of the session, if the silence was long enough."""
-        due = self.due
-        if due is None or now.seconds < due.seconds:
+        if self._state != "open" or self._last is None:
+            return []
+        due = self._last.later(self._options.silence_s)
+        if now.seconds < due.seconds:
             return []
         self._held.discard(self._session)
         self._state = "idle"

@@ -159,7 +159,7 @@ def index_memory(
     memory: Memory,
     keys: Sequence[Key],
     reading: DateLocale,
-    place: Place = Place(),
+    place: Place,
     about: tuple[float, float] | None = None,
 ) -> None:
     """Index the whole state of a stored memory with all its keys, or remove it."""

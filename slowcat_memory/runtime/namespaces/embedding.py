@@ -98,7 +98,7 @@ class Embedding:
         cache_size: int,
         clock: Clock,
         metrics: Metrics,
-        given: Embedder | None = None,
+        given: Embedder | None,
     ) -> None:
         """Open the model if it is available, or use ``given`` for everything.
 
@@ -111,7 +111,6 @@ class Embedding:
         self.query: GuardedEmbed | None = None
         self.passing: GuardedEmbed | None = None
         self.space, self.token_key = Space(), ""
-        self.report = EmbedderReport(state="none", source="not opened")
         self.open()
 
     @property

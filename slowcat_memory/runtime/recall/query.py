@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Called, Reader
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.query.recall_gate import GateOptions, IsKnown, Need, judge, nobody
+from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
 from slowcat_memory.core.ranking.offering import (
     AnswerEvidence,
@@ -113,12 +113,6 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     pack: PackOptions = field(default_factory=PackOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)
     language: str = "english"
-
-
-def need_of(text: str, options: RetrievalOptions, is_known: IsKnown = nobody) -> Need:
-    """Return what a turn needs; with the gate off, everything is searched."""
-    need = judge(text, options.language, is_known)
-    return need if options.gate.enabled else replace(need, query=text)
 
 
 class Query(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
-from slowcat_memory.core.query.recall_gate import Need
+from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
@@ -44,7 +44,6 @@ from slowcat_memory.runtime.recall.query import (
     Recollection,
     RetrievalOptions,
     abstain,
-    need_of,
 )
 from slowcat_memory.store import Store
 
@@ -214,10 +213,15 @@ class Retrieval:
         return self._pipeline.begin(query, map(self._namespaces.get, scopes), passing=passing)
 
     def _need(self, query: Query) -> Need:
-        """Return what a turn needs; names are what is one in a scope that is loaded."""
+        """Return what a turn needs; names are what is one in a scope that is loaded.
+
+        With the gate off, everything is searched.
+        """
         loaded = map(self._namespaces.loaded, self._readable(query))
         names = [namespace.searcher.names for namespace in loaded if namespace]
-        return need_of(query.text, self._options, lambda word: any(n.is_name(word) for n in names))
+        language, is_gated = self._options.language, self._options.gate.enabled
+        need = judge(query.text, language, lambda word: any(n.is_name(word) for n in names))
+        return need if is_gated else replace(need, query=query.text)
 
     def _gated(self, query: Query, need: Need) -> Query:
         """Return a turn's query after the gate, with its users' names as far as they are read."""

@@ -147,9 +147,6 @@ class SnapshotThen:
         rows = [row for row in self._then.sessions.values() if scope in ("", row.scope)]
         return sorted(rows, key=lambda row: (row.started, row.id))
 
-    def unended(self) -> list[Session]:
-        return [row for row in self.sessions() if row.ended is None]
-
     def memory(self, scope: str, id: str) -> Memory | None:
         return self._as_was(self._snapshot.memory(scope, id))
 
