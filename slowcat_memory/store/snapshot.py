@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import islice, takewhile
 from operator import attrgetter
 from typing import Any
@@ -48,8 +49,12 @@ class Snapshot:
         """Read through a transaction; ``read_block`` keeps unpacked blocks for the next one."""
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._rows, self._blocks = rows, BlockReader(rows, read_block)
+        self._rows, self._read_block = rows, read_block
         self.number = rows.number  # of the last transaction that it sees, in its generation
+
+    @cached_property
+    def _blocks(self) -> BlockReader:
+        return BlockReader(self._rows, self._read_block)
 
     # ------------------------------------------------------------------- the log
 

@@ -12,6 +12,7 @@ import pytest
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine, background
 from slowcat_memory.engine.background import BackgroundEngine
+from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import writer
@@ -217,7 +218,7 @@ def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_the
 
 
 def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config):
-    with patch.object(MemoryEngine, "_start", lambda _: 1 / 0), pytest.raises(ZeroDivisionError):
+    with patch.object(Upkeep, "erase_soon", lambda _: 1 / 0), pytest.raises(ZeroDivisionError):
         MemoryEngine(config)
     MemoryEngine(config).close()
 

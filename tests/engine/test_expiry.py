@@ -1,6 +1,7 @@
 """What is erased because of its age: every turn that is due, and no other."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
@@ -44,10 +45,14 @@ def log(engine: MemoryEngine, *turns: Turn) -> list[int]:
 
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note the turns that are read from now on."""
-    read, plain = list[int](), expiries.Expiry._put
-    monkeypatch.setattr(
-        expiries.Expiry, "_put", lambda self, turn: (read.append(turn.id), plain(self, turn))[1]
-    )
+    read = list[int]()
+
+    def counted(events, most):
+        found = list(islice(events, most))
+        read.extend(event.id for event in found if isinstance(event, Turn))
+        return found
+
+    monkeypatch.setattr(expiries, "islice", counted)
     return read
 
 

@@ -53,7 +53,7 @@ def harness(
 
 
 HARNESSES = {
-    "kills": harness(fleet_kills.kills, 15, 40, 4.0),
+    "kills": harness(fleet_kills.kills, 15, 40, 4.0, unsaved=20),
     "stalls": harness(fleet_scenes.stalls, 3, 6, 8.0, no_fence=1, dropped_late=1),
     "races": harness(fleet_scenes.races, 10, 30, 2.0, no_fence=5),
     "away": harness(fleet_scenes.away, 4, 8, 6.0, early=1),

@@ -21,6 +21,8 @@ def plant(what: str) -> None:
 
     from slowcat_memory.fleet import leases, person_log, unsent
     from slowcat_memory.fleet.holding import Shipper
+    from slowcat_memory.store import Ack, new_future
+    from slowcat_memory.store.writer import WriteQueue
 
     if what == "no-fence":
 
@@ -28,6 +30,15 @@ def plant(what: str) -> None:
             return []
 
         person_log.APPEND, leases.renew = _ANYWHERE, kept  # type: ignore[assignment]
+    elif what == "unsaved":
+        add = WriteQueue.add_events
+
+        def told_at_once(*given: Any, **how: Any) -> list[Ack]:
+            done = new_future()
+            done.set_result(None)
+            return [Ack(done, ack.event) for ack in add(*given, **how)]
+
+        WriteQueue.add_events = told_at_once  # type: ignore[method-assign]
     elif what == "renumbered":
         with_epoch = "tenant = $1 AND person = $2 AND epoch = $3"
         person_log.APPEND = _ANYWHERE.replace("tenant = $1 AND person = $2", with_epoch)

@@ -19,6 +19,7 @@ from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex
+from slowcat_memory.store.disk.transaction import Rows
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
@@ -41,17 +42,17 @@ def opened(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Namesp
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the tables of all records that are read."""
-    found, decode, event = list[str](), Snapshot._decode, Snapshot._event
+    found, decode, event = list[str](), Rows.undamaged, Snapshot._event
 
-    def counted(self: Snapshot, kind: object, table: str, *rest: object) -> object:
+    def counted(self: Rows, how: object, table: str, *rest: object) -> object:
         found.append(table)
-        return decode(self, kind, table, *rest)  # type: ignore[arg-type]
+        return decode(self, how, table, *rest)  # type: ignore[arg-type]
 
     def counted_event(self: Snapshot, key: bytes) -> object:
         found.append("log")
         return event(self, key)
 
-    monkeypatch.setattr(Snapshot, "_decode", counted)
+    monkeypatch.setattr(Rows, "undamaged", counted)
     monkeypatch.setattr(Snapshot, "_event", counted_event)
     return found
 

@@ -161,6 +161,12 @@ COMMANDS = filled(
             max_words=10,
         ),
         CommandRule(
+            kind="correct",
+            says="{x}",
+            needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
+            max_words=9,
+        ),
+        CommandRule(
             kind="off_record",
             says="(?:off|of) the record|(?:{keep}) (?:das|dies)(?: jetzt| bitte)* nicht|"
             "(?:das|dies)(?: jetzt| bitte)* nicht "
