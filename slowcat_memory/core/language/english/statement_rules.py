@@ -99,6 +99,7 @@ RULES = (
     Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?(?:wants?|hopes?|am hoping|is hoping|are hoping) to (?P<o>(?:be fluent|be able|speak|master|pay off|be debt|become|give up|stop|quit|win|learn|lose|save)\b.+)", "text"),
     Rule("event", "event", "{s} has tickets {o}.", rf"(?:{_HAVE}|got|{_PAST}bought) (?:\w+ )?tickets (?P<o>(?:for|to) .+)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?:it|there) is (?:the )?(?!my\b|our\b)(?P<n>(?:[\w'-]+ ){{0,3}}(?:{_APPOINTMENT}|birthday|anniversary|parents' evening|evening)) (?P<o>(?:on|in|at|next|this|tomorrow)\b.+)", "dated", whose="me"),
+    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our) minds?) (?P<o>(?:to|not to|against) (?:take|accept|turn down|keep|have|let|go|get|call|cancel|stay|put|send|give|try|do)\b.+)", "text", denies=True),
     Rule("success", "achieved", "{s} got {o}.", rf"{_PAST}(?:got|gotten|received|been awarded|was awarded|been given|earned|achieved) (?P<o>(?:my|the|an?|his|her|our) (?:[\w-]+ ){{0,2}}(?:degree|diploma|licen[cs]e|certificate|phd|masters|master's|a-levels|promotion|scholarship|grant|award|medal|prize|citizenship|visa|distinction|first|pay rise|raise)\b.*)", "text"),
     Rule("person", "has_{kin}", "", rf"{_HAVE} an? (?:\w+ )?(?P<kin>{KIN}), (?P<o>.+)", "people"),
     # Name, age, birthday, origin
@@ -132,6 +133,7 @@ RULES = (
     # Work
     Rule("habit", "habit", "{s} has taken up {o}.", rf"{_PAST}(?:taken|took) up (?P<o>(?!residence\b|arms\b|a lot\b|so much\b|the (?:offer|challenge|whole)\b|space\b|half\b|all\b).+)", "thing"),
     Rule("possession", "owns", "{s} drives {o}.", r"drives? (?P<o>an? (?!lot|bus|van|lorry|truck|taxi|cab|train|tram|bit|few|hard|long|minicab|coach|forklift|tractor|car|ambulance).+)", "thing"),
+    Rule("preference", "likes", "{s}'s hobby is {o}.", r"'s (?:(?:main|favourite|favorite|big|biggest|new|only) )?(?:hobby|hobbies|passion) (?:is|are) (?P<o>.+)", "things"),
     Rule("person", "works_as", "{s} works as {o}.",
         rf"(?:works?|{_BE} working|(?:have|has) been working)(?: \w+){{0,3}}? as (?P<o>(?:an?|the) .+)", "thing"),
     Rule("person", "works_as", "{s} is {o}.",
@@ -205,6 +207,7 @@ RULES = (
     Rule("plan", "plans", "{s} booked {o}.", rf"{_PAST}(?:booked|reserved) (?P<o>(?:an?|the|our|my|two|three|flights?|tickets?)\b.+)", "text"),
     Rule("goal", "goal", "{s}'s goal is {o}.", r"'s (?:big |main |biggest |next |new year's )?(?:goal|aim|dream|ambition|target|resolution|plan)(?: (?:for|this) [\w ]+?)? is (?P<o>(?:to|that) .+)", "text", denies=True),
     Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?wants? to (?P<o>(?:finish|run|lose|learn|become|be able to|save|get fit|get better|climb|swim|write|qualify|read|beat|reach|earn|pay off|retire|own)\b.+)", "text"),
+    Rule("goal", "goal", "{s} is trying to {o}.", rf"{_BE} trying to (?P<o>(?:lose|quit|give up|learn|save|get fit|cut down|cut out|eat less|stop|become|have a baby|pay off|write)\b.*)", "text"),
     # What happened
     Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:(?:not )?to {_LIFE}|on|against|not to)\b.*)", "text", denies=True),
     Rule("decision", "decided", "{s} chose {o}.", rf"{_PAST}(?:chose|chosen|picked|settled on|gone with|went with|went for(?! an?\b)|gone for|opted for|plumped for) (?P<o>(?!up\b|to\b|him\b|her\b).+)", "text"),

@@ -79,9 +79,11 @@ EVENT_RULES = (
     Rule("event", "event", "{s} had {o}.", rf"(?:(?:have|has) )?had (?P<o>{_DETERMINER} {EVENT} {_AGO}.*)", "text"),
     Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).* {_AGO})(?=$|,| and\b)", "deed"),
     Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).*)", "deed", front=rf"^{_AGO}$"),
+    Rule("event", "event", "{s} had {o}.", rf"had (?P<o>{_DETERMINER} {EVENT})", "text", front=rf"^{_AGO}$"),
     # A home that changes on a day.
     Rule("person", "lives_in", "{s} is moving to {o}.", rf"{_BE} moving (?:back )?to (?=.*\b{_SOON})(?P<o>.+)", "place"),
     # It is planned, whatever it is.
+    Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.* {_SOON}.*)", "text"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.* {_SOON}.*)", "deed", inflect=True),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.+)", "deed", inflect=True, front=rf"^{_SOON}$"),
 )  # fmt: skip
