@@ -11,7 +11,7 @@ A server that cannot be determined counts as remote, and so does a local one rea
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from os.path import commonprefix
+from operator import eq
 from typing import Any
 
 from loguru import logger
@@ -34,8 +34,8 @@ RIGHT = (
 )
 
 
-Step = tuple[int, bool]
-"""A position in a pipeline, and whether that has an order: the branches of a parallel one have none."""
+Step = tuple[int, int, bool]
+"""A pipeline, a position in it, and whether it has an order: branches of a parallel one have none."""
 
 
 class Places:
@@ -59,7 +59,7 @@ class Places:
         """
         for ours, theirs in zip(self._path(one), self._path(other), strict=False):
             if ours != theirs:  # in one pipeline, as all before was equal
-                return ours < theirs if ours[1] else None
+                return ours < theirs if ours[2] else None
         return None
 
     def nearest(self, processor: Any, kind: type, *, before: bool) -> Any:
@@ -76,7 +76,7 @@ class Places:
         ]
         in_order = found[::-1] if before else found
         path = self._path(processor)
-        closest = sorted(in_order, key=lambda one: -len(commonprefix((path, self._path(one)))))
+        closest = sorted(in_order, key=lambda one: -sum(map(eq, path, self._path(one))))
         unsure = len(closest) > 1 and self.precedes(closest[0], closest[1]) is None
         return None if unsure or not closest else closest[0]
 
@@ -91,7 +91,7 @@ class Places:
         ordered = isinstance(processor, Pipeline)
         parts = [one for one in processor.processors if isinstance(one, FrameProcessor)]
         for position, part in enumerate(parts):
-            self._add(part, (*path, (position, ordered)))
+            self._add(part, (*path, (id(processor), position, ordered)))
 
 
 def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> str:

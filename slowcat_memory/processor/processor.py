@@ -391,16 +391,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         auto = self._config.head.mode == "auto" or deps.owned.knows_head(scope)
         if engine is None or not scope or not auto:
             return
-        near, local = deps.neighbours, deps.locality.local
+        near = deps.neighbours
         try:
-            head = await asyncio.to_thread(engine.session_context, scope, local=local)
+            head = await asyncio.to_thread(engine.session_context, scope, local=deps.locality.local)
             late = self._requested
-            stripped = self._deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
+            stripped = deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
             self._guard.log_failure(error)
             return
         for message in stripped:
-            self._deps.visible.discard(message)
+            deps.visible.discard(message)
 
     def _on_idle_event(self, event: MemoryEvent) -> None:
         if event.scope in self._deps.audience.recallable:
