@@ -12,6 +12,8 @@ the model needs NumPy alone.
 The lists that judge it are those of ``benchmarks.commands`` and ``benchmarks.unseen``.
 """
 
+import io
+import lzma
 import random
 import re
 import tomllib
@@ -34,7 +36,7 @@ WORDINGS = Path(__file__).parents[1] / "tests" / "data" / "commands"
 PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
 LIVES = range(11, 15)  # seeds
 SEED, EACH = 1, 60  # EACH: sentences of a template
-LEVELS = 42  # of weights, below and above 0
+LEVELS = 16  # of weights, below and above 0
 STRENGTH = 30.0  # the inverse of the regularisation
 HAND_WRITTEN = 4.0  # the weight of a sentence of any other list than these
 WEIGHT = {"templates": 1.0, "talk": 1.0}
@@ -119,7 +121,7 @@ def features(examples: Sequence[Example], language: Language) -> Any:
     table, places, values, ends = language.commands.intents, list[int](), list[float](), [0]
     for example in examples:
         found = rows(words_of(example.sentence), table)
-        places += found
+        places.extend(found)
         values += [1.0 / np.sqrt(len(found))] * len(found)
         ends.append(len(places))
     return csr_matrix((values, places, ends), shape=(len(examples), ROWS))
@@ -138,8 +140,9 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
 
 def write(file: Path, **arrays: np.ndarray) -> None:
     """Put arrays into a file of weights, beside those that it has."""
-    with np.load(file, allow_pickle=False) as stored:
-        np.savez_compressed(file, **{**stored, **arrays})
+    stored = np.load(io.BytesIO(lzma.decompress(file.read_bytes())))
+    with lzma.open(file, "w", preset=9) as packed:
+        np.savez(packed, **{**stored, **arrays})
 
 
 def whole(weights: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks import intents
 from benchmarks.unseen import __main__ as unseen
 from benchmarks.unseen import blocks, lists, utterances
+from slowcat_memory.core.commands.intent_model import ROWS
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.testing import HashEmbedder
 from tests.support.rows import DATA, listed
 
@@ -88,3 +91,13 @@ def test_unseen_no_list_has_changed_since_it_was_written():
             digest, name = line.split()
             content = (file.parent / name).read_bytes()
             assert hashlib.sha256(content).hexdigest() == digest, f"{file.parent.name}/{name}"
+
+
+def test_the_model_of_commands_is_fitted_on_features_of_sentences():
+    pytest.importorskip("scipy", reason="the extra [bench] is not installed")
+    said = [
+        intents.Example("own", text, "undo") for text in ("Undo that.", "Bring it back, please.")
+    ]
+    matrix = intents.features(said, LANGUAGES[0])
+    assert matrix.shape == (2, ROWS)
+    assert matrix.getnnz(axis=1).min() > 10

@@ -10,6 +10,7 @@ sequence, and the last and next word of commands, each with and without the kind
 """
 
 import io
+import lzma
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -23,10 +24,10 @@ from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.word_classes import OTHER, IntentWords
 from slowcat_memory.core.text_caches import text_cache
 
-_BITS = 13
+_BITS = 14
 ROWS: Final = 1 << _BITS
 NONE: Final = "none"
-FILE: Final = "intents.npz"
+FILE: Final = "intents.npz.xz"
 LANGUAGES_PACKAGE: Final = "slowcat_memory.core.language"
 _LONGEST, _SHORTEST = 5, 3  # letters of a part of a word
 _CLASSES = 3  # classes in sequence
@@ -153,7 +154,7 @@ def read_model(language: str) -> IntentModel | None:
         data = b""
     if not data:
         return None
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+    with np.load(io.BytesIO(lzma.decompress(data)), allow_pickle=False) as file:
         kinds = [str(kind) for kind in file["kinds"]]
         arguments = ArgumentModel(file["arguments"], file["arguments_scale"])
         return IntentModel(kinds, file["weights"], file["constant"], file["scale"], arguments)
