@@ -24,8 +24,8 @@ from slowcat_memory.cli.shell import (
     print_json,
     warn,
 )
-from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, options
-from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
+from slowcat_memory.config.config import PRESETS, Config, check_names
+from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options, value_of
 from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.job import JobOptions
