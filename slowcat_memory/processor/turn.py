@@ -46,41 +46,33 @@ EVERY_S = 60.0  # between two warnings of slow turns
 
 
 class Replies:
-    """Logs the agent's replies as spoken, one at a time. Use it on the event loop."""
+    """Logs the agent's replies as spoken, one at a time. Use it on the event loop.
+
+    ``done`` is cleared while a reply is pending; one of which nothing was spoken sets it, too.
+    """
 
     def __init__(self, deps: ConversationDeps, conversation: Conversation) -> None:
         self._conversation, self._guard = conversation, deps.guard
         self._availability = deps.engine.availability
-        self._done = asyncio.Event()
-        self._done.set()
+        self.done = asyncio.Event()
+        self.done.set()
         self._interrupted = False
-
-    def expect(self) -> None:
-        self._done.clear()
 
     def begin(self) -> None:
         """Reset the interruption: the LLM is about to be called."""
         self._interrupted = False
 
     def interrupt(self) -> None:
-        self._interrupted = not self._done.is_set()
-
-    def end_silent(self) -> None:
-        """End a reply of which nothing was spoken."""
-        self._done.set()
+        self._interrupted = not self.done.is_set()
 
     def log(self, text: str, *, interrupted: bool | None = None) -> None:
         """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
         cut = self._interrupted if interrupted is None else interrupted
         said = injection.without_blocks(text)  # what it reads aloud of a block is not its own
         logged = self._conversation.agent_said(said, interrupted=cut)
-        self._done.set()
+        self.done.set()
         if logged is not None:
             self._guard.spawn(self._announce(*logged))
-
-    async def wait(self) -> None:
-        """Wait for the pending reply."""
-        await self._done.wait()
 
     async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
         try:
@@ -271,7 +263,7 @@ class Turns:
         self._deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
         if channel != "text":
             self.spoken = False
-        self._replies.expect()
+        self._replies.done.clear()
         return turn
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
