@@ -32,8 +32,8 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.processor.commands import VoiceCommands
+from slowcat_memory.processor.context_messages import Scopes
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.reports import RECALL, WAIT
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation
@@ -116,7 +116,7 @@ class Turns:
         self._quiet_until = 0.0
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
-        self._speculated: tuple[Recollection, Packed, tuple[str, ...]] | None = None
+        self._speculated: tuple[Recollection, Packed, Scopes] | None = None
         self._command_held = False  # it is a command, to be executed when the turn is confirmed
 
     @property
@@ -165,7 +165,7 @@ class Turns:
             await self._deps.guard.report("memory skipped this turn", error)
             return TurnResult()
 
-    def _speakers(self, message: dict, text: str, predicted: bool) -> tuple[str, ...]:
+    def _speakers(self, message: dict, text: str, predicted: bool) -> Scopes:
         if self._messages.is_logged(message):  # its transcripts are taken
             return self._messages.scopes_of(message)
         channel = self._channel(message)
@@ -176,9 +176,7 @@ class Turns:
             return "text"
         return "voice" if self.spoken else None
 
-    async def _obey(
-        self, command: Command, message: dict, text: str, scopes: tuple[str, ...]
-    ) -> bool:
+    async def _obey(self, command: Command, message: dict, text: str, scopes: Scopes) -> bool:
         turn = None
         if not command.rest or self._commands.refuses(scopes):
             channel = self._channel(message)
@@ -191,12 +189,7 @@ class Turns:
             return False
 
     async def _recall_into(
-        self,
-        message: dict,
-        text: str,
-        context: LLMContext,
-        speculation: bool,
-        speakers: tuple[str, ...],
+        self, message: dict, text: str, context: LLMContext, speculation: bool, speakers: Scopes
     ) -> bool:
         turn = None
         self._speculating, self._speculated = message if speculation else None, None
@@ -228,17 +221,13 @@ class Turns:
         return True
 
     def log(
-        self,
-        message: dict,
-        text: str,
-        channel: Channel | None = None,
-        speakers: tuple[str, ...] | None = None,
+        self, message: dict, text: str, channel: Channel | None, speakers: Scopes = ()
     ) -> Turn | None:
         """Log a message, once; never raises.
 
         Args:
             channel: Spoken or typed; None to derive it from what was heard.
-            speakers: The scopes of its speakers, if they are known already.
+            speakers: The scopes of its speakers; () if they are not known yet.
 
         Returns:
             Its turn; None if it is empty, off the record, or could not be logged.
@@ -246,7 +235,7 @@ class Turns:
         return self._deps.guard.run(self._log, message, text, channel, speakers)
 
     def _log(
-        self, message: dict, text: str, channel: Channel | None, speakers: tuple[str, ...] | None
+        self, message: dict, text: str, channel: Channel | None, speakers: Scopes
     ) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
@@ -319,7 +308,7 @@ class Turns:
     # ---------------------------------------------------------------- recall
 
     async def _recall(
-        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: Scopes
     ) -> tuple[Recollection, Packed]:
         """Recall, within the deadline, and pack the block.
 
@@ -336,8 +325,8 @@ class Turns:
         found = await self._find(text, context, turn, scopes)
         packed = found.packed or self._deps.pack(found)
         waited = (time.perf_counter() - start) * 1e3
-        engine.metrics.observe(RECALL, sum(found.timings.values()))
-        engine.metrics.observe(WAIT, waited)
+        engine.metrics.observe("recall", sum(found.timings.values()))
+        engine.metrics.observe("turn_wait", waited)
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
         self._warn_if_slow(waited, found.stage)
         return found, packed
@@ -353,7 +342,7 @@ class Turns:
             self._slow, self._quiet_until = 0, time.monotonic() + EVERY_S
 
     async def _find(
-        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: Scopes
     ) -> Recollection:
         """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
         found, shown = Recollection(), self._deps.visible
@@ -376,7 +365,7 @@ class Turns:
                 break
         return found
 
-    def _strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
+    def _strip_others(self, context: LLMContext, scopes: Scopes) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""
         deps, allowed = self._deps, frozenset(scopes)
         if not deps.strips or (allowed == deps.owned.readable and not deps.owned.is_stale):

@@ -104,9 +104,6 @@ class HashEmbedder:
         tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
         return Embedded(self.encode(texts), tokens)
 
-    def close(self) -> None:
-        pass
-
     def _words(self, text: str) -> np.ndarray:
         places = [self._place(word) for word in fingerprint(text).split()]
         rows = np.zeros((len(places), self.token_dim), np.int8)
@@ -170,9 +167,6 @@ class ScriptedLLM:
             tokens_in=read,
             tokens_out=estimate_tokens(text),
         )
-
-    async def ready(self) -> bool:
-        return True
 
 
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
