@@ -67,7 +67,7 @@ def render_config() -> str:
     return "\n".join([*lines, "", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24', ""])
 
 
-def render_short(store: str = "") -> str:
+def render_short(store: str) -> str:
     """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
     head = "# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"
     values = {"memory.path": store} if store else {}

@@ -6,13 +6,7 @@ The demo and tests use it to show, without an LLM, that a memory reached the pro
 import re
 from typing import Any
 
-
-def message_text(message: dict[str, Any]) -> str:
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.get("text", "") for part in content)
-
+from slowcat_memory.runtime.injection import message_text
 
 _BLOCK = re.compile(r"\s*<memories>(.*?)</memories>", re.DOTALL)
 _LINE = re.compile(

@@ -20,8 +20,9 @@ from loguru import logger
 
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import describe_error
+from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.testing.doubles import HashEmbedder
-from slowcat_memory.testing.parrot import message_text, parrot
+from slowcat_memory.testing.parrot import parrot
 
 
 @dataclass(frozen=True)
