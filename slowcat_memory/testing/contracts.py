@@ -8,7 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -28,33 +28,20 @@ OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
 
 
 async def think(
-    store: Store,
-    *jobs: Job,
-    llm: LLM | None = None,
-    upkeep: Upkeep | None = None,
-    now: datetime | None = None,
-    options: dict[str, Any] | None = None,
+    store: Store, *jobs: Job, llm: LLM | None = None, now: datetime | None = None
 ) -> int:
     """Run jobs to the end with the real idle loop; return the tasks left, failed ones not counted.
 
-    Args:
-        now: None for the present.
-        options: Options by job name; defaults for the others.
+    Jobs have their default options, and no upkeep. ``now`` is None for the present.
     """
     gate = IdleGate(IdleOptions(grace_s=0.0))
-    with closing(_contexts(store, llm, upkeep, now, options)) as contexts:
+    with closing(_contexts(store, llm, now)) as contexts:
         # The clock of the jobs may stand.
         loop = IdleLoop(jobs, gate, contexts, options=OPTIONS, clock=SystemClock())
         return await loop.run_until_done(patience_s=5.0)
 
 
-def check_job(
-    job: Job,
-    events: Sequence[Event],
-    *,
-    llm: LLM | None = None,
-    upkeep: Upkeep | None = None,
-) -> None:
+def check_job(job: Job, events: Sequence[Event], *, llm: LLM | None = None) -> None:
     """Check that a job keeps the contract of ``Job``.
 
     Args:
@@ -69,12 +56,11 @@ def check_job(
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(Path(folder, "one"), options=SMALL) as store:
             _append(store, events)
-            with closing(_contexts(store, llm, upkeep, None, None)) as contexts:
+            with closing(_contexts(store, llm)) as contexts:
                 asyncio.run(_check_by_hand(job, contexts, store))
         with Store.open(Path(folder, "two"), options=SMALL) as store:
             _append(store, events)
-            run = partial(think, store, job, llm=llm, upkeep=upkeep)
-            asyncio.run(_check_in_loop(store, run))
+            asyncio.run(_check_in_loop(store, partial(think, store, job, llm=llm)))
 
 
 def _append(store: Store, events: Sequence[Event]) -> None:
@@ -82,13 +68,7 @@ def _append(store: Store, events: Sequence[Event]) -> None:
         ack.wait()
 
 
-def _contexts(
-    store: Store,
-    llm: LLM | None,
-    upkeep: Upkeep | None,
-    now: datetime | None,
-    options: dict[str, Any] | None,
-) -> Contexts:
+def _contexts(store: Store, llm: LLM | None, now: datetime | None = None) -> Contexts:
     def scopes() -> list[str]:
         with store.snapshot() as snapshot:
             return snapshot.scopes()
@@ -96,12 +76,11 @@ def _contexts(
     return Contexts(
         JobDeps(
             store=store,
-            upkeep=cast(Upkeep, upkeep),
+            upkeep=cast(Upkeep, None),
             clock=lambda: now or datetime.now(UTC),
             zone=UTC,
             scopes=scopes,
             llm=llm,
-            options=options or {},
         )
     )
 
