@@ -129,8 +129,7 @@ def import_(
         if found.undated and not begin:
             why = f"{found.text.name} does not say when it was written"
             raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
-    scope = own if known.user else ""
-    where = Where(scope=scope, own=own, again=again, undated=begin)
+    where = Where(scope=own if known.user else "", own=own, again=again, undated=begin)
     with known.engine() as engine:
         rows = [_one(engine, *file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))

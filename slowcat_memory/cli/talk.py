@@ -615,8 +615,7 @@ class Player:
             who = "" if memory.speaker == USER else " Agent:"
             text = f"↳ {_day(memory.valid_from)},{who} “{memory.text}”"
             cell = Text(text, "cyan", no_wrap=True, overflow="ellipsis")
-            sign = Text("✓" if expected else "", "green")
-            await self._line(Text(), cell, sign)
+            await self._line(Text(), cell, Text("✓" if expected else "", "green"))
         remark = "↳ nothing" if line.unknown and not hits else ""
         if line.command:
             remark = "a voice command: the memory answers, without the LLM"

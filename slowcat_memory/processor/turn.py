@@ -168,8 +168,7 @@ class Turns:
     def _speakers(self, message: dict, text: str, predicted: bool) -> Scopes:
         if self._messages.is_logged(message):  # its transcripts are taken
             return self._messages.scopes_of(message)
-        channel = self._channel(message)
-        return self._conversation.scopes_of(text, channel, predicted=predicted)
+        return self._conversation.scopes_of(text, self._channel(message), predicted=predicted)
 
     def _channel(self, message: dict) -> Channel | None:
         if self._messages.is_typed(message):
@@ -179,9 +178,8 @@ class Turns:
     async def _obey(self, command: Command, message: dict, text: str, scopes: Scopes) -> bool:
         turn = None
         if not command.rest or self._commands.refuses(scopes):
-            channel = self._channel(message)
             self._messages.mark_handled(message)
-            turn = self.log(message, text, channel, scopes)
+            turn = self.log(message, text, self._channel(message), scopes)
         try:
             return await self._commands.answer(command, turn, scopes)
         except Exception as error:

@@ -36,8 +36,7 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
         trusting: When no line shares a word with the question, quote the last line of its own
             block, which recall ranked best.
     """
-    messages = request.get("messages", [])
-    said = [message_text(m) for m in messages if m.get("role") == "user"]
+    said = [message_text(m) for m in request.get("messages", []) if m.get("role") == "user"]
     words = _BLOCK.sub("", said[-1]).strip() if said else ""
     if not (words.endswith("?") or _ASKS.match(words.casefold())):
         return "I am listening."
