@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.transfer import Transcript, TranscriptSession
+from slowcat_memory.transfer.transcript import Transcript, TranscriptSession
 
 ADVERSARIAL = "adversarial"  # its evidence is the turn that lures: no recall can be right
 LOW_OVERLAP = "low_overlap.txt"

@@ -38,12 +38,12 @@ from benchmarks import common, datasets
 from benchmarks.datasets import Dataset, Origins, Question, dialogue_of, steps
 from benchmarks.scoring import ALL, Level, Offered, evaluate, evaluate_blocks
 from benchmarks.tables import percent, table
-from slowcat_memory import providers, transfer
+from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM, ThinkingOptions
-from slowcat_memory.transfer.import_ import moments
+from slowcat_memory.transfer import import_, reading
 
 DEPTH = 50  # hits a question
 JOB = "contextualize"
@@ -125,9 +125,8 @@ def answer_all(
     run: dict[str, list[str]] = {}
     ms: list[float] = []
     origins = Origins()
-    asked = {question.conversation for question in data.questions}
-    every = transfer.read(data.conversations, _complain)
-    transcripts = [told for told in every if told.conversation in asked]
+    every = reading.read(data.conversations, _complain)
+    transcripts = [told for told in every if data.asked(told.conversation)]
     with Progress(console=common.console) as bar:
         for transcript in bar.track(transcripts, description=data.name):
             scope, last, fresh = datasets.scope_of(transcript.conversation), None, False
@@ -149,8 +148,8 @@ def answer_all(
                     if also:
                         also(engine, question, scope, now)
                 for session in sessions:
-                    transfer.ingest(engine, scope, session)
-                    times = moments(session, engine.zone)
+                    import_.ingest(engine, scope, session)
+                    times = import_.moments(session, engine.zone)
                     last, fresh = max([*times, last] if last else times, default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 

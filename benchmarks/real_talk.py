@@ -20,10 +20,10 @@ from benchmarks import common, datasets
 from benchmarks.tables import titled
 from benchmarks.unseen.homes import facts_of
 from benchmarks.unseen.utterances import AGENT_NAMES
-from slowcat_memory import transfer
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.extraction.facts import NAME
+from slowcat_memory.transfer import import_, reading
 
 LANGUAGE = "english"  # of the data sets
 
@@ -56,10 +56,10 @@ def facts(folder: Path) -> list[str]:
         config = common.configuration(path, embedding={"kind": "none"}, idle={"enabled": True})
         with closing(MemoryEngine(config)) as engine:
             scopes = []
-            for transcript in transfer.read(data.conversations, print):
+            for transcript in reading.read(data.conversations, print):
                 scopes.append(datasets.scope_of(transcript.conversation))
                 for session in transcript.sessions:
-                    transfer.ingest(engine, scopes[-1], session)
+                    import_.ingest(engine, scopes[-1], session)
             engine.flush()
             engine.idle.until_done([NAME])
             with engine.snapshot() as snapshot:

@@ -474,11 +474,6 @@ class MemoryEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: datetime | None = None  # when it happened
     origin: str = ""  # "another process", or "" for this one
 
-    @property
-    def memory(self) -> str:
-        """Return the id of the first memory, "" for none."""
-        return self.ids[0] if self.ids else ""
-
 
 # ------------------------------------------------------------------- recall
 

@@ -16,11 +16,10 @@ from typer.testing import CliRunner
 from docs_site import command_page, outputs
 from docs_site.check import loaded
 from docs_site.links import linked, outside_pages
-from slowcat_memory import config as configuration
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
-from slowcat_memory.config import KNOBS, load
-from slowcat_memory.config.loader import build
+from slowcat_memory.config import knobs
+from slowcat_memory.config.loader import build, load
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
@@ -277,8 +276,8 @@ def unknown_modules(text: str) -> list[str]:
 
 def options() -> set[str]:
     """Return every option and section by its place in code, and by its name in config.toml."""
-    found = {knob.path for knob in KNOBS} | {"idle.jobs"}
-    for target, *_ in configuration.options():
+    found = {knob.path for knob in knobs.KNOBS} | {"idle.jobs"}
+    for target, *_ in knobs.options():
         found |= {target.rsplit(".", n)[0] for n in range(target.count(".") + 1)}
     return found
 

@@ -5,11 +5,11 @@ from contextlib import closing
 
 import pytest
 
-from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.disclosure import disclose_all
 from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
+from slowcat_memory.transfer import export, import_
 from tests.support.asking_jobs import ledger
 from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
 from tests.support.parroting_llm import Mind, parrot
@@ -92,10 +92,10 @@ def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     edit(mind, [turn.id], muted=True)
     mind.engine.edit("anna", note.id, muted=True)
     file = tmp_path / "memory.jsonl"
-    rows = [*transfer.export(mind.engine.snapshot)]
+    rows = [*export.export(mind.engine.snapshot)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     with closing(Mind(tmp_path / "other")) as other:
-        transfer.import_file(other.engine, file, on_error=pytest.fail)
+        import_.import_file(other.engine, file, on_error=pytest.fail)
         assert leaking(other) == set()
         with other.engine.snapshot() as snapshot:
             muted = {one.text for one in snapshot.memories("anna") if one.muted}

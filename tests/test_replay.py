@@ -12,14 +12,15 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory import transfer
 from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer.import_ import Imported, Where, import_reading
+from slowcat_memory.transfer import export
+from slowcat_memory.transfer.import_ import Imported, Where, import_file, import_reading, ingest
 from slowcat_memory.transfer.reading import Options, readings
+from slowcat_memory.transfer.transcript import Transcript, TranscriptSession, Utterance
 from tests.harness import import_trips
 from tests.support.memories import engine_remembering
 from tests.support.rows import DATA, listed, listed_texts
@@ -40,15 +41,15 @@ def lines(folder: Path, *rows: Any, name: str = "chat.jsonl") -> Path:
     return written(folder, "".join(json.dumps(row) + "\n" for row in rows), name)
 
 
-def read(path: Path) -> tuple[list[transfer.Transcript], list[str]]:
-    faults, chats = list[TranscriptError](), list[transfer.Transcript]()
+def read(path: Path) -> tuple[list[Transcript], list[str]]:
+    faults, chats = list[TranscriptError](), list[Transcript]()
     for reading in readings(path, Options(), faults.append, lambda error: None):
         faults += reading.faults
         chats += reading.transcripts()
     return chats, [fault.message for fault in faults]
 
 
-def said(transcript: transfer.Transcript) -> list[list[str]]:
+def said(transcript: Transcript) -> list[list[str]]:
     return [[u.text for u in session.utterances] for session in transcript.sessions]
 
 
@@ -59,7 +60,7 @@ def logged(engine: MemoryEngine, scope: str = "user") -> list[Turn]:
 
 
 def imported(engine: MemoryEngine, path: Path, **options: Any) -> Imported:
-    return transfer.import_file(engine, path, on_error=lambda error: None, **options)
+    return import_file(engine, path, on_error=lambda error: None, **options)
 
 
 # ------------------------------------------------------------------- plain text
@@ -203,15 +204,15 @@ def test_replay_a_file_without_text_is_refused(tmp_path, content, reason):
 
 def test_replay_ingest_logs_start_turns_and_end_in_order(engine):
     utterances = [("Anna", "user"), ("", "assistant"), ("", "assistant"), ("Ben", "user")]
-    session = transfer.TranscriptSession(
+    session = TranscriptSession(
         id="s",
         started=MAY,
         utterances=[
-            transfer.Utterance(speaker=who, role=role, text=f"text {i}", origin=f"o{i}")  # type: ignore[arg-type]
+            Utterance(speaker=who, role=role, text=f"text {i}", origin=f"o{i}")  # type: ignore[arg-type]
             for i, (who, role) in enumerate(utterances)
         ],
     )
-    ids = transfer.ingest(engine, "duo", session)
+    ids = ingest(engine, "duo", session)
     with engine.snapshot() as snapshot:
         start, one, two, three, four, end = snapshot.events("duo")
     assert ids == [one.id, two.id, three.id, four.id]
@@ -223,7 +224,7 @@ def test_replay_ingest_logs_start_turns_and_end_in_order(engine):
     assert [t.reply_to for t in turns] == [0, turns[0].id, turns[0].id, 0]
     assert [t.at - MAY for t in turns] == [timedelta(seconds=10 * i) for i in range(4)]
     assert {t.channel for t in turns} == {"text"}
-    assert transfer.ingest(engine, "duo", session) == []
+    assert ingest(engine, "duo", session) == []
     assert engine.search("text 2", "duo", 1).hits[0].memory.sources == (turns[2].id,)
 
 
@@ -259,7 +260,7 @@ def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(engine, tmp_path):
 
 def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
     engine.store.flush()
-    return list(transfer.export(engine.store.snapshot))
+    return list(export.export(engine.store.snapshot))
 
 
 def test_replay_export_and_import_are_inverse(engine, tmp_path):
@@ -320,7 +321,7 @@ def test_marks_are_made_after_an_import_that_was_killed_before(engine, tmp_path,
 def test_one_bad_line_is_named_and_the_rest_comes_in(engine, tmp_path, bad):
     path = written(tmp_path, f'{{"text": "before"}}\n{bad}\n{{"text": "after"}}\n', "c.jsonl")
     faults = list[str]()
-    transfer.import_file(engine, path, on_error=lambda error: faults.append(error.message))
+    import_file(engine, path, on_error=lambda error: faults.append(error.message))
     assert len(faults) == 1 and faults[0].startswith("line 2: ")
     assert [turn.text for turn in logged(engine)] == ["before", "after"]
 

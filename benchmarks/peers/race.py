@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from benchmarks import common, corpus, datasets
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question, steps
 from benchmarks.peers.stores import Item, K, Peer, open_peer
-from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import Turn
-from slowcat_memory.transfer import Transcript
+from slowcat_memory.transfer import reading
 from slowcat_memory.transfer.import_ import moments
+from slowcat_memory.transfer.transcript import Transcript
 
 Embed = Callable[[str], np.ndarray]
 Samples = dict[str, list[float]]
@@ -135,7 +135,7 @@ def of_data(data: Dataset, embedder: Embedder) -> list[list[Step]]:
     data = replace(data, questions=scored)
     return [
         list(_steps(data, transcript, embedder))
-        for transcript in transfer.read(data.conversations, print)
+        for transcript in reading.read(data.conversations, print)
         if data.asked(transcript.conversation)
     ]
 

@@ -24,8 +24,8 @@ from slowcat_memory.cli.shell import (
     print_json,
     warn,
 )
-from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, options
-from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
+from slowcat_memory.config.config import PRESETS, Config, check_names
+from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options, value_of
 from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.job import JobOptions
@@ -67,7 +67,7 @@ def render_config() -> str:
     return "\n".join([*lines, "", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24', ""])
 
 
-def render_short(store: str = "") -> str:
+def render_short(store: str) -> str:
     """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
     head = "# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"
     values = {"memory.path": store} if store else {}

@@ -129,8 +129,7 @@ def import_(
         if found.undated and not begin:
             why = f"{found.text.name} does not say when it was written"
             raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
-    scope = own if known.user else ""
-    where = Where(scope=scope, own=own, again=again, undated=begin)
+    where = Where(scope=own if known.user else "", own=own, again=again, undated=begin)
     with known.engine() as engine:
         rows = [_one(engine, *file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
@@ -432,8 +431,8 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
         to (--out, -o, FILE): The file; .gz and .zst are compressed.
         facts (FOLDER): Write the facts instead: a file for each day, and an index.
     """
-    from slowcat_memory import transfer
     from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.transfer import export as exported
     from slowcat_memory.transfer.fact_files import export_facts
 
     if facts and to:
@@ -450,7 +449,7 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
                 written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            rows = transfer.export(engine.snapshot, only, but=guest)
+            rows = exported.export(engine.snapshot, only, but=guest)
             lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
             written = sum(map(bool, map(sink.write, lines)))
     if to:

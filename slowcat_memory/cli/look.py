@@ -50,7 +50,6 @@ VIEWS = {
 }
 MEMORIES = ("notes", "summaries", "episodes", "blocks", "icebreakers")
 KINDS = ("sessions", "turns", *MEMORIES, "jobs", "calls", "stats")
-IMPORTED = "import"  # why an imported session ended, as ``transfer.import_.REASON``
 MOST = 1000  # memories of one search
 RUNS = 10  # of jobs that are shown
 NEXT_BEST = 5  # memories shown beside the offered ones
@@ -295,7 +294,8 @@ def _memory(memory: "Memory", zone: "tzinfo") -> Sequence[str]:
 
 def _session(session: "Session", first: "Turn | None", zone: "tzinfo") -> Sequence[str]:
     minutes = (session.last - session.started).total_seconds() / 60
-    state = "" if session.reason == IMPORTED else session.reason if session.ended else "open"
+    # An imported one ended by ``transfer.import_.REASON``.
+    state = "" if session.reason == "import" else session.reason if session.ended else "open"
     about = dots(count(session.turns, "turn"), f"{minutes:.0f} min", state, session.id)
     return when(session.started, zone), short(first.text, 100) if first else "", about
 

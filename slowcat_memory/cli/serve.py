@@ -192,7 +192,7 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     done("Nothing is left to do.")
 
 
-def describe_wait(wait: "Wait", zone: "tzinfo", url: str = "") -> str:
+def describe_wait(wait: "Wait", zone: "tzinfo", url: str) -> str:
     """Return what waits, why, until when, and what can be done about it, in a line or two."""
     jobs = ", ".join(f"{job} {n:,}" for job, n in wait.jobs.items())
     until = f" until {when(wait.until, zone)}" if wait.until else ""

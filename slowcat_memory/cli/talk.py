@@ -35,11 +35,11 @@ from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.runtime.injection import without_block
+from slowcat_memory.runtime.injection import words_of
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing.doubles import FixedClock
 from slowcat_memory.testing.headless import HeadlessConversation, Reply
-from slowcat_memory.testing.parrot import message_text, parrot
+from slowcat_memory.testing.parrot import parrot
 from slowcat_memory.testing.server import ScriptedServer
 
 T = TypeVar("T")
@@ -486,7 +486,7 @@ class Player:
         replies = {line.text: line.reply for evening in story for line in evening.lines}
 
         def reply(request: dict[str, Any]) -> str:
-            words = without_block(message_text(request["messages"][-1])).strip()
+            words = words_of(request["messages"][-1]).strip()
             return replies.get(words) or parrot(request, trusting=True)
 
         async with ScriptedServer(reply) as server:
@@ -615,8 +615,7 @@ class Player:
             who = "" if memory.speaker == USER else " Agent:"
             text = f"↳ {_day(memory.valid_from)},{who} “{memory.text}”"
             cell = Text(text, "cyan", no_wrap=True, overflow="ellipsis")
-            sign = Text("✓" if expected else "", "green")
-            await self._line(Text(), cell, sign)
+            await self._line(Text(), cell, Text("✓" if expected else "", "green"))
         remark = "↳ nothing" if line.unknown and not hits else ""
         if line.command:
             remark = "a voice command: the memory answers, without the LLM"

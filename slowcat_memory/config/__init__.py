@@ -4,29 +4,7 @@
 from sections as the code names them. The defaults are defined beside the code that they tune.
 """
 
-from slowcat_memory.config.config import (
-    PRESETS,
-    Config,
-    MemoryOptions,
-    check_names,
-    time_zone,
-    tokenizer,
-)
-from slowcat_memory.config.knobs import KNOBS, Knob, options
+from slowcat_memory.config.config import Config, time_zone, tokenizer
 from slowcat_memory.config.loader import build, build_options, check_ranges, load
 
-__all__ = [
-    "KNOBS",
-    "PRESETS",
-    "Config",
-    "Knob",
-    "MemoryOptions",
-    "build",
-    "build_options",
-    "check_names",
-    "check_ranges",
-    "load",
-    "options",
-    "time_zone",
-    "tokenizer",
-]
+__all__ = ["Config", "build", "build_options", "check_ranges", "load", "time_zone", "tokenizer"]

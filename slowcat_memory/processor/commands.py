@@ -16,6 +16,7 @@ from slowcat_memory.core.commands.grammar import Command, Heard, prepare
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import describe_error
+from slowcat_memory.processor.context_messages import Scopes
 from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.undo_log import CommandContext, Outcome
@@ -53,7 +54,7 @@ class VoiceCommands:
         if self.enabled:
             prepare(self._language, self._names)
 
-    def recognise(self, text: str, scopes: tuple[str, ...]) -> Command | None:
+    def recognise(self, text: str, scopes: Scopes) -> Command | None:
         """Return the command in a turn, None for conversation. Takes less than a millisecond.
 
         What several people say in one turn is the command of none of them; only "off the record"
@@ -81,16 +82,16 @@ class VoiceCommands:
             return False
         return heard.asks_change()
 
-    def _is_asked(self, scopes: tuple[str, ...]) -> bool:
+    def _is_asked(self, scopes: Scopes) -> bool:
         """Return whether a question of the memory waits for the answer of this speaker."""
         scope, until = self._asked or ("", 0.0)
         return scopes == (scope,) and time.monotonic() <= until
 
-    def refuses(self, scopes: tuple[str, ...]) -> bool:
+    def refuses(self, scopes: Scopes) -> bool:
         """Return whether a guest is among the speakers of a turn."""
         return bool(self._guest) and self._guest in scopes
 
-    def keeps(self, command: Command, scopes: tuple[str, ...]) -> bool:
+    def keeps(self, command: Command, scopes: Scopes) -> bool:
         """Return whether the words of a command may be logged."""
         return command.kind != "off_record" and not self.refuses(scopes)
 
@@ -103,7 +104,7 @@ class VoiceCommands:
             logger.error(f"a voice command could not be recognised: {describe_error(error)}")
             return None
 
-    async def answer(self, command: Command, turn: Turn | None, scopes: tuple[str, ...]) -> bool:
+    async def answer(self, command: Command, turn: Turn | None, scopes: Scopes) -> bool:
         """Execute a command and speak the answer.
 
         Args:
@@ -139,7 +140,7 @@ class VoiceCommands:
             return meant
         return Command(kind="confirm") if meant and command.kind == "no" else command
 
-    def drop_question(self, scopes: tuple[str, ...]) -> None:
+    def drop_question(self, scopes: Scopes) -> None:
         """Forget what was to be confirmed: who was asked, or anybody, has spoken of something else.
 
         What another says between leaves a question open that says how much is to be forgotten.
@@ -147,9 +148,7 @@ class VoiceCommands:
         if self._meant or self._is_asked(scopes):
             self._asked = self._meant = None
 
-    async def _execute(
-        self, command: Command, turn: Turn | None, scopes: tuple[str, ...]
-    ) -> Outcome:
+    async def _execute(self, command: Command, turn: Turn | None, scopes: Scopes) -> Outcome:
         if self.refuses(scopes):
             return self._done(command, "guest", done=False)
         if command.kind == "confirm":
@@ -192,7 +191,7 @@ class VoiceCommands:
         about = quote(command.meant.argument)
         return self._done(command, f"sure_{command.meant.kind}", done=False, about=about)
 
-    def _switch_record(self, command: Command, scopes: tuple[str, ...]) -> Outcome:
+    def _switch_record(self, command: Command, scopes: Scopes) -> Outcome:
         """Switch off or on the record at once, so that no later word is kept."""
         if command.kind == "off_record":
             for scope in scopes:

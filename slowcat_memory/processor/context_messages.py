@@ -12,6 +12,7 @@ from slowcat_memory.records import Turn
 from slowcat_memory.runtime import injection
 
 Message = dict[str, Any]
+Scopes = tuple[str, ...]  # of the speakers of a turn, or those that may be read for it
 
 
 class ContextMessages:
@@ -33,7 +34,7 @@ class ContextMessages:
         """
         self._own, self._was_spoken, self._is_placed = own, was_spoken, is_placed
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
-        self._turns: dict[int, tuple[Message, Turn | None, tuple[str, ...]]] = {}
+        self._turns: dict[int, tuple[Message, Turn | None, Scopes]] = {}
         self._newest: Message | None = None  # the latest handled one
         self._typed: dict[int, Message] = {}  # appended alone, and not yet logged
 
@@ -91,7 +92,7 @@ class ContextMessages:
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
 
-    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...]) -> None:
+    def set_turn(self, message: Message, turn: Turn | None, scopes: Scopes) -> None:
         """Set what a message was logged as (None if it is not kept), and its speakers' scopes."""
         self._turns[id(message)] = (message, turn, scopes)
         self._newest = message
@@ -102,7 +103,7 @@ class ContextMessages:
     def turn_of(self, message: Message) -> Turn | None:
         return self._turns.get(id(message), (message, None, ()))[1]
 
-    def scopes_of(self, message: Message) -> tuple[str, ...]:
+    def scopes_of(self, message: Message) -> Scopes:
         """Return the scopes of a logged message's speakers."""
         return self._turns[id(message)][2]
 

@@ -138,7 +138,7 @@ class LiveConversation:
             self.prefetch.warmup.stop()
             self.prefetch.drop()
         try:
-            await asyncio.wait_for(self.replies.wait(), _LAST_REPLY_S)
+            await asyncio.wait_for(self.replies.done.wait(), _LAST_REPLY_S)
         except TimeoutError:
             logger.debug(f"{self.deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)
@@ -244,7 +244,9 @@ class FrameDispatcher:
 
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
-        if live and not _is_muted(aggregator):  # what is muted is in no turn
+        # What is muted is in no turn. There is no public way to know: the events and frames about it
+        # come after later frames.
+        if live and not getattr(aggregator, "_user_is_muted", False):
             if live.prefetch and not live.turns.realtime:
                 self._guard.run(live.hear, live.prefetch, aggregator, frame)
             if isinstance(frame, frames.TranscriptionFrame):
@@ -311,7 +313,7 @@ class FrameDispatcher:
         if live and message.content:
             self._guard.run(live.replies.log, message.content, interrupted=message.interrupted)
         elif live and not tools:
-            live.replies.end_silent()
+            live.replies.done.set()
 
 
 Handler = Callable[[FrameDispatcher, LiveConversation, Any], object]
@@ -328,11 +330,3 @@ TABLE: dict[type[Frame], Handler] = {
     frames.LLMServiceMetadataFrame: FrameDispatcher._llm_described,
 }
 _handler = by_kind(TABLE)
-
-
-def _is_muted(aggregator: LLMUserAggregator) -> bool:
-    """Return whether the aggregator drops the words of its next frame.
-
-    There is no public way to know: the events and frames about it come after later frames.
-    """
-    return bool(getattr(aggregator, "_user_is_muted", False))

@@ -174,7 +174,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Raises:
             ConfigError: There is no such tool.
         """
-        made = memory_tools(self, only)
+        made = memory_tools(self.tool_call, only)
         if any(tool.name == SEARCH for tool in made):
             self._instruction = instruction(self._config.memory.language, SEARCH)
         return made

@@ -40,7 +40,6 @@ OPERATIONS = {
     "forgotten": "delete_memory",
 }
 NS_OF_MS = 1_000_000
-RECALL, WAIT = "recall", "turn_wait"
 T = TypeVar("T")
 
 

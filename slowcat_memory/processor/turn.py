@@ -32,8 +32,8 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.processor.commands import VoiceCommands
+from slowcat_memory.processor.context_messages import Scopes
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.reports import RECALL, WAIT
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation
@@ -46,41 +46,33 @@ EVERY_S = 60.0  # between two warnings of slow turns
 
 
 class Replies:
-    """Logs the agent's replies as spoken, one at a time. Use it on the event loop."""
+    """Logs the agent's replies as spoken, one at a time. Use it on the event loop.
+
+    ``done`` is cleared while a reply is pending; one of which nothing was spoken sets it, too.
+    """
 
     def __init__(self, deps: ConversationDeps, conversation: Conversation) -> None:
         self._conversation, self._guard = conversation, deps.guard
         self._availability = deps.engine.availability
-        self._done = asyncio.Event()
-        self._done.set()
+        self.done = asyncio.Event()
+        self.done.set()
         self._interrupted = False
-
-    def expect(self) -> None:
-        self._done.clear()
 
     def begin(self) -> None:
         """Reset the interruption: the LLM is about to be called."""
         self._interrupted = False
 
     def interrupt(self) -> None:
-        self._interrupted = not self._done.is_set()
-
-    def end_silent(self) -> None:
-        """End a reply of which nothing was spoken."""
-        self._done.set()
+        self._interrupted = not self.done.is_set()
 
     def log(self, text: str, *, interrupted: bool | None = None) -> None:
         """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
         cut = self._interrupted if interrupted is None else interrupted
         said = injection.without_blocks(text)  # what it reads aloud of a block is not its own
         logged = self._conversation.agent_said(said, interrupted=cut)
-        self._done.set()
+        self.done.set()
         if logged is not None:
             self._guard.spawn(self._announce(*logged))
-
-    async def wait(self) -> None:
-        """Wait for the pending reply."""
-        await self._done.wait()
 
     async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
         try:
@@ -124,7 +116,7 @@ class Turns:
         self._quiet_until = 0.0
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
-        self._speculated: tuple[Recollection, Packed, tuple[str, ...]] | None = None
+        self._speculated: tuple[Recollection, Packed, Scopes] | None = None
         self._command_held = False  # it is a command, to be executed when the turn is confirmed
 
     @property
@@ -173,25 +165,21 @@ class Turns:
             await self._deps.guard.report("memory skipped this turn", error)
             return TurnResult()
 
-    def _speakers(self, message: dict, text: str, predicted: bool) -> tuple[str, ...]:
+    def _speakers(self, message: dict, text: str, predicted: bool) -> Scopes:
         if self._messages.is_logged(message):  # its transcripts are taken
             return self._messages.scopes_of(message)
-        channel = self._channel(message)
-        return self._conversation.scopes_of(text, channel, predicted=predicted)
+        return self._conversation.scopes_of(text, self._channel(message), predicted=predicted)
 
     def _channel(self, message: dict) -> Channel | None:
         if self._messages.is_typed(message):
             return "text"
         return "voice" if self.spoken else None
 
-    async def _obey(
-        self, command: Command, message: dict, text: str, scopes: tuple[str, ...]
-    ) -> bool:
+    async def _obey(self, command: Command, message: dict, text: str, scopes: Scopes) -> bool:
         turn = None
         if not command.rest or self._commands.refuses(scopes):
-            channel = self._channel(message)
             self._messages.mark_handled(message)
-            turn = self.log(message, text, channel, scopes)
+            turn = self.log(message, text, self._channel(message), scopes)
         try:
             return await self._commands.answer(command, turn, scopes)
         except Exception as error:
@@ -199,12 +187,7 @@ class Turns:
             return False
 
     async def _recall_into(
-        self,
-        message: dict,
-        text: str,
-        context: LLMContext,
-        speculation: bool,
-        speakers: tuple[str, ...],
+        self, message: dict, text: str, context: LLMContext, speculation: bool, speakers: Scopes
     ) -> bool:
         turn = None
         self._speculating, self._speculated = message if speculation else None, None
@@ -236,17 +219,13 @@ class Turns:
         return True
 
     def log(
-        self,
-        message: dict,
-        text: str,
-        channel: Channel | None = None,
-        speakers: tuple[str, ...] | None = None,
+        self, message: dict, text: str, channel: Channel | None, speakers: Scopes = ()
     ) -> Turn | None:
         """Log a message, once; never raises.
 
         Args:
             channel: Spoken or typed; None to derive it from what was heard.
-            speakers: The scopes of its speakers, if they are known already.
+            speakers: The scopes of its speakers; () if they are not known yet.
 
         Returns:
             Its turn; None if it is empty, off the record, or could not be logged.
@@ -254,7 +233,7 @@ class Turns:
         return self._deps.guard.run(self._log, message, text, channel, speakers)
 
     def _log(
-        self, message: dict, text: str, channel: Channel | None, speakers: tuple[str, ...] | None
+        self, message: dict, text: str, channel: Channel | None, speakers: Scopes
     ) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
@@ -271,7 +250,7 @@ class Turns:
         self._deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
         if channel != "text":
             self.spoken = False
-        self._replies.expect()
+        self._replies.done.clear()
         return turn
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
@@ -327,7 +306,7 @@ class Turns:
     # ---------------------------------------------------------------- recall
 
     async def _recall(
-        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: Scopes
     ) -> tuple[Recollection, Packed]:
         """Recall, within the deadline, and pack the block.
 
@@ -344,8 +323,8 @@ class Turns:
         found = await self._find(text, context, turn, scopes)
         packed = found.packed or self._deps.pack(found)
         waited = (time.perf_counter() - start) * 1e3
-        engine.metrics.observe(RECALL, sum(found.timings.values()))
-        engine.metrics.observe(WAIT, waited)
+        engine.metrics.observe("recall", sum(found.timings.values()))
+        engine.metrics.observe("turn_wait", waited)
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
         self._warn_if_slow(waited, found.stage)
         return found, packed
@@ -361,7 +340,7 @@ class Turns:
             self._slow, self._quiet_until = 0, time.monotonic() + EVERY_S
 
     async def _find(
-        self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
+        self, text: str, context: LLMContext, turn: Turn | None, scopes: Scopes
     ) -> Recollection:
         """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
         found, shown = Recollection(), self._deps.visible
@@ -384,7 +363,7 @@ class Turns:
                 break
         return found
 
-    def _strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
+    def _strip_others(self, context: LLMContext, scopes: Scopes) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""
         deps, allowed = self._deps, frozenset(scopes)
         if not deps.strips or (allowed == deps.owned.readable and not deps.owned.is_stale):

@@ -8,14 +8,8 @@ Example::
     engine = MemoryEngine(memory_config(tmp_path), embedder=HashEmbedder(), clock=clock)
 """
 
-from slowcat_memory.testing.contracts import check_job, think
-from slowcat_memory.testing.doubles import (
-    FixedClock,
-    HashEmbedder,
-    ScriptedLLM,
-    check_embedder,
-    memory_config,
-)
+from slowcat_memory.testing.contracts import check_embedder, check_job, think
+from slowcat_memory.testing.doubles import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 
 __all__ = [
     "FixedClock",

@@ -1,4 +1,4 @@
-"""The contract of an idle job, as a check for tests."""
+"""The contracts of an idle job and of an embedder, as checks for tests."""
 
 import asyncio
 import tempfile
@@ -8,17 +8,20 @@ from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
+import numpy as np
 
 from slowcat_memory.clock import SystemClock
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
 from slowcat_memory.idle.job import Contexts, Job, JobDeps, Upkeep
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.providers import LLM
+from slowcat_memory.providers import LLM, Embedder, TokenEmbedder, token_key_of
 from slowcat_memory.records import Event, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 
@@ -28,33 +31,20 @@ OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
 
 
 async def think(
-    store: Store,
-    *jobs: Job,
-    llm: LLM | None = None,
-    upkeep: Upkeep | None = None,
-    now: datetime | None = None,
-    options: dict[str, Any] | None = None,
+    store: Store, *jobs: Job, llm: LLM | None = None, now: datetime | None = None
 ) -> int:
     """Run jobs to the end with the real idle loop; return the tasks left, failed ones not counted.
 
-    Args:
-        now: None for the present.
-        options: Options by job name; defaults for the others.
+    Jobs have their default options, and no upkeep. ``now`` is None for the present.
     """
     gate = IdleGate(IdleOptions(grace_s=0.0))
-    with closing(_contexts(store, llm, upkeep, now, options)) as contexts:
+    with closing(_contexts(store, llm, now)) as contexts:
         # The clock of the jobs may stand.
         loop = IdleLoop(jobs, gate, contexts, options=OPTIONS, clock=SystemClock())
         return await loop.run_until_done(patience_s=5.0)
 
 
-def check_job(
-    job: Job,
-    events: Sequence[Event],
-    *,
-    llm: LLM | None = None,
-    upkeep: Upkeep | None = None,
-) -> None:
+def check_job(job: Job, events: Sequence[Event], *, llm: LLM | None = None) -> None:
     """Check that a job keeps the contract of ``Job``.
 
     Args:
@@ -69,12 +59,11 @@ def check_job(
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(Path(folder, "one"), options=SMALL) as store:
             _append(store, events)
-            with closing(_contexts(store, llm, upkeep, None, None)) as contexts:
+            with closing(_contexts(store, llm)) as contexts:
                 asyncio.run(_check_by_hand(job, contexts, store))
         with Store.open(Path(folder, "two"), options=SMALL) as store:
             _append(store, events)
-            run = partial(think, store, job, llm=llm, upkeep=upkeep)
-            asyncio.run(_check_in_loop(store, run))
+            asyncio.run(_check_in_loop(store, partial(think, store, job, llm=llm)))
 
 
 def _append(store: Store, events: Sequence[Event]) -> None:
@@ -82,13 +71,7 @@ def _append(store: Store, events: Sequence[Event]) -> None:
         ack.wait()
 
 
-def _contexts(
-    store: Store,
-    llm: LLM | None,
-    upkeep: Upkeep | None,
-    now: datetime | None,
-    options: dict[str, Any] | None,
-) -> Contexts:
+def _contexts(store: Store, llm: LLM | None, now: datetime | None = None) -> Contexts:
     def scopes() -> list[str]:
         with store.snapshot() as snapshot:
             return snapshot.scopes()
@@ -96,12 +79,11 @@ def _contexts(
     return Contexts(
         JobDeps(
             store=store,
-            upkeep=cast(Upkeep, upkeep),
+            upkeep=cast(Upkeep, None),
             clock=lambda: now or datetime.now(UTC),
             zone=UTC,
             scopes=scopes,
             llm=llm,
-            options=options or {},
         )
     )
 
@@ -169,3 +151,69 @@ def _contents(store: Store) -> bytes:
             for s in snapshot.scopes()
         ]
         return msgspec.json.encode((rows, snapshot.tasks()))
+
+
+# ------------------------------------------------------------------- an embedder
+
+
+ODD_TEXTS = (
+    "",
+    " \n\t ",
+    "...",
+    "a\x00b",
+    "\ud800 lone \udfff",
+    "e\u0301\u200d\u202e\ufeff",
+    "👩‍👩‍👧 漢字 ﷺ",
+    "x" * 4000,
+)
+
+
+def check_embedder(embedder: Embedder) -> None:
+    """Check the contract of ``Embedder``, and of ``TokenEmbedder`` if it has a ``token_key``.
+
+    Raises:
+        AssertionError: It breaks the contract.
+    """
+    assert embedder.name and embedder.dim > 0, "it has no name, or no dimension"
+    assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"
+    _check_vectors(embedder, [])
+    rows = _check_vectors(embedder, ODD_TEXTS)
+    assert np.array_equal(rows, embedder.encode(ODD_TEXTS)), "it is not deterministic"
+    alone = np.concatenate([_check_vectors(embedder, [text]) for text in ODD_TEXTS])
+    assert np.allclose(rows, alone, atol=1e-5), "a vector depends on its neighbours"
+    _check_vectors(embedder, ["one million bytes. " * 55_000])
+    if token_key_of(embedder):
+        _check_tokens(cast(TokenEmbedder, embedder))
+
+
+def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
+    rows = embedder.encode(texts)
+    assert rows.shape == (len(texts), embedder.dim), f"{rows.shape} for {len(texts)} texts"
+    assert rows.dtype == np.float32, f"{rows.dtype} is not float32"
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4), "not of unit length"
+    return rows
+
+
+def _check_tokens(embedder: TokenEmbedder) -> None:
+    dim = embedder.token_dim
+    assert embedder.token_key.endswith(f"/{dim}"), "its token key does not end with its dimension"
+    assert embedder.token_key != embedder.key, "its token vectors have no key of their own"
+    assert embedder.encode_tokens([]).tokens == [], "an empty list has tokens"
+    texts = [*ODD_TEXTS, "Anna: where is the red bicycle, Anna?"]
+    made = embedder.encode_tokens(texts)
+    assert np.allclose(made.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
+    assert len(made.tokens) == len(texts), f"tokens of {len(made.tokens)} texts, not {len(texts)}"
+    for text, rows in zip(texts, made.tokens, strict=True):
+        assert rows.dtype == np.int8 and rows.ndim == 2 and rows.shape[1] == dim, f"{rows.shape}"
+        assert np.allclose(np.linalg.norm(rows, axis=1), SCALE, rtol=0.02), "not of unit length"
+        alone = embedder.encode_tokens([text]).tokens[0]
+        assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
+        assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
+    assert not len(made.tokens[texts.index("...")]), "punctuation has a token vector"
+    text = texts[-1]
+    query = embedder.encode_query_tokens(text)
+    assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
+    assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
+    stored = [token_codes.encode(rows) for rows in embedder.encode_tokens([text, "no"]).tokens]
+    same, other = maxsim(query.tokens, stored)
+    assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,32 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.ranking import token_codes
-from slowcat_memory.core.ranking.token_codes import SCALE, maxsim, quantise
+from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
-from slowcat_memory.providers import (
-    Answer,
-    Embedded,
-    Embedder,
-    Encoded,
-    Prompt,
-    TokenEmbedder,
-    token_key_of,
-)
+from slowcat_memory.providers import Answer, Embedded, Encoded, Prompt
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
 
 T = TypeVar("T", bound=Struct)
-
-ODD_TEXTS = (
-    "",
-    " \n\t ",
-    "...",
-    "a\x00b",
-    "\ud800 lone \udfff",
-    "e\u0301\u200d\u202e\ufeff",
-    "👩‍👩‍👧 漢字 ﷺ",
-    "x" * 4000,
-)
 
 
 class FixedClock:
@@ -104,9 +84,6 @@ class HashEmbedder:
         tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
         return Embedded(self.encode(texts), tokens)
 
-    def close(self) -> None:
-        pass
-
     def _words(self, text: str) -> np.ndarray:
         places = [self._place(word) for word in fingerprint(text).split()]
         rows = np.zeros((len(places), self.token_dim), np.int8)
@@ -171,9 +148,6 @@ class ScriptedLLM:
             tokens_out=estimate_tokens(text),
         )
 
-    async def ready(self) -> bool:
-        return True
-
 
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
     """Return a configuration for tests: UTC, no vectors, idle work off, very long deadlines.
@@ -191,54 +165,3 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
     for section, knobs in sections.items():
         values.setdefault(section, {}).update(knobs)
     return build_options(values)
-
-
-def check_embedder(embedder: Embedder) -> None:
-    """Check the contract of ``Embedder``, and of ``TokenEmbedder`` if it has a ``token_key``.
-
-    Raises:
-        AssertionError: It breaks the contract.
-    """
-    assert embedder.name and embedder.dim > 0, "it has no name, or no dimension"
-    assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"
-    _check_vectors(embedder, [])
-    rows = _check_vectors(embedder, ODD_TEXTS)
-    assert np.array_equal(rows, embedder.encode(ODD_TEXTS)), "it is not deterministic"
-    alone = np.concatenate([_check_vectors(embedder, [text]) for text in ODD_TEXTS])
-    assert np.allclose(rows, alone, atol=1e-5), "a vector depends on its neighbours"
-    _check_vectors(embedder, ["one million bytes. " * 55_000])
-    if token_key_of(embedder):
-        _check_tokens(cast(TokenEmbedder, embedder))
-
-
-def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
-    rows = embedder.encode(texts)
-    assert rows.shape == (len(texts), embedder.dim), f"{rows.shape} for {len(texts)} texts"
-    assert rows.dtype == np.float32, f"{rows.dtype} is not float32"
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4), "not of unit length"
-    return rows
-
-
-def _check_tokens(embedder: TokenEmbedder) -> None:
-    dim = embedder.token_dim
-    assert embedder.token_key.endswith(f"/{dim}"), "its token key does not end with its dimension"
-    assert embedder.token_key != embedder.key, "its token vectors have no key of their own"
-    assert embedder.encode_tokens([]).tokens == [], "an empty list has tokens"
-    texts = [*ODD_TEXTS, "Anna: where is the red bicycle, Anna?"]
-    made = embedder.encode_tokens(texts)
-    assert np.allclose(made.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
-    assert len(made.tokens) == len(texts), f"tokens of {len(made.tokens)} texts, not {len(texts)}"
-    for text, rows in zip(texts, made.tokens, strict=True):
-        assert rows.dtype == np.int8 and rows.ndim == 2 and rows.shape[1] == dim, f"{rows.shape}"
-        assert np.allclose(np.linalg.norm(rows, axis=1), SCALE, rtol=0.02), "not of unit length"
-        alone = embedder.encode_tokens([text]).tokens[0]
-        assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
-        assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
-    assert not len(made.tokens[texts.index("...")]), "punctuation has a token vector"
-    text = texts[-1]
-    query = embedder.encode_query_tokens(text)
-    assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
-    assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
-    stored = [token_codes.encode(rows) for rows in embedder.encode_tokens([text, "no"]).tokens]
-    same, other = maxsim(query.tokens, stored)
-    assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"

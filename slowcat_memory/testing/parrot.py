@@ -6,13 +6,7 @@ The demo and tests use it to show, without an LLM, that a memory reached the pro
 import re
 from typing import Any
 
-
-def message_text(message: dict[str, Any]) -> str:
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.get("text", "") for part in content)
-
+from slowcat_memory.runtime.injection import message_text
 
 _BLOCK = re.compile(r"\s*<memories>(.*?)</memories>", re.DOTALL)
 _LINE = re.compile(
@@ -42,8 +36,7 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
         trusting: When no line shares a word with the question, quote the last line of its own
             block, which recall ranked best.
     """
-    messages = request.get("messages", [])
-    said = [message_text(m) for m in messages if m.get("role") == "user"]
+    said = [message_text(m) for m in request.get("messages", []) if m.get("role") == "user"]
     words = _BLOCK.sub("", said[-1]).strip() if said else ""
     if not (words.endswith("?") or _ASKS.match(words.casefold())):
         return "I am listening."

@@ -20,13 +20,14 @@ from loguru import logger
 
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import describe_error
+from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.testing.doubles import HashEmbedder
-from slowcat_memory.testing.parrot import message_text, parrot
+from slowcat_memory.testing.parrot import parrot
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool call in a reply; the server numbers an empty ``id``."""
+    """A tool call in a reply; the server sets its ``id``."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class Script:
         parts = [reply] if isinstance(reply, str | ToolCall) else list(reply)
         self.body = body
         self.calls = [
-            ToolCall(p.name, p.arguments, p.id or f"call_{next(call_ids)}")
+            ToolCall(p.name, p.arguments, f"call_{next(call_ids)}")
             for p in parts
             if isinstance(p, ToolCall)
         ]
@@ -141,7 +142,6 @@ class ScriptedServer:
         model: str = "scripted",
         token_delay_s: float = 0.0,
         first_token_delay_s: float = 0.0,
-        port: int = 0,
     ) -> None:
         """Prepare the server; it listens from the start of the `async with` block.
 
@@ -150,13 +150,11 @@ class ScriptedServer:
                 list of texts and calls. May be a coroutine function. `parrot` if None.
             token_delay_s: Pause after each streamed token (a word with its space).
             first_token_delay_s: Pause before the first token, to simulate prompt processing.
-            port: The port on 127.0.0.1; 0 picks a free one.
         """
         self._reply: Replier = reply or parrot
         self._model = model
         self._token_delay_s = token_delay_s
         self._first_token_delay_s = first_token_delay_s
-        self._port = port
         self.pages = {"/v1/models": {"data": [{"id": model}]}}
         self._call_ids = itertools.count(1)
         self._changed = asyncio.Condition()
@@ -178,7 +176,7 @@ class ScriptedServer:
         # generating.
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port, shutdown_timeout=0.1).start()
+        await web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=0.1).start()
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
         return self
 

@@ -6,8 +6,8 @@ agrees in a later turn.
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from pipecat.services.llm_service import FunctionCallParams
 
@@ -33,6 +33,9 @@ AGREED = 3  # user turns within which the user may agree
 YES = "yes"  # confirms a preview; the turns make it safe
 NOBODY = "There is no memory for whoever speaks now."
 
+CallState = Callable[[], Call | None]
+"""Returns the state for a call; None where memory does not work."""
+
 
 class ToolCalls:
     """Executes the calls of one conversation."""
@@ -54,14 +57,7 @@ class ToolCalls:
         return {key: value for key, value in told.items() if value}
 
 
-class ToolHost(Protocol):
-    """The processor, as the tools see it."""
-
-    def tool_call(self) -> Call | None:
-        """Return the state for a call; None where memory does not work."""
-
-
-def memory_tools(memory: ToolHost, only: Iterable[str]) -> list[FunctionSchema]:
+def memory_tools(tool_call: CallState, only: Iterable[str]) -> list[FunctionSchema]:
     """Return the tools of a conversation: schemas with their handlers.
 
     Args:
@@ -76,10 +72,10 @@ def memory_tools(memory: ToolHost, only: Iterable[str]) -> list[FunctionSchema]:
             f"there is no tool called {min(unknown)!r}", hint=f"Choose from {', '.join(NAMES)}"
         )
     calls = ToolCalls()
-    return [_function(name, memory, calls) for name in NAMES if name in wanted]
+    return [_function(name, tool_call, calls) for name in NAMES if name in wanted]
 
 
-def _function(name: str, memory: ToolHost, calls: ToolCalls) -> FunctionSchema:
+def _function(name: str, tool_call: CallState, calls: ToolCalls) -> FunctionSchema:
     tool = TOOLS[name]
     schema = tool.schema()
     properties = {
@@ -88,11 +84,11 @@ def _function(name: str, memory: ToolHost, calls: ToolCalls) -> FunctionSchema:
     }
 
     async def handle(params: FunctionCallParams) -> None:
-        call = memory.tool_call()
+        call = tool_call()
         answer = NO_MEMORY
         if call is not None:
             answer = await asyncio.to_thread(calls.answer, name, params.arguments, call)
-            now = memory.tool_call()
+            now = tool_call()
             if now is None or now.scope != call.scope:
                 answer = TOO_LATE
         await params.result_callback(answer)

@@ -8,6 +8,7 @@ from typing import Any
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot
+from slowcat_memory.transfer.transcript import marks_of
 
 Row = dict[str, Any]
 PART = 1000  # turns that are read in one snapshot
@@ -60,7 +61,7 @@ def turn_row(turn: Turn, chunk: Memory | None) -> Row:
         "tools": list(turn.tools),
         "cut": turn.cut,
         "aside": turn.aside,
-        **(_marks(chunk) if chunk else {}),
+        **(marks_of(chunk) if chunk else {}),
     }
     return row | {key: value for key, value in unusual.items() if value}
 
@@ -73,8 +74,4 @@ def note_row(memory: Memory) -> Row:
         "speaker": memory.speaker,
         "importance": memory.importance,
     }
-    return row | {name: True for name, on in _marks(memory).items() if on}
-
-
-def _marks(memory: Memory) -> dict[str, bool]:
-    return {name: getattr(memory, name) for name in ("pinned", "local_only", "muted")}
+    return row | {name: True for name, on in marks_of(memory).items() if on}

@@ -33,7 +33,20 @@ class NotATranscriptError(TranscriptError):
     """The file is no transcript: in a folder or an archive, something that lies beside one."""
 
 
-class Utterance(Struct, frozen=True, kw_only=True):
+class Marked(Struct, frozen=True, kw_only=True):
+    """The marks that a user gave to something."""
+
+    pinned: bool = False  # always include it
+    local_only: bool = False  # never send it to an LLM on another machine
+    muted: bool = False  # keep it, and put it before no LLM
+
+
+def marks_of(marked: Any) -> dict[str, bool]:
+    """Return the marks of a piece of a transcript, or of a memory."""
+    return {name: getattr(marked, name) for name in Marked.__struct_fields__}
+
+
+class Utterance(Marked, frozen=True, kw_only=True):
     """One turn of a transcript."""
 
     speaker: str  # "" when the transcript does not name one
@@ -46,9 +59,6 @@ class Utterance(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     aside: bool = False  # a voice command, or the answer to one
     tools: tuple[str, ...] = ()
-    pinned: bool = False  # the user asked to always include it
-    local_only: bool = False  # never send it to an LLM on another machine
-    muted: bool = False  # keep it, and put it before no LLM
 
 
 class TranscriptSession(Struct, kw_only=True):
@@ -61,16 +71,13 @@ class TranscriptSession(Struct, kw_only=True):
     numbered: bool = False  # whether its id is its number alone
 
 
-class Note(Struct, frozen=True, kw_only=True):
+class Note(Marked, frozen=True, kw_only=True):
     """A statement to store that was not said in a session."""
 
     text: str  # clean
     speaker: str = ""  # the person it is about, "" for the user
     at: datetime | None = None  # since when it holds
-    pinned: bool = False
     importance: float = 0.8  # 0 to 1
-    local_only: bool = False  # never send it to an LLM on another machine
-    muted: bool = False  # keep it, and put it before no LLM
 
 
 class Transcript(Struct, kw_only=True):

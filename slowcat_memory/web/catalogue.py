@@ -47,8 +47,7 @@ def people(
         after: The id of the last one of the page before.
         every: Also places, things and topics.
     """
-    known = catalogue.having(("kind", ENTITY))
-    current = (one for one in known if one.retired_at is None)
+    current = (one for one in catalogue.having(("kind", ENTITY)) if one.retired_at is None)
     wanted = [one for one in current if every or one.kind.partition("/")[2] in PEOPLE]
     counted = [(one, len(relations(catalogue, one.id))) for one in wanted]
     ids = [(one.id, held) for one, held in sorted(counted, key=lambda of: (-of[1], place(of[0])))]

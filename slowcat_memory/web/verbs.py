@@ -74,8 +74,7 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
 
 def preview(page: PageContext, given: Given) -> dict[str, Any]:
     """Return what an order to forget would delete. Fields: see ``_order``."""
-    order = _order(page, given)
-    gone = page.memory.forget(order, dry_run=True)
+    gone = page.memory.forget(_order(page, given), dry_run=True)
     derived = [key for key in gone.memories if not turn_of(key[1])]
     with page.memory.snapshot() as snapshot:
         turns = [turn for id_ in gone.turns[:PREVIEWED] if (turn := snapshot.turn(id_))]

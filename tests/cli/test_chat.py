@@ -12,7 +12,7 @@ from slowcat_memory import providers
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.talk import NO_ANSWER, STORY, DemoExchange, Player, demo_config, ready
 from slowcat_memory.providers.llm import model_servers
-from slowcat_memory.testing.parrot import message_text
+from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.testing.server import Failure
 from tests.support.scripted_server import serving
 

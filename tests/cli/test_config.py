@@ -8,11 +8,11 @@ import tomllib
 import pytest
 from typer.testing import CliRunner
 
-from slowcat_memory import config as configuration
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
-from slowcat_memory.config import KNOBS
+from slowcat_memory.config import Config, build, load
+from slowcat_memory.config.knobs import KNOBS, options
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers.llm import model_servers
 from tests.support.rows import cases
@@ -40,20 +40,20 @@ def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
 
 
 def test_config_show_is_toml_that_can_be_read_back(sm) -> None:
-    shown = configuration.build(tomllib.loads(sm.ok("config", "show")))
+    shown = build(tomllib.loads(sm.ok("config", "show")))
     assert shown.embedding.kind == "none" and shown.folder == sm.store
     assert sm.json("config", "show")["embedding"]["kind"] == "none"
 
 
 def test_render_config_shows_every_knob_with_its_default() -> None:
     values = tomllib.loads(re.sub(r"(?m)^#(\w+ = )", r"\1", render_config()))
-    assert configuration.build(values) == configuration.Config()
+    assert build(values) == Config()
     shown = {
         f"{section}.{key}" if isinstance(table, dict) else section: value
         for section, table in values.items()
         for key, value in (table.items() if isinstance(table, dict) else [("", table)])
     }
-    defaults = {target: default for target, _, default in configuration.options()}
+    defaults = {target: default for target, _, default in options()}
     assert shown == json.loads(json.dumps({k.path: defaults[k.target] for k in KNOBS}))
 
 
@@ -75,7 +75,7 @@ def test_init_writes_a_config_and_makes_a_store(fresh) -> None:
     assert "GB free" in text and f"SLOWCAT_CONFIG={fresh.config}" in text
     assert stat.S_IMODE(fresh.store.stat().st_mode) == 0o700
     assert stat.S_IMODE(fresh.config.stat().st_mode) == 0o600
-    assert configuration.load(fresh.config, {}).folder == fresh.store
+    assert load(fresh.config, {}).folder == fresh.store
 
 
 def test_init_without_a_named_file_writes_to_the_default_place(fresh, monkeypatch):
@@ -84,7 +84,7 @@ def test_init_without_a_named_file_writes_to_the_default_place(fresh, monkeypatc
     written = fresh.folder / ".slowcat/config.toml"
     assert result.exit_code == 0 and written.is_file(), result.output
     assert len(written.read_text().splitlines()) <= 30
-    assert configuration.load(None, {}).folder == fresh.folder / ".slowcat"
+    assert load(None, {}).folder == fresh.folder / ".slowcat"
     assert "SLOWCAT_CONFIG" not in result.output
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.config import KNOBS, PRESETS, Config, build, build_options, load, options
-from slowcat_memory.config.loader import default_file, file_to_read
+from slowcat_memory.config.config import PRESETS, Config
+from slowcat_memory.config.knobs import KNOBS, options
+from slowcat_memory.config.loader import build, build_options, default_file, file_to_read, load
 from slowcat_memory.errors import ConfigError
 from tests.support.rows import each_listed
 

@@ -19,12 +19,11 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer import import_
+from slowcat_memory.transfer import export, import_
 from tests.harness.children import Child
 from tests.harness.command import Harness, around, main
 from tests.support.rows import listed_texts
@@ -101,7 +100,7 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
         wrong += _import(engine, author, gone, "forgotten")
         author.grow(random_.randint(1, 20))
         wrong += _import(engine, author, gone, "forgotten and grown")
-        exported = [json.dumps(row) for row in transfer.export(engine.snapshot)]
+        exported = [json.dumps(row) for row in export.export(engine.snapshot)]
     author.path.with_name("export.jsonl").write_text("\n".join(exported))
     with _engine(folder / "other") as engine:
         author.path = author.path.with_name("export.jsonl")
@@ -116,7 +115,7 @@ def _work(store: Path, file: Path, into: int) -> None:
         return append_all(*given, **named)
 
     with _engine(store) as engine, around(Store, "append_all", reported):
-        transfer.import_file(engine, file, on_error=lambda error: None)
+        import_.import_file(engine, file, on_error=lambda error: None)
 
 
 def _engine(store: Path) -> AbstractContextManager[MemoryEngine]:
@@ -126,7 +125,7 @@ def _engine(store: Path) -> AbstractContextManager[MemoryEngine]:
 def _import(
     engine: MemoryEngine, author: Author, forgotten: dict[str, int], step: str
 ) -> list[str]:
-    transfer.import_file(engine, author.path, on_error=lambda error: None)
+    import_.import_file(engine, author.path, on_error=lambda error: None)
     with engine.snapshot() as snapshot:
         found = {scope: Counter(t.text for t in snapshot.turns(scope)) for scope in SCOPES}
         sessions = {row.id: row.scope for row in snapshot.sessions()}

@@ -22,7 +22,6 @@ from unittest import mock
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
 from slowcat_memory.engine import read_graph, wiring
@@ -45,6 +44,7 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
+from slowcat_memory.transfer import export as exported
 from tests.harness.command import Harness, around, main
 from tests.harness.household import (
     GUEST,
@@ -172,7 +172,7 @@ def why(home: Household) -> None:
 
 def export(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
-    rows = partial(transfer.export, home.engine.store.snapshot)
+    rows = partial(exported.export, home.engine.store.snapshot)
     home.clean("log", [*rows(scope)], may_hold(scope), f"export of {scope}")
     home.clean("log", [*rows(but=GUEST)], (*PEOPLE, HOME), "export")
 

@@ -13,8 +13,8 @@ from slowcat_memory.mcp.answers import NOTES, NOTHING
 from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.records import CommandEntry, Memory, WriteBatch
-from slowcat_memory.transfer import TranscriptSession, Utterance
 from slowcat_memory.transfer.import_ import ingest
+from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
 from tests.support import said
 from tests.support.mcp_host import Host, asking
 from tests.support.memories import engine_remembering

@@ -71,11 +71,6 @@ class RecordingLLM:
         self._write(replace(line, text=text, **{name: getattr(answer, name) for name in kept}))
         return answer
 
-    async def ready(self) -> bool:
-        """Return whether the LLM is available; True if it does not say."""
-        asked = getattr(self._inner, "ready", None)
-        return await asked() if asked else True
-
     def close(self) -> None:
         self._file.close()
 
@@ -132,6 +127,3 @@ class ReplayingLLM:
             tokens_in=line.tokens_in,
             tokens_out=line.tokens_out,
         )
-
-    async def ready(self) -> bool:
-        return True

@@ -216,7 +216,7 @@ def test_tool_failure_inside_is_told_and_never_raised(engine, monkeypatch):
 
 def test_tool_without_an_engine_the_llm_is_told(config):
     memory, told = HybridContextualMemoryProcessor(config=config), AsyncMock()
-    (tool,) = memory_tools(memory, ["search_memory"])
+    (tool,) = memory_tools(memory.tool_call, ["search_memory"])
     asyncio.run(tool.handler(Mock(arguments={"query": "dog"}, result_callback=told)))
     told.assert_awaited_once_with({"error": "There is no memory right now."})
 

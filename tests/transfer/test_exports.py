@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer import Note, TranscriptSession, Utterance
 from slowcat_memory.transfer import sources as sources_
 from slowcat_memory.transfer.reading import Options, Reading, readings
+from slowcat_memory.transfer.transcript import Note, TranscriptSession, Utterance
 from tests.support.rows import cases
 from tests.transfer.exports import DOG, EXPORTS, GOOD, REFUSED, Export, content_of
 

@@ -38,7 +38,6 @@ class Embedder(Protocol):
         Raises:
             ProviderError: The model or the endpoint failed.
         """
-        ...
 
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; some models prompt queries differently from documents.
@@ -51,7 +50,6 @@ class Embedder(Protocol):
         Raises:
             ProviderError: The model or the endpoint failed.
         """
-        ...
 
 
 class Encoded(Struct, frozen=True):
@@ -96,7 +94,6 @@ class TokenEmbedder(Embedder, Protocol):
         Raises:
             ProviderError: The model failed.
         """
-        ...
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
         """Embed documents and their tokens, except special tokens and punctuation.
@@ -104,7 +101,6 @@ class TokenEmbedder(Embedder, Protocol):
         Raises:
             ProviderError: The model failed.
         """
-        ...
 
 
 def sends_texts_away(embedder: object) -> bool:

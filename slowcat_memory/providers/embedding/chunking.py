@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 MAX_CHARS = 32_768  # of one document; the rest of a longer one is not embedded (about 8k tokens)
 
@@ -18,14 +17,11 @@ _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n+")
 _SPACE = re.compile(r"\s+")
 
 
-class ChunkPlan(Struct, frozen=True):
-    """The pieces of all texts in order, and the number of pieces of each text, at least one."""
-
-    pieces: list[str]
-    counts: list[int]
+Plan = list[list[str]]
+"""The pieces of each text in order, at least one."""
 
 
-def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> ChunkPlan:
+def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> Plan:
     """Split texts that are too long for the model; pieces are ``sendable`` and lack the prompt.
 
     Args:
@@ -33,17 +29,15 @@ def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> 
         max_tokens: Maximum of a piece, prompt and special tokens included.
     """
     budget = max(8, max_tokens - len(tokenizer.encode(prompt).ids))
-    pieces: list[str] = []
-    counts: list[int] = []
+    made: Plan = []
     for text in texts:
         text = sendable(text[:MAX_CHARS])
-        parts = [text]
+        pieces = [text]
         if len(text.encode()) > budget:  # a token is at least a byte
             spans = tokenizer.encode(text, add_special_tokens=False).offsets
-            parts = split(text, spans, budget)
-        pieces += parts
-        counts.append(len(parts))
-    return ChunkPlan(pieces, counts)
+            pieces = split(text, spans, budget)
+        made.append(pieces)
+    return made
 
 
 def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]:
@@ -70,27 +64,27 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
     return [piece for piece in pieces if piece.strip()] or [text[:1]]
 
 
-def gather(plan: ChunkPlan, vectors: np.ndarray) -> np.ndarray:
-    """Average the pieces' unit vectors (len(plan.pieces), dim) for each text, weighted by length.
+def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
+    """Average the pieces' unit vectors (number of pieces, dim) for each text, weighted by length.
 
     Returns:
-        Shape (len(plan.counts), dim), float32, unit length.
+        Shape (len(plan), dim), float32, unit length.
     """
-    if len(plan.pieces) == len(plan.counts):
+    if len(vectors) == len(plan):
         return vectors
-    weights = np.array([max(1, len(piece)) for piece in plan.pieces], np.float32)
-    starts = np.concatenate(([0], np.cumsum(plan.counts)[:-1]))
+    weights = np.array([max(1, len(piece)) for pieces in plan for piece in pieces], np.float32)
+    starts = np.cumsum([0, *map(len, plan[:-1])])
     return unit(np.add.reduceat(vectors * weights[:, None], starts, axis=0))
 
 
-def join(plan: ChunkPlan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
     """Concatenate the tokens (its tokens, token_dim) of each text's pieces.
 
     Args:
         most: Maximum tokens of a text; later ones are dropped, though its vector covers them.
     """
     rows = iter(tokens)
-    return [np.concatenate([*islice(rows, n)])[:most] for n in plan.counts]
+    return [np.concatenate([*islice(rows, len(pieces))])[:most] for pieces in plan]
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -222,11 +222,8 @@ class EndpointEmbedder:
             EndpointRefusedError: The server's name no longer resolves to this machine.
             EndpointError: It failed, timed out, or returned an invalid reply.
         """
-        batch = [self._pieces(text) for text in texts]
-        plan = chunking.ChunkPlan(
-            [piece for pieces in batch for piece in pieces], [*map(len, batch)]
-        )
-        sent = [self._options.endpoint_doc_prompt + piece for piece in plan.pieces]
+        plan = [self._pieces(text) for text in texts]
+        sent = [self._options.endpoint_doc_prompt + piece for pieces in plan for piece in pieces]
         size = self._options.batch_size
         parts = [self._request(sent[at : at + size]) for at in range(0, len(sent), size)]
         return chunking.gather(plan, np.concatenate([np.zeros((0, self.dim), np.float32), *parts]))

@@ -66,7 +66,7 @@ def resolve(model: str) -> ModelSource:
         return ModelSource(name, folder)
     hub_name = model if "/" in model else f"sentence-transformers/{model}"
     found = _in_hub_cache(hub_name)
-    if not found and _offline():
+    if not found and os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         raise ModelNotFoundError(
             f"the embedding model {model!r} is not on this machine, and HF_HUB_OFFLINE forbids "
             "downloading it",
@@ -121,10 +121,6 @@ def _in_hub_cache(hub_name: str) -> Path | None:
         return None
     folder = repo / "snapshots" / revision
     return folder if (folder / _MARK).is_file() and weights_files(folder) else None
-
-
-def _offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
 
 
 # ------------------------------------------------------------------- exports

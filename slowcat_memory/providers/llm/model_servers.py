@@ -126,12 +126,11 @@ def choose_server(url: str = "", allow_remote: bool = False) -> ModelServer | No
     """
     if url:
         check_loopback(url, allow_remote)
-        server: ModelServer | None = ModelServer(
-            "the server", url.rstrip("/"), list_models(url, _FIRST_ANSWER_S)
-        )
+        models = list_models(url, _FIRST_ANSWER_S)
+        found = [ModelServer("the server", url.rstrip("/"), models)]
     else:
         found = find_servers()
-        server = next((server for server in found if server.models), found[0] if found else None)
+    server = max(found, key=lambda one: bool(one.models), default=None)  # of equals the first
     if server and not allow_remote:
         _bypass_proxies(server.url)
     return server

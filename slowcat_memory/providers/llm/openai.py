@@ -385,8 +385,7 @@ async def _read(
 async def _chunks(stream: openai.AsyncStream[Any]) -> AsyncIterator[Any]:
     """Yield the pieces of a completion; the whole of one that the server does not stream."""
     if "json" in stream.response.headers.get("content-type", ""):
-        body = json.loads(await stream.response.aread())
-        yield ChatCompletion.construct(**body)
+        yield ChatCompletion.construct(**json.loads(await stream.response.aread()))
         return
     async for chunk in stream:
         yield chunk

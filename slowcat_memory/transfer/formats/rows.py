@@ -31,6 +31,7 @@ from slowcat_memory.transfer.transcript import (
     MOST_VALUES,
     Break,
     Format,
+    Marked,
     Note,
     Piece,
     Placed,
@@ -41,6 +42,7 @@ from slowcat_memory.transfer.transcript import (
     check_values,
     fault,
     label_of,
+    marks_of,
     name_of,
     role_of,
     text_of,
@@ -56,7 +58,7 @@ _TEXTS = frozenset({"text", "note", "content", "sessions"})
 _NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 
 
-class _Row(Struct, kw_only=True):
+class _Row(Marked, frozen=True, kw_only=True):
     """A turn or a note; ``Any`` where odd values of other programs cost nothing but themselves."""
 
     text: str | None = None
@@ -76,12 +78,6 @@ class _Row(Struct, kw_only=True):
     cut: Any = 0
     interrupted: bool = False
     aside: bool = False
-    pinned: bool = False
-    local_only: bool = False
-    muted: bool = False
-
-    def marks(self, *names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names}
 
 
 class _Session(Struct):
@@ -173,7 +169,7 @@ def _note(row: _Row) -> Note:
         speaker=name_of(row.speaker),
         at=time_of(row.at),
         importance=row.importance,
-        **row.marks("pinned", "local_only", "muted"),
+        **marks_of(row),
     )
 
 
@@ -195,7 +191,9 @@ def _utterance(row: _Row, id: Name, origin: str) -> Utterance:
         cut=cut + min(already, MOST_CUT),
         channel="voice" if row.channel == "voice" else "text",
         tools=tuple(map(name_of, tools[:MOST_TOOLS])),
-        **row.marks("interrupted", "aside", "pinned", "local_only", "muted"),
+        interrupted=row.interrupted,
+        aside=row.aside,
+        **marks_of(row),
     )
 
 

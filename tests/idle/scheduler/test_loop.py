@@ -222,7 +222,7 @@ def test_loop_listeners_hear_what_comes_changes_and_goes(rig):
     one.loop.events.listeners += [broken, heard.append]
     one.say(*"abc")
     one.done()
-    assert [(e.what, e.memory, e.kind, e.job) for e in heard] == [
+    assert [(e.what, *e.ids, e.kind, e.job) for e in heard] == [
         ("created", "note/x", "note", "fake"),
         ("updated", "note/x", "note", "fake"),
         ("retired", "note/y", "note", "fake"),

@@ -72,7 +72,6 @@ NICENESS = 10  # a child gets about a tenth of a contended core
 _TEMPORARY = ".export-"
 _temporary = partial(TemporaryDirectory, prefix=_TEMPORARY, ignore_cleanup_errors=True)
 _ABANDONED_S = 3600  # an export takes well under a minute
-_QUERY_PROMPTS = ("query",)
 _DOC_PROMPTS = ("document", "passage", "corpus")  # prompt names of models, in order of preference
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*_Dense/*"]
 _HUB_MODELS = (["onnx/model.onnx"], ["*.safetensors"], ["pytorch_model*.bin"])
@@ -276,11 +275,8 @@ def _prompts(source: Path) -> tuple[str, str]:
     config = read_json(source / "config_sentence_transformers.json", {})
     prompts: dict[str, str] = config.get("prompts") or {}
     default = prompts.get(config.get("default_prompt_name") or "", "")
-
-    def first(names: tuple[str, ...]) -> str:
-        return next((prompts[name] for name in names if prompts.get(name)), default)
-
-    return first(_QUERY_PROMPTS), first(_DOC_PROMPTS)
+    documents = (prompts[name] for name in _DOC_PROMPTS if prompts.get(name))
+    return prompts.get("query") or default, next(documents, default)
 
 
 def _fit_space(model: OnnxModel, tokenizer: Tokenizer, model_key: str) -> TokenSpace:
