@@ -109,12 +109,6 @@ def test_idle_progress_is_told(opened):
     assert told and not told[-1].dead
 
 
-def test_idle_there_is_no_such_job(opened):
-    engine = opened()
-    with pytest.raises(KeyError, match="nonsense"):
-        engine.idle.until_done(["nonsense"])
-
-
 def test_idle_a_listener_that_fails_ends_nothing(opened):
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     heard = threading.Event()
