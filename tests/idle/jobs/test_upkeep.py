@@ -91,25 +91,6 @@ def test_upkeep_an_index_is_built_anew_for_another_model(opened: Open) -> None:
     assert not engine.upkeep.seal_due("anna")
 
 
-def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
-    engine = opened(embedder=HashEmbedder(name="a"))
-    talk(engine, 40)
-    engine = opened(embedder=HashEmbedder(name="b"))
-
-    def close(step: str, done: int, total: int) -> None:
-        engine.wiring.indexer.closing.set()  # it ends after the slice that has begun
-
-    engine.upkeep.embed("anna", close)
-    engine.store.flush(None)
-    of_b = vectors(engine, "b/64")
-    searcher = engine.wiring.namespaces.get("anna").searcher
-    assert len(vectors(engine, "a/64")) == 40 and len(searcher.dense) == len(of_b) == 16
-    assert {hit.memory.id for hit in engine.search("Oslo", "anna", 50).hits if hit.cosine} <= of_b
-    engine.wiring.indexer.closing.clear()
-    engine.upkeep.embed("anna")
-    assert len(vectors(engine, "b/64")) == 40
-
-
 # ------------------------------------------------------------------- erase, retention
 
 
