@@ -1,4 +1,4 @@
-"""Idle thinking in an engine: it begins, pauses, tells, and ends."""
+"""Idle thinking in an engine: it begins, pauses, tells, gives way to recalls, and ends."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The LLM reads the conversation ahead: at the start, and after somebody else has used it."""
+"""The LLM reads the conversation ahead: at the start, and after somebody else has used it; a voice warms recall up."""
 
 import asyncio
 import contextlib

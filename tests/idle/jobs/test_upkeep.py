@@ -58,15 +58,6 @@ def test_upkeep_guests_have_no_index(opened: Open) -> None:
 # ------------------------------------------------------------------- ageing
 
 
-def test_upkeep_old_texts_move_and_read_as_before(opened: Open) -> None:
-    engine = opened(memory={"hot_cache_size": 10}, tiers={"warm": 10, "block_exchanges": 4})
-    talk(engine, 60)
-    engine.idle.until_done(["ageing"])
-    held = engine.upkeep.stats()["tiers"]
-    assert held["hot"]["memories"] < 60 and held["warm"]["memories"] + held["cold"]["memories"] > 0
-    assert len(Look(engine.store).turns("anna")) == 60
-
-
 # ------------------------------------------------------------------- another model
 
 

@@ -1,3 +1,5 @@
+"""The client of an OpenAI-compatible server: what is sent, what is too long, and every fault."""
+
 import asyncio
 import json
 import random
