@@ -16,16 +16,7 @@ from slowcat_memory.processor import engine_handle
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
 from tests.support.memories import engine_of, remember, said
-from tests.support.processors import (
-    MAX,
-    QUESTION,
-    asking,
-    blocks,
-    events_of,
-    logged,
-    memory,
-    user,
-)
+from tests.support.processors import MAX, QUESTION, asking, blocks, events_of, logged, memory, user
 from tests.support.voice_pipeline import VoicePipeline
 
 CANARY = "xylophonist"

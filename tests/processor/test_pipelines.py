@@ -21,15 +21,7 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory.processor.neighbours import Places, find_neighbours
 from tests.support.memories import engine_of, ledger, remember, turns
-from tests.support.processors import (
-    MAX,
-    QUESTION,
-    Mark,
-    assistant,
-    logged,
-    memory,
-    user,
-)
+from tests.support.processors import MAX, QUESTION, Mark, assistant, logged, memory, user
 from tests.support.rows import cases
 from tests.support.voice_pipeline import VoicePipeline, aggregators
 

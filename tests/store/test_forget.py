@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreClosedError, StoreError
-from slowcat_memory.records import (
-    Context,
-    Forget,
-    Key,
-    Run,
-    Task,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Forget, Key, Run, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, traces, turn
