@@ -46,13 +46,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks import (
-    cold_start,
-    common,
-    corpus,
-    rhythms,
-    stores,
-)
+from benchmarks import cold_start, common, corpus, rhythms, stores
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory.config import Config

@@ -26,11 +26,7 @@ from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.format import FORMAT
 from slowcat_memory.index.generation import Build
-from slowcat_memory.providers import (
-    Embedded,
-    TokenEmbedder,
-    token_key_of,
-)
+from slowcat_memory.providers import Embedded, TokenEmbedder, token_key_of
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space

@@ -33,11 +33,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks import (
-    common,
-    corpus,
-    stores,
-)
+from benchmarks import common, corpus, stores
 from benchmarks.common import percentiles
 from benchmarks.rig import RECOGNISERS, Cores, Rig, cores, serving
 from benchmarks.tables import PERCENTILES, percent, table

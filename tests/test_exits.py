@@ -249,12 +249,6 @@ def test_exits_local_only_words_reach_no_llm_on_another_machine(engine, when):
     assert len(showing(leaving(engine, "anna", True), SECRET)) > 8, "they stay for a local LLM"
 
 
-def test_exits_a_note_kept_here_is_spoken_to_a_local_llm_only(engine):
-    engine.remember(f"The code is {SECRET}.", "anna", local_only=True, pinned=True)
-    assert SECRET not in EXITS["what_known"](engine, "anna", False)
-    assert SECRET in EXITS["what_known"](engine, "anna", True)
-
-
 def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypatch):
     """Derived memories without the mark, as a store of an older version holds them."""
     turns = talk(engine, "anna", "Anna", *told(SECRET))

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core import disclosure
-from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
@@ -82,10 +81,6 @@ def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:
     for prompt in llm.prompts:
         found[prompt.job] = found.get(prompt.job, "") + prompt.system + prompt.user
     return found
-
-
-def test_kept_here_these_are_the_jobs_that_ask():
-    assert ASKING <= {job.name for job in BUILT_IN}
 
 
 @pytest.mark.parametrize("remote", [True, False])

@@ -15,16 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.lives.model import Life, Session
-from benchmarks.lives.record import (
-    Answer,
-    Derived,
-    Held,
-    Line,
-    Opener,
-    Place,
-    Record,
-    Seen,
-)
+from benchmarks.lives.record import Answer, Derived, Held, Line, Opener, Place, Record, Seen
 from benchmarks.lives.scene import CONSIDERS_S, MORNING, Scene, Stage, configuration, opened
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.memory_block import Packed

@@ -119,14 +119,6 @@ def test_change_a_failed_export_leaves_the_old_file(filled, monkeypatch):
 # ------------------------------------------------------------------- remember, pin
 
 
-def test_change_remember_is_found_and_repeating_it_changes_nothing(filled) -> None:
-    first = filled.json("remember", "I am allergic to nuts.", "--pin")
-    assert first["id"].startswith("note/") and first["pinned"] is True
-    assert filled.json("remember", "I am allergic to nuts.", "--pin")["id"] == first["id"]
-    hit = filled.json("search", "allergic", "--limit", "1")["hits"][0]
-    assert hit["memory"]["id"] == first["id"]
-
-
 def test_change_pin_and_unpin_a_turn(filled) -> None:
     assert filled.json("mark", "pin", "7")["pinned"] is True
     assert filled.json("show", "7")["memory"]["pinned"] is True

@@ -31,8 +31,8 @@ def test_load_without_a_file_gives_the_defaults() -> None:
 
 
 def test_file_to_read_prefers_the_named_one_then_the_environment_then_the_default_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch, lines
+):
     monkeypatch.setenv("HOME", str(tmp_path))
     named, other = tmp_path / "a.toml", tmp_path / "b.toml"
     assert file_to_read(named, {"SLOWCAT_CONFIG": str(other)}) == named
@@ -43,12 +43,6 @@ def test_file_to_read_prefers_the_named_one_then_the_environment_then_the_defaul
     assert default_file() == tmp_path / ".slowcat/config.toml"
     assert file_to_read(None, {}) == default_file()
     assert file_to_read(None, NO_FILE) is None
-
-
-def test_load_reads_the_default_place_and_says_so(tmp_path, monkeypatch, lines):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    default_file().parent.mkdir()
-    default_file().write_text("[recall]\nmemories = 3\n")
     assert load(None, {}).pack.memories == 3
     assert lines == [f"INFO configuration: {default_file()}"]
 

@@ -84,35 +84,12 @@ def test_disclosure_of_what_was_made_from_it_is_refused_however_far_away(name: s
     assert not is_derived_local(last, find(*opened))
 
 
-def test_disclosure_marks_follow_their_origins_both_ways() -> None:
-    chain = list(CHAINS["a summary of a summary"])
-    marked = corrected_marks([*chain, chunk(1)], lambda origin: False)
-    assert [(one.id, one.local_only, one.local_inherited) for one in marked] == [
-        ("summary/session/1", True, True),
-        ("summary/day/1", True, True),
-    ]
-    assert corrected_marks([*marked, chunk(1)], lambda origin: False) == []
-    assert corrected_marks([*marked, chunk(1, local=False)], lambda origin: False) == chain
-
-
-def test_disclosure_a_persons_own_mark_outlasts_that_of_its_turn() -> None:
-    own = replace(memory("fact/1", 1), local_only=True)
-    assert corrected_marks([own, chunk(1, local=False)], lambda origin: False) == []
-
-
 def test_disclosure_a_mark_stays_when_its_origin_was_deleted() -> None:
     reply = memory("chunk/9", 9, derived_from=(("anna", "note/1"),), local_only=True)
     reply = replace(reply, local_inherited=True)
     assert corrected_marks([reply], lambda origin: None) == []
     (opened,) = corrected_marks([reply], lambda origin: False)
     assert not opened.local_only
-
-
-def test_disclosure_an_origin_elsewhere_is_looked_up() -> None:
-    reply = memory("chunk/9", 9, derived_from=(("home", "note/1"),))
-    assert corrected_marks([reply], lambda origin: False) == []
-    (marked,) = corrected_marks([reply], lambda origin: origin == ("home", "note/1"))
-    assert marked.local_only and marked.local_inherited
 
 
 def test_disclosure_of_marks_reads_each_origin_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from slowcat_memory.core.summaries.summary import Subject, SummaryText, archived, summary
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Forget, Made, Memory, WriteBatch
+from slowcat_memory.records import Made, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home, RecordingEmbedder
 from tests.support.rows import cases
@@ -101,11 +101,3 @@ def test_derived_search_sends_no_local_only_text_to_another_machine(home):
     engine.apply("test", WriteBatch(memories=rows))
     assert len(found(engine, "wig or hat", local=True)) == 2
     assert embedder.texts == ["A hat."]
-
-
-def test_derived_search_forgets_with_its_turns(engine, home):
-    turn = home.talk(engine)[0]
-    engine.apply("test", WriteBatch(memories=(made(home, "day/9", "A swan.", sources=(turn,)),)))
-    assert found(engine, "swan")
-    engine.forget(Forget(turns=(turn,)))
-    assert not any("swan" in hit.memory.text for hit in found(engine, "swan"))

@@ -12,10 +12,9 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine, acquire
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
-from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.testing import HashEmbedder, memory_config
-from tests.support.engine_home import TALK, Gate, busy, edge, first, stalled, texts, why_of
+from tests.support.engine_home import TALK, Gate, busy, edge, first, stalled, texts
 from tests.support.memories import Look
 from tests.support.other_process import OtherProcess
 from tests.support.said import turn_at
@@ -32,14 +31,6 @@ def test_engine_processors_share_one_engine(home):
         engine.append(home.turn("too late"))
     again = acquire(config)
     assert again is not engine and first(again, "dog") == TALK[0]
-    again.close()
-
-
-def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home, engine):
-    engine.close()
-    engine.close()
-    again = home.open()  # the store is free
-    assert again is not engine
     again.close()
 
 
@@ -122,26 +113,6 @@ def test_engine_a_zone_that_does_not_exist_is_refused(home):
 def test_engine_an_unknown_stemmer_is_refused(home):
     with pytest.raises((ConfigError, ValueError), match="klingon"):
         MemoryEngine(memory_config(home.path, index={"stemmer": "klingon"}))
-
-
-def test_search_why_tells_what_was_injected(home, engine):
-    ids = home.talk(engine)
-    turn = home.turn("What is my dog called?")
-    found = engine.search(turn.text, "anna")
-    packed = engine.blocks.pack(found, engine.clock())
-    assert "Max" in packed.text and packed.tokens <= 256
-    ack = engine.append(turn)
-    engine.note_recall(replace(turn, id=ack.id), found, packed)
-    engine.store.flush()
-    entry, memories = why_of(engine, ack.id)  # type: ignore[misc]
-    assert [offer.memory for offer in entry.offers] == [hit.memory.id for hit in packed.hits]
-    assert entry.stage == "lexical" and entry.tokens == packed.tokens
-    assert memories[chunk_id(ids[0])].text == TALK[0]
-    assert why_of(engine, ids[0]) is None
-    engine.forget(Forget(turns=(ids[0],)))
-    entry, memories = why_of(engine, ack.id)  # type: ignore[misc]
-    assert chunk_id(ids[0]) not in memories
-    assert chunk_id(ids[0]) not in {offer.memory for offer in entry.offers}
 
 
 def test_search_stats_are_plain_values(home):

@@ -141,26 +141,6 @@ def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home, 
 # ------------------------------------------------------------------- what is forgotten
 
 
-def test_forget_what_is_forgotten_is_gone_from_everywhere(home):
-    engine = home.open(HashEmbedder())
-    home.talk(engine)
-    (secret,) = home.talk(engine, SECRET)
-    engine.upkeep.tidy("anna")
-    home.talk(engine, "something else")
-    assert residue(home.path, "swordfish")
-    assert first(engine, "swordfish") == SECRET
-    gone = engine.forget(Forget(turns=(secret,)))
-    assert gone.erased and gone.turns == (secret,)
-    assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
-    assert not residue(home.path, "swordfish")
-    assert first(engine, "dog") == TALK[0]
-    engine.upkeep.seal("anna")
-    assert not residue(home.path, "swordfish")
-    engine = home.again(HashEmbedder())
-    assert SECRET not in texts(engine.search("the secret word swordfish", "anna"))
-    assert len(engine.wiring.namespaces.get("anna").searcher) == 6
-
-
 def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(home, monkeypatch):
     """Erasing takes a second per GB; nobody may recall what is being erased."""
     engine, seen, rewrite = home.open(), [], copy.rewrite

@@ -1,18 +1,26 @@
 """One person on one worker after another: lease, copy, receipts, forgetting."""
 
 import asyncio
+import errno
 import shutil
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.errors import FleetError, StoreUnsafeError
-from slowcat_memory.fleet import Fleet, person_log
-from slowcat_memory.fleet.fleet_process import SharedMember
-from slowcat_memory.records import Forget
+from slowcat_memory.errors import DatabaseAwayError, FleetError, StoreFullError, StoreUnsafeError
+from slowcat_memory.fleet import copies, leases, person_log, unsent
+from slowcat_memory.fleet.copies import Copies
+from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
+from slowcat_memory.fleet.holding import Shipper
+from slowcat_memory.fleet.unsent import WaitingTurns
+from slowcat_memory.records import Cursor, Forget, Turn
 from slowcat_memory.runtime.recall.query import RecallOptions
-from slowcat_memory.store import Store
+from slowcat_memory.store import Ack, Store, new_future, replica
+from slowcat_memory.store.disk.outbox import Unsent
 from tests.fleet.talking import SOON_S, files_with, rows, say, talking, texts
 from tests.support.said import said_by_anna
 
@@ -152,3 +160,209 @@ def test_forgetting_names_a_copy_that_another_worker_set_aside(first, second, tm
         shutil.rmtree(aside)
         first.tidy()
         assert member.forget(Forget(turns=(2,))).erased
+
+
+# ---------------------------------------------------------------- turns that wait for the database, or for another worker
+
+
+# ------------------------------------------------------------------- turns that are said while there is no copy: in a store on this disk, until a cop
+
+
+class Waits:
+    """Appends turns that wait, as a member does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = Copies(folder, "x")
+        self.turns = WaitingTurns(self.place, "t", "anna")
+        self.cursors, self.saved = list[Cursor](), list[Future[None]]()
+
+    def say(self, text: str, reply_to: int = 0) -> int:
+        id_ = -(1 << 40) + len(self.saved)
+
+        def append(cursor: Cursor) -> Ack:
+            self.cursors.append(cursor)
+            self.saved.append(new_future())
+            return Ack(self.saved[-1], replace(said_by_anna(text), id=id_, reply_to=reply_to))
+
+        self.turns.append(said_by_anna(text), append)
+        return id_
+
+    def left(self) -> list[Turn]:
+        """Return what is on the disk once it is closed."""
+        self.turns.close()
+        found = list[Turn]()
+        for folder in self.place.unsent():
+            state = replica.state_of(folder)
+            left = unsent.read(*state)
+            assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"
+            found += [event for event in left.events if isinstance(event, Turn)]
+        return found
+
+
+def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_path):
+    waits = Waits(tmp_path)
+    waits.say("gone")
+    waits.saved[0].set_result(None)  # the next ones are another source's
+    first = waits.say("one")
+    waits.say("two", reply_to=first)
+    with pytest.raises(StoreFullError):
+        waits.turns.append(said_by_anna("refused"), _refuse)
+    waits.say("three", reply_to=101)  # of a copy that is gone
+    found = waits.left()
+    assert [(turn.text, turn.id, turn.reply_to) for turn in found] == [
+        ("one", 1, 0), ("two", 2, 1), ("three", 3, 0)
+    ]  # fmt: skip
+    assert [cursor.position for cursor in waits.cursors] == [1, 1, 2, 3]
+    assert len(waits.place.unsent()) == 1
+
+
+def _refuse(cursor: Cursor) -> Ack:
+    raise StoreFullError("too much waits")
+
+
+def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(tmp_path, monkeypatch):
+    waits, make, tries = Waits(tmp_path), WaitingTurns._make, list[int]()
+
+    def full_at_first(turns: WaitingTurns, epoch: int) -> Any:
+        tries.append(epoch)
+        if len(tries) < 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return make(turns, epoch)
+
+    monkeypatch.setattr(WaitingTurns, "_make", full_at_first)
+    for text in ("one", "two", "three", "four"):
+        waits.say(text)
+    assert [(turn.id, turn.text) for turn in waits.left()] == [
+        (1, "one"), (2, "two"), (3, "three"), (4, "four")
+    ]  # fmt: skip
+    assert len(tries) == 3
+
+
+def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(first, second, monkeypatch):
+    """As if the process was killed between the two: its store has the turn, and so has its copy."""
+    blocked, send = True, Shipper._send
+
+    def send_of_others(shipper: Shipper) -> bool:
+        if blocked and shipper._database is first.database:
+            return False
+        return send(shipper)
+
+    monkeypatch.setattr(Shipper, "_send", send_of_others)
+    monkeypatch.setattr(WaitingTurns, "_settle", lambda *_: None)
+    member = first.member("anna")
+    with talking(second):
+        member.start(SOON_S)
+        member.append(said_by_anna("My cat is called Mimi."))  # into a store of its own
+    assert member.flush(SOON_S) and member.holding is not None, "the copy has it, too"
+    assert member.holding.shipper.waiting
+    first.database.run(expire)
+    with talking(second) as other:
+        blocked = False
+        say(other, "My parrot is called Coco.")
+    member.close()
+    first.tidy()
+    assert sorted(texts(second)) == ["My cat is called Mimi.", "My parrot is called Coco."]
+
+
+# ------------------------------------------------------------------- what could not be sent, and is tried again after one fault or another: each turn
+
+
+TEXTS = ["My dog is called Bello.", "My cat is called Mimi."]
+
+
+def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> None:
+    """Say something that is saved in a copy, and not sent before it is closed."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Shipper, "_send", lambda *_: False)
+        patch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
+        member = fleet.member("anna")
+        member.start(SOON_S)
+        for text in said:
+            member.append(said_by_anna(text))
+        assert member.flush(SOON_S)
+        patch.setattr("slowcat_memory.fleet.housekeeping.tidy_person", lambda *_: None)
+        member.close()
+
+
+def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(first, second, monkeypatch):
+    """The successor appended nothing; the answer to what is sent then is lost."""
+    with talking(first) as member:
+        say(member, "I live in Lisbon.")
+    leave_unsent(first, monkeypatch, *TEXTS)
+    first.database.run(leases.take, replace(second.worker, lease_s=0.0), "anna")
+    append = person_log.append
+
+    async def answer_lost(*args: Any, **how: Any) -> int:
+        await append(*args, **how)
+        raise DatabaseAwayError("the answer was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(person_log, "append", answer_lost)
+        patch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
+        first.tidy()
+    for fleet in (first, second, first, second):
+        fleet.tidy()
+    assert sorted(texts(second)) == sorted([*TEXTS, "I live in Lisbon."])
+
+
+def test_turns_whose_store_was_not_deleted_are_appended_once(first, second, monkeypatch, tmp_path):
+    """As if the worker was killed after it had saved them in its copy, or sent them."""
+    with talking(first) as member:
+        say(member, "I live in Lisbon.")
+    leave_unsent(first, monkeypatch, *TEXTS)
+    with talking(second) as member:
+        say(member, "My parrot is called Coco.")
+    left = list[Path]()
+
+    def kept(folder: Path) -> None:
+        if folder.name.startswith(copies.UNSENT):
+            left.append(folder)
+        else:
+            shutil.rmtree(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unsent, "remove", kept)
+        leave_unsent(first, monkeypatch, "It is me again.")  # saved, and not sent
+        assert len(left) == 1 and left[0].is_dir()
+        with talking(second) as member:  # so that copy cannot be sent either
+            say(member, "My fish is called Finn.")
+        for _ in range(3):
+            first.tidy()
+        assert len(set(left)) == 2
+    found = texts(second)
+    assert sorted(found) == sorted([
+        *TEXTS, "I live in Lisbon.", "It is me again.", "My parrot is called Coco.",
+        "My fish is called Finn.",
+    ])  # fmt: skip
+    first.tidy()
+    assert not list(tmp_path.rglob(f"{copies.UNSENT}*")) and texts(second) == found
+
+
+def test_a_store_of_turns_that_another_process_appends_is_left_to_it(
+    first, second, monkeypatch, tmp_path
+):
+    with talking(second):
+        refused = first.member("anna")
+        refused.start(SOON_S)
+        refused.append(said_by_anna(TEXTS[0]))
+        refused.close()
+    (store,) = tmp_path.rglob(f"{copies.UNSENT}*")
+    with unsent.if_free(store / unsent.CLAIM) as free:
+        assert free
+        first.tidy()
+        assert store.is_dir() and texts(second) == []
+    first.tidy()
+    assert not store.exists() and texts(second) == TEXTS[:1]
+
+
+# ------------------------------------------------------------------- what is sent again after nobody knows whether it arrived
+
+
+def test_a_second_try_with_more_in_it_goes_on_where_the_first_came(worker_config):
+    sets = [Unsent(seq, 1, seq, b"%d" % seq) for seq in (1, 2, 3)]
+    with Fleet(worker_config()) as fleet:
+        lease = fleet.database.run(leases.take, fleet.worker, "anna")
+        append = partial(fleet.database.run, person_log.append, lease)
+        assert append(sets[:2]) == 2  # its answer was lost
+        assert append(sets) == 2
+        assert [append(sets[2:]), append(sets[2:])] == [3, 3]

@@ -96,7 +96,6 @@ def test_given_up_what_a_better_model_finds_takes_its_place(job: str, lived: Liv
 
 
 def test_given_up_every_job_with_an_llm_is_here() -> None:
-    assert {job.name for job in BUILT_IN if job.name in ASKING} == ASKING
     assert {job.name for job in BUILT_IN if job.needs == "llm"} <= NO_RULE
 
 

@@ -164,17 +164,6 @@ def test_searcher_keys_are_put_without_touching_what_is_sealed_of_others(tmp_pat
     check_keys(twins)
 
 
-def test_searcher_a_judged_query_is_for_or_against():
-    made = Searcher(TOKENS, MANY, EMBEDDER.dim)
-    for id_, weight in (("1", 1.0), ("2", -1.0), ("3", 0.5)):
-        made.add(Document(id=id_, text="x", at=0, keys=(Pointer("a", "asked", "w1 w3", weight),)))
-        made.put_vector(id_, EMBEDDER.encode_query("x"))
-        made.put_vector(f"{id_}?a", QUERY)
-    found = made.candidates(made.lexical("x"), QUERY)
-    assert np.allclose(found.raw_views["asked"], [1.0, -1.0, 0.5], atol=1e-5)
-    assert "keys" not in found.raw_views
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), min_size=1, max_size=20), text)
 def test_searcher_without_a_tail_the_scores_are_those_of_bm25s(corpus, query):

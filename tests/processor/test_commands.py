@@ -87,31 +87,6 @@ def test_commands_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_commands_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
-    remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
-    answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
-    assert "Hannah" in answers[0]
-    assert answers[1] == "I've changed Hannah to Annika in: “My sister is called Hannah”."
-    answers, requests, *_ = converse(config, "what is my sister called")
-    block = requests[0]["messages"][-1]["content"]
-    assert "My sister is called Annika" in block
-    assert "Anna: My sister is called Hannah" not in block
-    old, new = sister(config)
-    assert old.text == "My sister is called Hannah." and old.retired_at == old.valid_to
-    assert new.retired_at is None
-    assert converse(config, "undo that")[0] == ["Done, I have it back."]
-    old, new = sister(config)
-    assert old.retired_at is None and old.valid_to is None
-    assert new.retired_at
-
-
-def sister(config):
-    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
-        kept = list(snapshot.memories("user"))
-    old = next(one for one in kept if one.text == "My sister is called Hannah.")
-    return old, next(one for one in kept if one.kind == "note")
-
-
 def test_commands_can_be_switched_off(tmp_path):
     config = configured(tmp_path / "memory", commands={"enabled": False})
     _, requests, told, _ = converse(config, "forget that")

@@ -1,9 +1,7 @@
 """Beside Pipecat's own context summarizer: nothing is lost, nothing twice, and memories come back."""
 
 from pipecat.frames.frames import LLMSummarizeContextFrame
-from pipecat.processors.aggregators.llm_response_universal import (
-    LLMAssistantAggregatorParams,
-)
+from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregatorParams
 from pipecat.utils.context.llm_context_summarization import (
     LLMAutoContextSummarizationConfig,
     LLMContextSummaryConfig,

@@ -114,24 +114,17 @@ def test_people_who_wants_the_prefix_cache_may_leave_it(home):
 
 @pytest.fixture
 def hosted(home):
-    clock = FixedClock(datetime.now(UTC))
-    engine = MemoryEngine(home, clock=clock, embedder=HashEmbedder())
-    with contextlib.closing(engine):
-        yield engine, clock
-
-
-def visit(engine, clock) -> None:
-    said = ["a quince for the road"]
-    hold(engine, "visit", said, clock(), scope="guest", speaker="eve", reason="silence")
-    engine.flush(indexed=True)
+    with contextlib.closing(MemoryEngine(home, embedder=HashEmbedder())) as engine:
+        yield engine
 
 
 def test_people_guest_is_logged_and_nothing_else(hosted):
-    engine, clock = hosted
-    visit(engine, clock)
+    engine, said = hosted, ["a quince for the road"]
+    hold(engine, "visit", said, datetime.now(UTC), scope="guest", speaker="eve", reason="silence")
+    engine.flush(indexed=True)
     engine.upkeep.tidy("guest")
     with engine.store.snapshot() as snapshot:
-        assert [turn.text for turn in snapshot.turns("guest")] == ["a quince for the road"]
+        assert [turn.text for turn in snapshot.turns("guest")] == said
         assert not [*snapshot.memories("guest"), *snapshot.vectors(engine.embedding.key, "guest")]
         assert snapshot.manifest("guest") is None
     assert engine.search("quince", "guest").hits == engine.search("quince", "anna").hits == []
@@ -145,20 +138,6 @@ def test_people_guest_is_logged_and_nothing_else(hosted):
     ):
         with pytest.raises(ConfigError, match="guests"):
             refused()
-
-
-def test_people_what_a_guest_said_is_erased_after_a_day(hosted):
-    engine, clock = hosted
-    visit(engine, clock)
-    clock.advance(3600 * 24)
-    assert engine.eraser.erase_expired() == ()
-    clock.advance(1)
-    gone = engine.eraser.erase_expired()
-    assert len(gone) == 1
-    with engine.store.snapshot() as snapshot:
-        assert not [*snapshot.events("guest")] and snapshot.sessions("guest") == []
-        assert len([*snapshot.turns("anna")]) == 1
-    assert not any(b"quince" in f.read_bytes() for f in engine.config.folder.rglob("*.mdb"))
 
 
 # ------------------------------------------------------------------- off the record

@@ -21,36 +21,9 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory.processor.neighbours import Places, find_neighbours
 from tests.support.memories import engine_of, ledger, remember, turns
-from tests.support.processors import (
-    MAX,
-    QUESTION,
-    Mark,
-    assistant,
-    logged,
-    memory,
-    user,
-)
+from tests.support.processors import MAX, QUESTION, Mark, assistant, logged, memory, user
 from tests.support.rows import cases
 from tests.support.voice_pipeline import VoicePipeline, aggregators
-
-
-async def test_pipelines_two_agents_share_one_engine(engine, config):
-    async with (
-        VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
-        VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
-    ):
-        await asyncio.gather(
-            anna.exchange("my parrot is called Rio"), ben.exchange("my parrot is called Lola")
-        )
-    async with (
-        VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
-        VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
-    ):
-        of_anna, of_ben = await asyncio.gather(
-            anna.exchange("what is my parrot called"), ben.exchange("what is my parrot called")
-        )
-    assert "Rio" in of_anna.content and "Lola" not in of_anna.content
-    assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
 async def test_pipelines_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):

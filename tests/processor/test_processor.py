@@ -80,16 +80,6 @@ def test_processor_turn_frame_of_newer_pipecat_says_that_it_was_spoken(config):
     ]
 
 
-def test_processor_users_own_tag_is_theirs(tmp_path):
-    config = configured(tmp_path / "memory", recall={"floor": 0.0})
-    remember(config, MAX)
-    words = f"is my dog called {OPEN} or {CLOSE}"
-    messages, *_ = asking(memory(config), words)
-    assert said(config)[-1] == ("User", words)
-    assert messages[0]["content"].endswith(f"{CLOSE}\n\n{words}")
-    assert strip_memories(messages) == [user(words)]
-
-
 def test_processor_block_that_comes_back_is_never_logged(config):
     remember(config, MAX)
     first = LLMContext(messages=[user(QUESTION)])

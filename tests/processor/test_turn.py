@@ -10,13 +10,14 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
-from tests.support.memories import edges, remember, said, turns
+from tests.support.memories import edges, remember, residue, said, turns
 from tests.support.processors import (
     DEVELOPER,
     MAX,
     QUESTION,
     STORY,
     EagerVoice,
+    Mark,
     assistant,
     blocks,
     contents,
@@ -28,9 +29,10 @@ from tests.support.processors import (
     session_turns,
     sessions,
     user,
+    with_words,
 )
 from tests.support.stores import configured
-from tests.support.voice_pipeline import VoicePipeline, aggregators
+from tests.support.voice_pipeline import VoicePipeline, aggregators, run
 
 # ------------------------------------------------------------------- which contexts bring a new user turn: spoken, typed, of several, with tools; and
 
@@ -226,3 +228,72 @@ async def test_session_silence_ends_the_session(tmp_path):
             await voice.exchange("hello again")
     assert edges(config)[:3] == ["start", "end silence", "start"]
     assert len({turn.session for turn in turns(config)}) == 2
+
+
+# ---------------------------------------------------------------- recalled ahead of the speaker, and taken by the turn
+
+
+def turn_in_parts(config, engine, *interims: str) -> VoicePipeline:
+    """A recogniser that waits until what it sent was listened to, and recalled for."""
+    now = time_now_iso8601()
+    sent = [
+        frames.VADUserStartedSpeakingFrame(start_secs=0.2),
+        *(frames.InterimTranscriptionFrame(words, "user", now) for words in interims),
+        frames.TranscriptionFrame(QUESTION, "user", now, finalized=True),
+    ]
+
+    async def inside():
+        async with VoicePipeline(lambda _: "I see.", memory=memory(config, engine=engine)) as voice:
+            saw(voice, Mark)
+            for frame in sent:
+                await voice.worker.queue_frame(frame)
+                voice.kinds.discard(Mark)
+                await voice.worker.queue_frame(Mark())
+                await voice.until(lambda: saw(voice, Mark))
+                await asyncio.to_thread(engine.wiring.indexer.ahead.submit(lambda: None).result, 10)
+            await voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
+            await voice.until(lambda: bool(with_words(voice, 1)))
+            return voice
+
+    return run(inside())
+
+
+def taken(engine) -> dict[str, int]:
+    """What turns took of what was recalled ahead."""
+    counts = engine.metrics.counts()
+    hows = ("stood", "vector", "redone")
+    return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
+
+
+def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
+    turn_in_parts(config, engine, "my secret is zanzibar")
+    engine.store.flush(None)
+    assert "zanzibar" not in str(engine.upkeep.stats()) + str(ledger_of(engine)) + str(
+        session_turns(engine)
+    )
+    assert residue(config.folder, "max") and not residue(config.folder, "zanzibar")
+
+
+def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
+    monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
+    voice = turn_in_parts(config, engine, QUESTION)
+    assert "Max" in contents(voice.server.requests[0])[-1] and voice.errors == []
+    assert engine.metrics.counts()["failures"] > 0
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+async def test_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+    eager = EagerVoice(memory(config, engine=engine))
+    async with eager.voice:
+        await eager.begin("what is my dog called")
+        first = taken(engine)
+        if withdrawn:
+            await eager.queue(frames.EagerEndOfTurnCancelFrame())
+        await eager.end("What is my dog called?")
+        await eager.voice.server.wait_for_requests(1 + withdrawn)
+        await eager.voice.answer()
+    voice = eager.voice
+    assert sum(first.values()) == 1 and sum(taken(engine).values()) == 1 + withdrawn
+    assert all("Max" in contents(request)[-1] for request in voice.server.requests)
+    assert len(ledger_of(engine)) == 1
+    assert [text for _, text in logged_words(engine)][0] == "What is my dog called?"

@@ -1,16 +1,21 @@
-"""The LLM reads the conversation ahead: at the start, and after somebody else has used it."""
+"""The LLM reads the conversation ahead: at the start, and after somebody else has used it; a voice warms recall up."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 
 import pytest
 from msgspec.structs import replace
 from pipecat.frames import frames
+from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.providers import ThinkingOptions
+from slowcat_memory.runtime.recall.prefetch import Warmup
+from slowcat_memory.runtime.recall.query import PrefetchOptions
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, ahead, memory, user
@@ -148,3 +153,38 @@ async def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_t
         assert len(ahead(voice)) == 2
     await asyncio.to_thread(engine.close)
     assert not pauses
+
+
+# ---------------------------------------------------------------- a voice warms recall up
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["prefetch", "no prefetch"])
+async def test_voice_warmup_from_the_first_sound_until_the_turn(config, monkeypatch, engine, ahead):
+    engine.config = replace(engine.config, prefetch=PrefetchOptions(enabled=ahead))
+    processor = memory(engine.config, engine=engine)
+    touched, warmups, speaks = list[object](), list[Warmup](), Warmup.speaks
+
+    def touch(retrieval: Retrieval, query: object) -> "Future[float]":
+        """Throw no recall away, so dear that the next one would come in minutes."""
+        touched.append(query)
+        made: Future[float] = Future()
+        made.set_result(10.0)
+        return made
+
+    def begins(warmup: Warmup) -> None:
+        warmups.append(warmup)
+        speaks(warmup)
+
+    async with VoicePipeline(lambda _: "I see.", memory=processor) as voice:
+        monkeypatch.setattr(Retrieval, "touch", touch)
+        monkeypatch.setattr(Warmup, "speaks", begins)
+        assert not touched, "nobody speaks yet"
+        await voice.worker.queue_frame(frames.VADUserStartedSpeakingFrame(start_secs=0.2))
+        await voice.until(lambda: len(touched) >= 1)
+        await voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.until(lambda: len(touched) >= 2)
+        assert any(one.is_active for one in warmups), "the recogniser still works"
+        final = frames.TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True)
+        await voice.worker.queue_frame(final)
+        await voice.until(lambda: bool(voice.server.requests))
+        assert not any(one.is_active for one in warmups)

@@ -11,6 +11,7 @@ from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.injection import ContextOptions, trimmed
+from tests.support.processors import assistant, user
 
 # ------------------------------------------------------------------- the block in a message, and what is still visible in a context
 
@@ -21,21 +22,6 @@ SPECIAL = LLMSpecificMessage(llm="anthropic", message={"role": "user", "content"
 WORDS = st.text().filter(lambda text: not text.startswith(OPEN))
 PARTS = st.lists(st.one_of(st.just(IMAGE), WORDS.map(lambda t: {"type": "text", "text": t})))
 CONTENT = st.one_of(WORDS, PARTS)
-
-
-def user(content):
-    return {"role": "user", "content": content}
-
-
-def assistant(content):
-    return {"role": "assistant", "content": content}
-
-
-def test_injection_block_goes_in_front_of_the_words():
-    message = user("what is my dog called")
-    injection.prefix(message, BLOCK)
-    assert message == user(f"{BLOCK}\n\nwhat is my dog called")
-    assert injection.block_of(message) == BLOCK
 
 
 @given(CONTENT)

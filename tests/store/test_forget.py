@@ -9,19 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreClosedError, StoreError
-from slowcat_memory.records import (
-    Context,
-    Forget,
-    Key,
-    LedgerEntry,
-    LeftOut,
-    Offer,
-    Run,
-    Task,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Forget, Key, Run, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, traces, turn
@@ -33,34 +21,6 @@ from tests.support.tiered_stores import SMALL, say, wished
 def vectors(*ids):
     values = np.full(4, 0.5, np.float32)
     return tuple(Vector(scope="anna", memory=id, values=values) for id in ids)
-
-
-def test_forget_a_turn_takes_what_was_made_of_it_and_its_place_in_the_ledger(store):
-    say(store, 5)
-    made = (
-        memory("fact/12", sources=(1, 2), text=f"made of {token(2)}"),
-        memory("fact/3", sources=(3,)),
-        memory("note/2", scope="pool", sources=(2,)),
-    )
-    given = vectors("chunk/2", "chunk/3", "fact/12", "fact/3")
-    for embedder in ("e", "f"):
-        store.apply("j", WriteBatch(memories=made, vectors=given, embedder=embedder))
-    offers = (Offer("fact/12", 1.0), Offer("fact/3", 0.5), Offer("chunk/2", 0.1))
-    left_out = (LeftOut("chunk/2", "share", 0.1), LeftOut("chunk/1", "share", 0.1))
-    row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers, "left_out": left_out}
-    for n in (2, 3):
-        store.write_ledger(LedgerEntry(turn=n, **row, visible=("fact/12", "chunk/1")))
-    gone = store.forget(Forget(turns=(2,)))
-    assert gone.turns == (2,) and gone.erased
-    assert set(gone.memories) == {("anna", "chunk/2"), ("anna", "fact/12"), ("pool", "note/2")}
-    assert ids(Look(store).memories("anna")) == ["fact/3"] and not Look(store).memories("pool")
-    for embedder in ("e", "f"):
-        left = {vector.memory for vector in Look(store).vectors(embedder, "anna")}
-        assert left == {"chunk/3", "fact/3"}
-    assert Look(store).ledger(2) is None
-    kept = Look(store).ledger(3)
-    assert [offer.memory for offer in kept.offers] == ["fact/3"]
-    assert [one.memory for one in kept.left_out] == ["chunk/1"] == list(kept.visible)
 
 
 def test_forget_ids_of_forgotten_turns_are_not_given_again(open_store):

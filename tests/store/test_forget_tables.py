@@ -17,6 +17,7 @@ from slowcat_memory.records import (
     Forget,
     Key,
     LedgerEntry,
+    LeftOut,
     Offer,
     Run,
     Task,
@@ -123,7 +124,8 @@ def _derive(store: Store, id: int, word: str) -> None:
     last = BASE + TURNS + 2
     for at_turn in (id, last) if id else (last - 1,):
         offers = (Offer(own.id, 1.0), Offer(about["memory"], 0.5))
-        row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers}
+        shares = {"offers": offers, "left_out": (LeftOut(own.id, "share", 0.1),)}
+        row = {"scope": "anna", "session": "s1", "at": at(), **shares}
         store.write_ledger(LedgerEntry(turn=at_turn, **row, visible=(own.id,)))
 
 

@@ -8,15 +8,7 @@ from typing import TypeVar
 
 from slowcat_memory.config import Config
 from slowcat_memory.index.generation import Build
-from slowcat_memory.records import (
-    LedgerEntry,
-    Memory,
-    Offer,
-    Run,
-    SessionEdge,
-    Turn,
-    WriteBatch,
-)
+from slowcat_memory.records import LedgerEntry, Memory, Offer, Run, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store

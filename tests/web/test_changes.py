@@ -162,19 +162,6 @@ def test_nothing_is_forgotten_without_saying_what(client: Client, order: dict) -
     assert client.change("forget", **order).status == 400
 
 
-def test_what_is_hidden_when_the_page_ends_is_forgotten_by_who_opens_the_memory_next(
-    tmp_path: Path, soon: None
-) -> None:
-    config = configured(tmp_path / "memory")
-    with page_of(config) as running:
-        done = entered(running).done("forget", session="anna-0")
-    time.sleep(0.1)
-    with page_of(config, furnished=False) as running:
-        client = entered(running)
-        assert until(lambda: client.undo(done).status == 410)
-        assert until(lambda: conversations(client) == ["anna-2", "anna-1"])
-
-
 def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(client, running):
     turn = client.read("why/recalls")["rows"][0]["turn"]
     offered = client.read(f"why/turn?turn={turn}")["rows"][0]["id"]

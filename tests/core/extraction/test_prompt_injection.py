@@ -14,13 +14,8 @@ LEAST_DOUBTED = {"tuned": 0.98, "held_out": 0.9}
 
 
 @each_listed("rules/prompt_injection")
-def test_injected_passes_what_people_say_of_their_lives(said: str) -> None:
-    assert not injected(said)
-
-
-@each_listed("rules/prompt_injection")
-def test_injected_finds_orders_and_rules_for_the_agent(said: str) -> None:
-    assert injected(said)
+def test_injected_finds_orders_for_the_agent_and_not_what_people_say_of_their_lives(said, order):
+    assert bool(injected(said)) is bool(order)
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -71,10 +66,5 @@ def test_can_be_name_no_order_of_the_lists_names_a_person() -> None:
 
 
 @each_listed("rules/introductions")
-def test_an_introduction_gives_the_name(text: str, name: str) -> None:
+def test_an_introduction_alone_gives_a_name(text: str, name: str) -> None:
     assert introduced(text) == name
-
-
-@each_listed("rules/introductions")
-def test_nothing_else_introduces_anybody(text: str) -> None:
-    assert introduced(text) == ""

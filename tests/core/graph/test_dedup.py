@@ -113,13 +113,10 @@ def one(kind: str, first: str, second: str, **options: float) -> bool:
 
 
 @each_listed("rules/names_of_one")
-def test_spellings_titles_and_aliases_of_one_name_are_joined(kind, first, second):
-    assert one(kind, first, second) and one(kind, second, first)
-
-
-@each_listed("rules/names_of_one")
-def test_contrasting_names_stay_apart(kind: str, first: str, second: str) -> None:
-    assert not one(kind, first, second) and not one(kind, second, first)
+def test_spellings_titles_and_aliases_of_one_name_are_joined_and_no_contrasting_ones(
+    kind, first, second, joined
+):
+    assert one(kind, first, second) is one(kind, second, first) is bool(joined)
 
 
 # ------------------------------------------------------------------- which names a prompt shows as known: those of before, with what they were then

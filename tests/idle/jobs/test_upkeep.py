@@ -58,15 +58,6 @@ def test_upkeep_guests_have_no_index(opened: Open) -> None:
 # ------------------------------------------------------------------- ageing
 
 
-def test_upkeep_old_texts_move_and_read_as_before(opened: Open) -> None:
-    engine = opened(memory={"hot_cache_size": 10}, tiers={"warm": 10, "block_exchanges": 4})
-    talk(engine, 60)
-    engine.idle.until_done(["ageing"])
-    held = engine.upkeep.stats()["tiers"]
-    assert held["hot"]["memories"] < 60 and held["warm"]["memories"] + held["cold"]["memories"] > 0
-    assert len(Look(engine.store).turns("anna")) == 60
-
-
 # ------------------------------------------------------------------- another model
 
 
@@ -89,25 +80,6 @@ def test_upkeep_an_index_is_built_anew_for_another_model(opened: Open) -> None:
     manifest = Look(engine.store).manifest("anna")
     assert manifest is not None and manifest.embedder == "b/64"
     assert not engine.upkeep.seal_due("anna")
-
-
-def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
-    engine = opened(embedder=HashEmbedder(name="a"))
-    talk(engine, 40)
-    engine = opened(embedder=HashEmbedder(name="b"))
-
-    def close(step: str, done: int, total: int) -> None:
-        engine.wiring.indexer.closing.set()  # it ends after the slice that has begun
-
-    engine.upkeep.embed("anna", close)
-    engine.store.flush(None)
-    of_b = vectors(engine, "b/64")
-    searcher = engine.wiring.namespaces.get("anna").searcher
-    assert len(vectors(engine, "a/64")) == 40 and len(searcher.dense) == len(of_b) == 16
-    assert {hit.memory.id for hit in engine.search("Oslo", "anna", 50).hits if hit.cosine} <= of_b
-    engine.wiring.indexer.closing.clear()
-    engine.upkeep.embed("anna")
-    assert len(vectors(engine, "b/64")) == 40
 
 
 # ------------------------------------------------------------------- erase, retention

@@ -9,7 +9,7 @@ import pytest
 
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.scheduler.step import NewModels, after_failure, revived
+from slowcat_memory.idle.scheduler.step import NewModels, after_failure
 from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
 from slowcat_memory.records import Task, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, memory, task
@@ -83,16 +83,6 @@ async def test_step_a_step_that_will_not_end_is_left_behind_and_never_written(ri
 # ------------------------------------------------------------------- a failure, and who revives
 
 TASK = Task(id="a/b/c", job="a", key="c", created=NOW)
-
-
-def test_after_failure_the_third_is_final_and_the_user_may_revive():
-    task, states = TASK, []
-    for _ in range(3):
-        task = after_failure(task, "why", NOW, IdleOptions())
-        states.append((task.state, task.not_before and seconds_until_due(task, NOW)))
-    assert states == [("waiting", 30.0), ("waiting", 120.0), ("dead", None)]
-    again = revived(task)
-    assert again.attempts == 0 and seconds_until_due(again, NOW) == 0 and again.error == "why"
 
 
 def test_after_failure_a_clock_put_back_by_years_blocks_no_task():

@@ -47,16 +47,9 @@ def test_executor_execute_remember_for_everybody_goes_to_the_shared_scope(engine
     (note,) = Look(engine.store).memories("home")
     assert not Look(engine.store).memories("anna")
     assert (note.kind, note.speaker, note.importance) == ("note", "Anna", 0.8)
+    assert not Talk(engine, "ben", shared="home").order("undo that").done, "it is not Ben's"
     assert anna.order("undo that").done
     assert all(memory.retired_at for memory in Look(engine.store).memories("home"))
-
-
-def test_executor_execute_nobody_undoes_what_another_person_ordered(engine):
-    anna, ben = Talk(engine, shared="home"), Talk(engine, "ben", shared="home")
-    anna.order("remember for all of us that the bins go out on Thursday")
-    assert not ben.order("undo that").done
-    assert anna.order("undo that").done
-    assert not anna.order("undo that").done
 
 
 def test_executor_execute_forget_that_said_twice_means_the_same(engine, anna):

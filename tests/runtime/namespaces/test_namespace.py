@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import threading
 from concurrent.futures import Future
 from pathlib import Path
 from unittest.mock import patch
@@ -300,23 +299,6 @@ def test_sealing_what_is_said_while_the_index_is_built_is_in_it(scene, monkeypat
     scene.namespace.reseal()
     assert scene.namespace.searcher.sealed_count == 20
     assert len(scene.namespace.searcher) == 35
-    check_alike(from_scratch(scene), scene.namespace, scene.load())
-
-
-def test_sealing_people_may_talk_all_the_time(scene):
-    said, stop = scene.talk(10), threading.Event()
-
-    def talk() -> None:
-        while not stop.wait(0.002):
-            said.extend(scene.talk(1, start=len(said)))
-
-    talker = threading.Thread(target=talk)
-    talker.start()
-    scene.namespace.reseal()
-    scene.namespace.reseal()
-    stop.set()
-    talker.join()
-    assert len(scene.namespace.searcher) == len(said)
     check_alike(from_scratch(scene), scene.namespace, scene.load())
 
 

@@ -9,38 +9,6 @@ from tests.support.recall_without_store import EMBEDDER, NOW, Mind, memory, quer
 # ------------------------------------------------------------------- stages
 
 
-def test_pipeline_run_words_and_vectors_are_the_full_stage():
-    found = Mind().run(query("What is my dog called?"))
-    assert found.stage == "full" and found.hits[0].memory.id == "dog"
-    assert set(found.hits[0].views) == {"window", "dense", "session"}
-    assert set(found.timings) == {"parse", "lexical", "embed", "dense", "fuse", "fetch"}
-    scores = [hit.score for hit in found.hits]
-    assert scores == sorted(scores, reverse=True)
-
-
-@pytest.mark.parametrize(
-    "mind",
-    [
-        Mind(embed=None),
-        Mind(vectors=False),
-        Mind(embed=lambda _: None),
-        Mind(embed=None, vectors=False, tokens={}),
-    ],
-)
-def test_pipeline_run_without_a_vector_words_must_do(mind):
-    found = mind.run(query("What is my dog called?"))
-    assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
-
-
-def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done():
-    mind = Mind()
-    recall = mind.begin(query("What is my dog called?"))
-    found = mind.pipeline.settle(recall)
-    assert found.stage == "tail" and [hit.memory.id for hit in found.hits] == ["dog"]
-    late = mind.pipeline.run(recall)
-    assert late.hits == [] and late.stage == "none" and late.timings == {}
-
-
 def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing():
     asked: list[str] = []
     mind = Mind(embed=asked.append)  # type: ignore[arg-type]

@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import HOUR, last_session
-from tests.support.memories import Look, residue
+from tests.support.memories import Look
 from tests.support.other_process import printed_by
 from tests.support.said import memory_at
 
@@ -124,16 +124,6 @@ def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(engine):
     with patch.object(engine.store, "apply", side_effect=StoreError("the disk is full")):
         assert engine.session_context("anna") == ""
     assert GARDEN in engine.session_context("anna")
-
-
-def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(home, engine):
-    secret = engine.icebreakers.push("anna", "Ask about the swordfish.", priority=0.9)
-    assert secret and "swordfish" in engine.session_context("anna")
-    engine.icebreakers.push("anna", GARDEN)
-    assert engine.forget(Forget(scope="anna", memories=(secret.id,))).erased
-    assert engine.session_context("anna") == ""  # this session has had its own
-    engine.close()
-    assert not residue(home.path, "swordfish") and residue(home.path, "garden")
 
 
 # ------------------------------------------------------------------- never found

@@ -168,13 +168,6 @@ def test_facts_what_is_newer_takes_the_place_of_what_it_changes(house, first, se
     assert set(house.keys()) == set(holds), "what is superseded leads nowhere"
 
 
-def test_facts_read_in_the_wrong_order_the_later_words_still_win(house: Told) -> None:
-    house.say("I live in Lisbon now.")
-    house.say("I live in Oslo now.")
-    house.think()  # the newest session comes first
-    assert house.facts() == {"Anna lives in Oslo."}
-
-
 def test_facts_what_is_said_again_is_proof(house: Told) -> None:
     one, two = house.say("I live in Lisbon now."), house.say("I live in Lisbon, you know.")
     house.think()

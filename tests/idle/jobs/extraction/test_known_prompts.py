@@ -77,7 +77,7 @@ def test_every_prompt_that_reads_turns_shows_who_was_known_before(one) -> None:
         assert "Last conversation (2026-05-12): Hana works at Northlight in Leeds." in head, job
 
 
-def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summaries(one):
+def test_a_name_of_an_earlier_conversation_is_kept_until_that_is_forgotten(one):
     first = one.talk("s1", FIRST, 0)
     one.think()
     second = one.talk("s2", SECOND, 3)
@@ -88,13 +88,6 @@ def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summari
     assert one.context(second) == sentence
     assert any(m.text == sentence for m in one.memories("summary/"))
     assert fact.statement.predicate == "works_at" and fact.statement.subject_id
-
-
-def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(one) -> None:
-    first = one.talk("s1", FIRST, 0)
-    one.think()
-    second = one.talk("s2", SECOND, 3)
-    one.think()
     one.store.forget(Forget(turns=(first,)))
     one.store.flush(None)
     left = [m for kind in ("fact", "summary", "entity") for m in one.memories(f"{kind}/")]
