@@ -78,12 +78,7 @@ def forms_of_one(one: str, other: str) -> bool | None:
         return None
     if spelt_alike(one, other):
         return True
-    return not first.isdisjoint(second) and not are_formal(one, other)
-
-
-def are_formal(one: str, other: str) -> bool:
-    """Return whether two given names in lower case are both formal names, no short forms."""
-    return {one, other} <= _names().formal
+    return not first.isdisjoint(second) and not {one, other} <= known.formal
 
 
 def spelt_alike(one: str, other: str) -> bool:

@@ -192,8 +192,8 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     line = line[begins.start() :]
     if coming := _asked_ahead(line, language):
         return coming
-    for pattern, predicates in talk.asked:
-        if match := compiled(pattern).search(line):
+    for predicates, *patterns in talk.asked:
+        if match := compiled("|".join(patterns)).search(line):
             things = [thing for thing in match.groups() if thing]
             thing = things[0] if things else ""
             names = frozenset(predicates.replace("!", "").format(thing=thing).split())
