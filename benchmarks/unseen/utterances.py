@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from benchmarks.unseen.wording import same_phrase
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.mentions import Mention
@@ -157,7 +157,7 @@ def recognised(row: Row) -> tuple[str, str]:
     Returns:
         ("", "") for conversation; ("near miss", …) for a kind that changes nothing.
     """
-    found: Any = recognise(row["sentence"], language(row), names=AGENT_NAMES)
+    found: Any = Heard(row["sentence"], language(row), AGENT_NAMES).command()
     if found is None:
         return "", ""
     kind = KINDS.get(found.kind, NEAR_MISS)
@@ -171,9 +171,8 @@ def recognised(row: Row) -> tuple[str, str]:
 
 def _asked_about(row: Row) -> str:
     """Return the kind of command that a "yes" would carry out."""
-    found = recognise(row["sentence"], language(row), names=AGENT_NAMES)
-    meant = found and found.meant
-    return KINDS.get(meant.kind, "") if meant else ""
+    found = Heard(row["sentence"], language(row), AGENT_NAMES).command()
+    return KINDS.get(found.meant.kind, "") if found and found.meant else ""
 
 
 def commands(row: Row) -> Verdict:

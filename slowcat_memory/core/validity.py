@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.time.expressions import Interval
+from slowcat_memory.core.time.written_dates import WrittenDate
 from slowcat_memory.records import Memory
 
 M = TypeVar("M", bound=Memory)
@@ -40,13 +41,8 @@ def written_day(text: str) -> Written | None:
     match = _DAY.match(text.strip())
     if match is None:
         return None
-    year, month, day = (int(part) if part else 0 for part in match.groups())
-    try:
-        first = date(year, month or 1, day or 1)
-    except ValueError:
-        return None
-    following = date(year + (month or 12) // 12, (month or 12) % 12 + 1, 1)
-    return Written(match[0], first, first if day else following - timedelta(days=1))
+    span = WrittenDate(match[0], *(int(part or 0) for part in match.groups())).span()
+    return Written(match[0], *span) if span else None
 
 
 def is_believed(memory: Memory, at: datetime | None = None) -> bool:

@@ -138,17 +138,6 @@ class Heard:
         return compiled(self._table.statement).match(line) is not None
 
 
-def recognise(
-    text: str,
-    language: str = "english",
-    *,
-    names: tuple[str, ...] = (),
-    asked: bool = False,
-) -> Command | None:
-    """Return the voice command in an utterance, or None for conversation; see ``Heard``."""
-    return Heard(text, language, names).command(asked=asked)
-
-
 def prepare(language: str, names: tuple[str, ...] = ()) -> None:
     """Read and compile what recognition needs, so that no turn waits for it."""
     table = language_of(language).commands
