@@ -8,7 +8,7 @@ several readings of one sentence the worst counts, since all of them rank memori
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -157,12 +157,11 @@ def recognised(row: Row) -> tuple[str, str]:
     Returns:
         ("", "") for conversation; ("near miss", …) for a kind that changes nothing.
     """
-    found: Any = Heard(row["sentence"], language(row), AGENT_NAMES).command()
-    if found is None:
+    found = Heard(row["sentence"], language(row), AGENT_NAMES).command()
+    if not found:
         return "", ""
-    kind = KINDS.get(found.kind, NEAR_MISS)
-    everything = language_of(language(row)).commands.everything
-    if kind == "forget topic" and found.argument.lower() in everything:
+    kind, table = KINDS.get(found.kind, NEAR_MISS), language_of(language(row)).commands
+    if kind == "forget topic" and found.argument.lower() in table.everything:
         kind = "forget everything"
     if kind == "remember" and found.shared:
         kind = "remember shared"

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.commands.corrections import Said, find_corrected, mentions, replaced_value
-from slowcat_memory.core.commands.grammar import Command, Heard
-from slowcat_memory.core.commands.intent import Utterance, find_argument, find_intended
+from slowcat_memory.core.commands.grammar import Command, Heard, Utterance, find_argument
 from slowcat_memory.core.commands.intent_model import Intent, read_model
 from slowcat_memory.core.commands.replies import counted, describe_known, describe_sources
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
@@ -74,8 +73,8 @@ class FixedModel:
 
 
 def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple[str, bool]]:
-    found = find_intended(Utterance(text, language_of(language).commands.intents), model)
-    return [(found.kind, found.sure)] if found else []
+    found = grammar.find_intended(Utterance(text, language_of(language).commands.intents), model)
+    return [((found.meant or found).kind, found.meant is None)] if found else []
 
 
 def test_intent_a_forgetting_without_its_topic_is_asked_about():
