@@ -110,7 +110,6 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
 
 def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
     """Return the facts that are valid again because ``gone``, which superseded them, is deleted."""
-    found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
     dropped = ("superseded_by", "why")
     return [
         replace(
@@ -119,5 +118,6 @@ def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
             retired_at=None,
             facets={name: value for name, value in one.facets.items() if name not in dropped},
         )
-        for one in found
+        for one in facts
+        if one.facets.get("superseded_by") in gone and one.id not in gone
     ]

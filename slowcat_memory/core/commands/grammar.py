@@ -155,9 +155,9 @@ def find_doubts(said: Utterance) -> Doubts:
 
 def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
     """Return the words of an utterance in lower case, without the agent's names."""
-    line = f" {' '.join(WORD.findall(text.translate(QUOTES).lower()))} "
-    for name in names:
-        line = line.replace(f" {' '.join(WORD.findall(name.lower()))} ", " ")
+    line = f" {_line(text.translate(QUOTES))} "
+    for name in _in_words(names):
+        line = line.replace(f" {name} ", " ")
     return line.split()
 
 
@@ -282,12 +282,18 @@ class Heard:
         return None
 
     def _found(self, kind: CommandKind, found: re.Match[str], argument: str) -> Command:
-        said = _original(self._said.text, *found.span("x")) if argument else ""
+        said = self._original(*found.span("x")) if argument else ""
         if kind == "off_record":
             return Command(kind=kind, rest=said)
         if kind == "forget_about" and argument in self._table.everything:
             return Command(kind="forget_everything")
         return Command(kind=kind, argument=said, shared=bool(found.groupdict().get("shared")))
+
+    def _original(self, start: int, end: int) -> str:
+        """Return the words between two offsets of the line, as they were said."""
+        words = list(WORD.finditer(self._said.text))
+        first, last = (self._line[:offset].count(" ") for offset in (start, end))
+        return self._said.text[words[first].start() : words[last].end()]
 
     @cached_property
     def _orders(self) -> bool:
@@ -327,17 +333,6 @@ def _line(text: str) -> str:
     return " ".join([word.lower() for word in WORD.findall(text)])
 
 
-def _original(text: str, start: int, end: int) -> str:
-    """Return the part of a text between two offsets of its line, where words begin and end."""
-    first, last, at = 0, len(text), 0
-    for found in WORD.finditer(text):
-        word = found[0].lower()
-        first = found.start() if at == start else first
-        last = found.end() if at + len(word) == end else last
-        at += len(word) + 1
-    return text[first:last]
-
-
 def _fits(rule: CommandRule, argument: str) -> bool:
     if not argument:
         return not rule.needs
@@ -372,7 +367,7 @@ def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _in_words(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(None, (" ".join(WORD.findall(name.lower())) for name in names)))
+    return tuple(filter(None, map(_line, names)))
 
 
 def _repeated(words: tuple[str, ...], form: str) -> str:

@@ -61,9 +61,8 @@ class TimeWords(Struct, frozen=True):
         future: Words for plans: with one, "on Monday" is the coming Monday.
         past: Words that override ``future``.
         ordinal: Endings after the digits of an ordinal ("7th").
-        capitalised: Whether nouns are written with capitals.
-        pronouns: Subjects, before which a word with a capital is no noun but the verb of a sentence
-            that a recogniser began too early ("Am 3. Gehe ich").
+        pronouns: Where nouns are written with capitals: subjects, before which such a word is no noun
+            but the verb of a sentence that a recogniser began too early ("Am 3. Gehe ich").
     """
 
     table: Mapping[str, tuple[str, Any]]
@@ -72,7 +71,6 @@ class TimeWords(Struct, frozen=True):
     future: frozenset[str]
     past: frozenset[str]
     ordinal: frozenset[str] = frozenset()
-    capitalised: bool = False
     pronouns: frozenset[str] = frozenset()
 
 
@@ -82,7 +80,6 @@ def time_words(
     future: str,
     past: str,
     ordinal: str = "",
-    capitalised: bool = False,
     pronouns: str = "",
 ) -> TimeWords:
     """Build a table.
@@ -111,7 +108,6 @@ def time_words(
         future=frozenset(future.split()),
         past=frozenset(past.split()),
         ordinal=frozenset(ordinal.split()),
-        capitalised=capitalised,
         pronouns=frozenset(pronouns.split()),
     )
 

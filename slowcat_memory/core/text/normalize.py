@@ -208,11 +208,10 @@ class Tokenizer:
         head, _, tail = word.partition("'")
         bare = head if tail in _SHORT_FORMS else head + tail
         negated = tail == "t" and head.endswith("n") and bool(self._stop)  # don't, won't
-        return () if not bare or bare in self._stop or negated else (self._snowball(bare),)
-
-    def _snowball(self, word: str) -> str:
+        if not bare or bare in self._stop or negated:
+            return ()
         with self._lock:  # a Snowball stemmer keeps state while it works
-            return self._stemmer.stemWord(word) if self._stemmer else word
+            return (self._stemmer.stemWord(bare) if self._stemmer else bare,)
 
 
 def _words_of_any_script(text: str) -> list[str]:

@@ -368,8 +368,6 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     Args:
         intervals: From ``times``.
     """
-    if not intervals:
-        return ()
     asked = asking(text)
     return tuple(
         one

@@ -169,7 +169,6 @@ TIME = time_words(
     future="werde wirst wird werden plane planen plan pläne",
     past="war waren habe hast hat haben hatte hatten sagte ging passierte",
     ordinal=".",
-    capitalised=True,
     pronouns="ich du er sie es wir ihr man",
 )
 
