@@ -13,13 +13,7 @@ import zlib
 
 import Stemmer
 
-from slowcat_memory.core.language.english.vocabulary import (
-    AUXILIARIES,
-    EMPTY,
-    PRONOUNS,
-    QUESTION_WORDS,
-    STOP_WORDS,
-)
+from slowcat_memory.core.language.english import vocabulary as english
 from slowcat_memory.core.language.german.statements import ASKS
 
 TOKENIZER_VERSION = 2  # raise it when a text yields other tokens: indexes are then rebuilt
@@ -151,7 +145,7 @@ class Tokenizer:
             raise ValueError(f"no stemmer for {stemmer!r}; one of: none, {', '.join(known)}")
         self.language = language or ("english" if stemmer == "none" else stemmer)
         self._algorithm = stemmer
-        self._stop = STOP_WORDS if stemmer in ("english", "none") else frozenset()
+        self._stop = english.STOP_WORDS if stemmer in ("english", "none") else frozenset()
         self._known: dict[str, tuple[str, ...]] = {}
         self._remembers = True
         self._lock = threading.Lock()
@@ -232,7 +226,9 @@ def fold(value: str) -> str:
     return " ".join(value.casefold().split()).strip(" .,;!?\"'")
 
 
-ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
+ASKING = frozenset(
+    (*english.QUESTION_WORDS.split("|"), *english.AUXILIARIES.split("|"), "tell", "remind")
+)
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"(?:[^.!?…;。！？؟\n]|(?<=\d)\.(?=\s*[^\W\d_]))+[.!?…;。！？؟]*")
 
@@ -249,7 +245,7 @@ def asking(text: str) -> list[str]:
     ]
 
 
-_NO_CONTENT = EMPTY | PRONOUNS
+_NO_CONTENT = english.EMPTY | english.PRONOUNS
 
 
 def content_words(text: str) -> list[str]:

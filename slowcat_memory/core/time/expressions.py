@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from itertools import islice, pairwise
-from re import compile
 
 from msgspec import Struct
 
@@ -22,7 +21,7 @@ from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.calendar import Anchor, Span
 from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, Token, parse, tokens_of
 
-_SENTENCE_ENDS = compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
+_SENTENCE_ENDS = re.compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
 
 
 class Verb(Struct, frozen=True):
