@@ -35,6 +35,7 @@ def read_words(package: str) -> Words:
     return read_toml(package, "words.toml", dict[str, dict[str, str]])
 
 
+@cache
 def read_classes(package: str) -> dict[str, tuple[str, ...]]:
     """Return the classes of words of people's lives in ``life.toml``, by name."""
     sections = read_toml(package, "life.toml", dict[str, dict[str, str]])

@@ -75,7 +75,7 @@ class TimeWords(Struct, frozen=True):
 
 
 def time_words(
-    entries: Mapping[str, Mapping[str, Any]],
+    entries: Mapping[str, Mapping[str, Any] | str],
     *,
     future: str,
     past: str,
@@ -85,14 +85,15 @@ def time_words(
     """Build a table.
 
     Args:
-        entries: Values by word, by kind; "/" separates spellings.
+        entries: Values by word, by kind; "/" separates spellings. Words without a value are a text,
+            in which "_" is a blank.
     """
-    table = {
-        spelling: (kind, value)
-        for kind, group in entries.items()
-        for spellings, value in group.items()
-        for spelling in spellings.split("/")
-    }
+    table = {}
+    for kind, group in entries.items():
+        values = dict.fromkeys(group.split()) if isinstance(group, str) else group
+        for spellings, value in values.items():
+            for spelling in spellings.replace("_", " ").split("/"):
+                table[spelling] = kind, value
     phrases: dict[str, list[tuple[str, ...]]] = {}
     triggers = {word for word, (kind, _) in table.items() if " " not in word and kind in CENTRES}
     for phrase in sorted(table, key=len, reverse=True):
@@ -114,11 +115,6 @@ def time_words(
 
 def places(names: str, first: int = 1, step: int = 1) -> dict[str, int]:
     return {name: first + step * place for place, name in enumerate(names.split())}
-
-
-def valueless(names: str) -> dict[str, None]:
-    """Return words without a value; "_" is a blank."""
-    return dict.fromkeys(name.replace("_", " ") for name in names.split())
 
 
 _AFTER, _BEFORE, _WHOLE = r"\s+(?:{})\b", r"\b(?:{})\s*$", r"(?<!\w)(?:{})(?!\w)"

@@ -24,7 +24,7 @@ from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english import vocabulary as english
 from slowcat_memory.core.memory import CHUNK
 from slowcat_memory.core.query.recall_gate import SENTENCE, judge
-from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words, fold
+from slowcat_memory.core.text.normalize import WORD, asking, content_words, fold
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.expressions import Interval, asked_about, times
@@ -251,7 +251,7 @@ def leans(text: str) -> bool:
     content = content_words(text)
     bare = {word.partition("'")[0] for word in words}
     joined = bool(_LEANS.match(text)) and (words[0] not in _JOINS or "?" in text or len(words) < 6)
-    asks = "?" in text or words[0] in ASKING or joined
+    asks = "?" in text or words[0] in english.ASKING or joined
     pronoun = not english.PRONOUNS.isdisjoint(bare)
     if not content:  # "why?", but not "how are you"
         return asks and (pronoun or bare.isdisjoint(("i", "you")))

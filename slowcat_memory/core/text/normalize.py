@@ -226,9 +226,6 @@ def fold(value: str) -> str:
     return " ".join(value.casefold().split()).strip(" .,;!?\"'")
 
 
-ASKING = frozenset(
-    (*english.QUESTION_WORDS.split("|"), *english.AUXILIARIES.split("|"), "tell", "remind")
-)
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"(?:[^.!?…;。！？؟\n]|(?<=\d)\.(?=\s*[^\W\d_]))+[.!?…;。！？؟]*")
 
@@ -240,7 +237,7 @@ def asking(text: str) -> list[str]:
         one
         for one in sentences
         if one.endswith(("?", "？", "؟"))
-        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in ASKING)
+        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in english.ASKING)
         or ASKS.match(one)
     ]
 
