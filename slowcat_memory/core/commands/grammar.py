@@ -274,8 +274,7 @@ class Heard:
         """Return the command whose fixed phrase it is."""
         rules = _rules(self._language, self._names, True) if asked else ()
         for rule, pattern in (*rules, *_rules(self._language, self._names, False)):
-            found = pattern.fullmatch(self._line)
-            if found:
+            if found := pattern.fullmatch(self._line):
                 argument = found.groupdict().get("x") or ""
                 if _fits(rule, argument):
                     return self._found(rule.kind, found, argument)

@@ -74,19 +74,13 @@ class TimeWords(Struct, frozen=True):
     pronouns: frozenset[str] = frozenset()
 
 
-def time_words(
-    entries: Mapping[str, Mapping[str, Any] | str],
-    *,
-    future: str,
-    past: str,
-    ordinal: str = "",
-    pronouns: str = "",
-) -> TimeWords:
+def time_words(entries: Mapping[str, Mapping[str, Any] | str], **words: str) -> TimeWords:
     """Build a table.
 
     Args:
         entries: Values by word, by kind; "/" separates spellings. Words without a value are a text,
             in which "_" is a blank.
+        words: The other fields.
     """
     table = {}
     for kind, group in entries.items():
@@ -106,10 +100,7 @@ def time_words(
         table=table,
         phrases={first: tuple(many) for first, many in phrases.items()},
         triggers=frozenset(triggers),
-        future=frozenset(future.split()),
-        past=frozenset(past.split()),
-        ordinal=frozenset(ordinal.split()),
-        pronouns=frozenset(pronouns.split()),
+        **{name: word_set(text) for name, text in words.items()},
     )
 
 

@@ -290,7 +290,7 @@ def relevant(
     query_terms: Mapping[str, float],
     tokenizer: Tokenizer,
     limit_tokens: int,
-    options: ExtractOptions | None = None,
+    options: ExtractOptions,
     language: str = "english",
 ) -> str:
     """Return the sentences of a text that match a query.
@@ -303,7 +303,6 @@ def relevant(
         Sentences of the text in order, "…" for the gaps; the text itself if it is short and fits;
         its beginning if it has no query terms.
     """
-    options = options or ExtractOptions()
     fits = estimate_tokens(text) <= limit_tokens
     if fits and len(text.split(None, options.whole_words)) <= options.whole_words:
         return text
