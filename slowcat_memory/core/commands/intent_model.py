@@ -149,9 +149,7 @@ def read_model(language: str) -> IntentModel | None:
     """Read a language's weights; None if it has none."""
     try:
         data = read_data(f"{LANGUAGES_PACKAGE}.{language}", FILE)
-    except FileNotFoundError:
-        data = b""
-    if not data:
+    except OSError:
         return None
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         kinds = [str(kind) for kind in file["kinds"]]

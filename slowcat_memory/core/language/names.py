@@ -15,13 +15,12 @@ from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import phrase_list, read_data, read_toml
+from slowcat_memory.core.language.data import phrase_list, read_data, read_toml, rewriter
 from slowcat_memory.core.language.english.vocabulary import EVERYDAY
 from slowcat_memory.core.text_caches import text_cache
 
-_SPELLINGS = tuple(  # usual spellings of one sound in a name
-    (re.compile(pattern), letter)
-    for pattern, letter in (
+_spelling = text_cache(4096)(
+    rewriter(  # usual spellings of one sound in a name
         (r"ph", "f"),
         (r"ck|c(?![eiyh])|ch(?=[ro])|kh|qu?", "k"),
         (r"g(?=e)", "j"),
@@ -84,13 +83,6 @@ def forms_of_one(one: str, other: str) -> bool | None:
 def spelt_alike(one: str, other: str) -> bool:
     """Return whether two names in lower case differ in spelling alone: "Oscar", "Oskar"."""
     return _spelling(one) == _spelling(other)
-
-
-@text_cache(4096)
-def _spelling(name: str) -> str:
-    for pattern, letter in _SPELLINGS:
-        name = pattern.sub(letter, name)
-    return name
 
 
 @cache
