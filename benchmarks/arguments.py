@@ -33,7 +33,7 @@ from benchmarks.intents import (
     write,
 )  # fmt: skip
 from benchmarks.unseen import lists
-from slowcat_memory.core.commands.intent import OWN_WORDS, READ, WORD, Utterance
+from slowcat_memory.core.commands.grammar import OWN_WORDS, READ, WORD, Utterance
 from slowcat_memory.core.commands.intent_model import FILE, ROWS, token_rows
 from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.language.data import read_data
@@ -116,8 +116,7 @@ def _common(language: Language) -> dict[str, list[str]]:
     """Return words that no command is told by, and statements."""
     package = f"slowcat_memory.core.language.{language.name}"
     ordinary = read_data(package, "ordinary.txt").decode().split()
-    codes = language.commands.intents.codes
-    words = [word for word in ordinary if word not in codes]
+    words = [word for word in ordinary if word not in language.commands.intents.codes]
     stated = [one.sentence.strip(" .!") for one in talk(language)]
     for row in lists.read(lists.FOLDER / "facts.tsv", "language sentence"):
         if row["half"] == lists.TUNED and lists.language(row) == language.name:

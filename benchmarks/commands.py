@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from benchmarks.common import arguments, write_json
 from benchmarks.tables import titled
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.text.normalize import fingerprint
 
 DATA = Path(__file__).parent / "data" / "commands.tsv"
@@ -48,7 +48,7 @@ class Sentence(Struct, frozen=True):
     @property
     def outcome(self) -> str:
         """Which of ``OUTCOMES``: taken for what it is, asked whether it is an order, or neither."""
-        found = recognise(self.text, self.language, names=NAMES)
+        found = Heard(self.text, self.language, NAMES).command()
         if found and found.kind == "confirm":
             return "asked"
         read = (found.kind, found.shared, fingerprint(found.argument)) if found else ("", False, "")

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import commands, common, datasets
 from benchmarks.lives.generate import generate
 from benchmarks.unseen import lists
-from slowcat_memory.core.commands.intent import READ, words_of
+from slowcat_memory.core.commands.grammar import READ, words_of
 from slowcat_memory.core.commands.intent_model import FILE, NONE, ROWS, IntentModel, rows
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import LANGUAGES, Language

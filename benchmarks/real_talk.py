@@ -20,7 +20,7 @@ from benchmarks import common, datasets
 from benchmarks.tables import titled
 from benchmarks.unseen.homes import facts_of
 from benchmarks.unseen.utterances import AGENT_NAMES
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.extraction.facts import NAME
 from slowcat_memory.transfer import import_, reading
@@ -77,7 +77,7 @@ def commands(folder: Path) -> dict[str, Any]:
         for turn in session["turns"]
         if turn.get("role") != "assistant"
     ]
-    read = [found for text in said if (found := recognise(text, LANGUAGE, names=AGENT_NAMES))]
+    read = [found for text in said if (found := Heard(text, LANGUAGE, AGENT_NAMES).command())]
     asked = sum(found.kind == "confirm" for found in read)
     return {
         "turns": len(said),

@@ -8,14 +8,14 @@ several readings of one sentence the worst counts, since all of them rank memori
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from benchmarks.unseen.wording import same_phrase
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.mentions import Mention
@@ -157,12 +157,11 @@ def recognised(row: Row) -> tuple[str, str]:
     Returns:
         ("", "") for conversation; ("near miss", …) for a kind that changes nothing.
     """
-    found: Any = recognise(row["sentence"], language(row), names=AGENT_NAMES)
-    if found is None:
+    found = Heard(row["sentence"], language(row), AGENT_NAMES).command()
+    if not found:
         return "", ""
-    kind = KINDS.get(found.kind, NEAR_MISS)
-    everything = language_of(language(row)).commands.everything
-    if kind == "forget topic" and found.argument.lower() in everything:
+    kind, table = KINDS.get(found.kind, NEAR_MISS), language_of(language(row)).commands
+    if kind == "forget topic" and found.argument.lower() in table.everything:
         kind = "forget everything"
     if kind == "remember" and found.shared:
         kind = "remember shared"
@@ -171,9 +170,8 @@ def recognised(row: Row) -> tuple[str, str]:
 
 def _asked_about(row: Row) -> str:
     """Return the kind of command that a "yes" would carry out."""
-    found = recognise(row["sentence"], language(row), names=AGENT_NAMES)
-    meant = found and found.meant
-    return KINDS.get(meant.kind, "") if meant else ""
+    found = Heard(row["sentence"], language(row), AGENT_NAMES).command()
+    return KINDS.get(found.meant.kind, "") if found and found.meant else ""
 
 
 def commands(row: Row) -> Verdict:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.time.expressions import Interval
+from slowcat_memory.core.time.written_dates import WrittenDate
 from slowcat_memory.records import Memory
 
 M = TypeVar("M", bound=Memory)
@@ -40,13 +41,8 @@ def written_day(text: str) -> Written | None:
     match = _DAY.match(text.strip())
     if match is None:
         return None
-    year, month, day = (int(part) if part else 0 for part in match.groups())
-    try:
-        first = date(year, month or 1, day or 1)
-    except ValueError:
-        return None
-    following = date(year + (month or 12) // 12, (month or 12) % 12 + 1, 1)
-    return Written(match[0], first, first if day else following - timedelta(days=1))
+    span = WrittenDate(match[0], *(int(part or 0) for part in match.groups())).span()
+    return Written(match[0], *span) if span else None
 
 
 def is_believed(memory: Memory, at: datetime | None = None) -> bool:
@@ -114,7 +110,6 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
 
 def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
     """Return the facts that are valid again because ``gone``, which superseded them, is deleted."""
-    found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
     dropped = ("superseded_by", "why")
     return [
         replace(
@@ -123,5 +118,6 @@ def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
             retired_at=None,
             facets={name: value for name, value in one.facets.items() if name not in dropped},
         )
-        for one in found
+        for one in facts
+        if one.facets.get("superseded_by") in gone and one.id not in gone
     ]

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.commands.grammar import Heard, recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.extraction.bounded_names import introduced
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.query.recall_gate import judge
@@ -40,8 +40,8 @@ Rule = Callable[[str], object]
 RULES: dict[str, Rule] = {
     "judge": judge,
     "judge in German": lambda text: judge(text, "german"),
-    "recognise": recognise,
-    "recognise in German": lambda text: recognise(text, "german"),
+    "recognise": lambda text: Heard(text).command(),
+    "recognise in German": lambda text: Heard(text, "german").command(),
     "asks_change": lambda text: Heard(text).asks_change(),
     "injected": injected,
     "introduced": introduced,
@@ -97,8 +97,8 @@ def test_adversarial_text_ends_every_rule_of_the_frame_path(name: str, size: int
 
 
 def test_adversarial_text_of_thousands_of_characters_is_no_command() -> None:
-    assert recognise("remember that the code is " + "1" * 200) is not None
-    assert recognise("remember that the code is " + "1" * 4000) is None
+    assert Heard("remember that the code is " + "1" * 200).command() is not None
+    assert Heard("remember that the code is " + "1" * 4000).command() is None
     assert not Heard("forget " + "1" * 4000).asks_change()
 
 

@@ -178,7 +178,7 @@ made, compile_pattern = [], re.compile
 def counting(*arguments, **named):
     made.append(str(arguments[0]))
     return compile_pattern(*arguments, **named)
-from slowcat_memory.core.commands.grammar import Heard, recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.runtime.recall.service import compile_patterns
@@ -186,7 +186,8 @@ print("compiled" if "_compiled" in vars(ENGLISH.gate.world) else "lazy")
 compile_patterns("english", "Juno")
 re.compile = counting
 for said in ("please delete what I said about Lisa", "forget that, Juno", "what is my dog called?"):
-    recognise(said, names=("Juno",)), Heard(said, names=("Juno",)).asks_change(), judge(said)
+    heard = Heard(said, names=("Juno",))
+    heard.command(), heard.asks_change(), judge(said)
 print(len(made))
 """
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import read_graph
 from slowcat_memory.runtime.commands.executor import CommandContext
@@ -74,7 +74,7 @@ def told(mind: Mind, *, local: bool) -> dict[str, str]:
     graph = read_graph(engine, "anna", local=local)
     seen["graph"] = repr(graph.portraits()) + repr(graph.relations)
     for text in COMMANDS:
-        command = recognise(text, engine.config.memory.language)
+        command = Heard(text, engine.config.memory.language).command()
         context = CommandContext(
             scope="anna", speaker="Anna", session="x", turn=0, llm="local" if local else "remote"
         )

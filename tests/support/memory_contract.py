@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
@@ -124,7 +124,7 @@ def _check_events(memory: MemoryEngine) -> None:
 
 def _check_commands(memory: MemoryEngine) -> None:
     text = "Remember that the bins are emptied on Tuesday"
-    command = recognise(text, memory.config.memory.language)
+    command = Heard(text, memory.config.memory.language).command()
     turn = memory.append(_turn(text, memory.clock()))
     where = CommandContext(scope=SCOPE, speaker="Anna", session=SESSION, turn=turn.id)
     outcome = memory.carry_out(command, where)

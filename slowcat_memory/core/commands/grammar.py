@@ -1,34 +1,53 @@
-"""Recognises voice commands by rules, without an LLM.
+"""Recognises voice commands, without an LLM: set phrases by rules, free words by a linear model.
 
 STT output has no punctuation or capitals, starts with "um" and "could you please", and may begin
 with the agent's name. So only the words are compared: filler words are removed from both ends, and
 the rest must match a command completely. A sentence that merely contains the words of a command
 ("remember that time we went to Lisbon") is conversation.
+
+An utterance that is no fixed phrase is a command only if the model is sure; words that speak
+against a command (a question, somebody else's words, a third person) raise the bar, and an
+addressee other than the agent, or a thing that is no memory, rules it out. Where the model is only
+fairly sure of one that changes the memory, the user is asked; what was said is stored anyway, so
+"remember" and corrections need no question. What is to be remembered, forgotten or corrected is
+found by the model of arguments.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import Final, NamedTuple, cast
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.intent import (
-    OWN_WORDS,
-    QUESTIONS,
-    QUOTES,
-    WORD,
-    Utterance,
-    asks_something,
-    find_intended,
-)
-from slowcat_memory.core.commands.intent_model import read_model
-from slowcat_memory.core.language import CommandKind, language_of
+from slowcat_memory.core.commands.intent_model import Intent, IntentModel, read_model
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.table import CommandRule
+from slowcat_memory.core.language.table import CommandKind, CommandRule
+from slowcat_memory.core.language.word_classes import OTHER, STOP, IntentWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 MAX_CHARS = 1200
 MAX_VALUE = 3  # words of a right value alone
 _CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
+SURE: Final = 0.6
+_RATHER_SURE = 0.5  # of what takes nothing away, or not before a "yes"
+_QUITE_SURE = 0.9  # although something speaks against it, or no word of the memory is there
+_THIS_KIND: Final = 0.5  # that it is this change and no other, which no preview shows
+LIKELY = 0.25  # enough to ask about a change, and to tell the LLM that nothing was changed
+READ = range(3, 26)  # words of what is judged: shorter utterances are set phrases
+_ERASES = frozenset(("forget_that", "forget_everything"))
+QUESTIONS = frozenset(("what_known", "why", "who_sees"))
+OWN_WORDS = frozenset(("remember", "correct"))  # may be about anything, and state something
+_NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
+_HAS_ARGUMENT = OWN_WORDS | _NEEDS_ARGUMENT | {"what_known", "local"}
+_ERASING = frozenset("forget forgetting erase erasing erased wipes neg nothing cannot".split())
+_QUOTED = re.compile(r'^\W*["“„»«]|[,:]\s*["“„»«]|[.,!?]["”“«»]')  # somebody's words
+_TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
+
+Run = tuple[int, int]
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -44,6 +63,160 @@ class Command(Struct, frozen=True, kw_only=True):
     shared: bool = False
     rest: str = ""
     meant: "Command | None" = None
+
+
+class Utterance:
+    """What somebody said, read once for all questions about commands in it.
+
+    Attributes:
+        text: The words, with plain apostrophes.
+        table: The classes of words of the language.
+        names: The agent's names.
+    """
+
+    def __init__(self, text: str, table: IntentWords, names: tuple[str, ...] = ()) -> None:
+        self.text, self.table, self.names = text, table, names
+
+    @cached_property
+    def tokens(self) -> Sequence[re.Match[str]]:
+        """Its words and punctuation marks."""
+        return list(_TOKEN.finditer(self.text))
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Its words in lower case, without the agent's names."""
+        return words_of(self.text, self.names)
+
+    @cached_property
+    def codes(self) -> str:
+        """The codes of its tokens; the agent's names, which may have several words, are one class."""
+        words = [token[0].lower() for token in self.tokens]
+        codes = "".join(map(self.table.code, words))
+        for parts in (name.lower().split() for name in self.names):
+            for at in range(len(words) - len(parts) + 1) if parts and parts[0] in words else ():
+                if words[at : at + len(parts)] == parts:
+                    agent = self.table.code_of["agent"] * len(parts)
+                    codes = codes[:at] + agent + codes[at + len(parts) :]
+        return codes
+
+    def find(self, slot: str) -> re.Match[str] | None:
+        """Return the first match of a slot's patterns, in their order."""
+        tried = (one.search(self.codes) for one in self.table.compiled[slot])
+        return next(filter(None, tried), None)
+
+    @cached_property
+    def is_reported(self) -> bool:
+        """Whether it holds a quotation: "Delete it", he said."""
+        return _QUOTED.search(self.text) is not None
+
+    @cached_property
+    def calls_another(self) -> bool:
+        """Whether somebody else is addressed: "Remember, kids, …"."""
+        codes, table = self.codes, self.table
+        closed, kin = f"{STOP}{codes}{STOP}", table.code_of["kids"]
+        return len(codes) > 1 and any(
+            closed[at] in table.pauses
+            and closed[at + 2] in table.pauses
+            and (code == kin or (code == OTHER and self.tokens[at][0][0].isupper()))
+            for at, code in enumerate(codes)
+        )
+
+
+class Doubts(NamedTuple):
+    """What speaks against a command in an utterance.
+
+    Attributes:
+        known: It has a word about the memory.
+        elsewhere: It is addressed to somebody else, or holds a quotation.
+        foreign: It has a thing that is no memory; what is to be forgotten may be about one.
+        against: A third person, a condition, a report.
+        asks: It is a question.
+    """
+
+    known: bool
+    elsewhere: bool
+    foreign: bool
+    against: bool
+    asks: bool
+
+
+def find_doubts(said: Utterance) -> Doubts:
+    codes, table = said.codes, said.table
+    orders = [table.code_of[name] for name in ("forget", "erase", "store")]
+    begins_with_name = codes[:1] == OTHER and codes[1:2] in orders
+    return Doubts(
+        known=not table.needed.isdisjoint(codes),
+        elsewhere=said.is_reported or said.calls_another or begins_with_name,
+        foreign=table.code_of["foreign"] in codes,
+        against=said.find("against") is not None,
+        asks=said.find("question") is not None,
+    )
+
+
+def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
+    """Return the words of an utterance in lower case, without the agent's names."""
+    line = f" {_line(text.translate(QUOTES))} "
+    for name in _in_words(names):
+        line = line.replace(f" {name} ", " ")
+    return line.split()
+
+
+def _judged(said: Utterance, model: IntentModel) -> Intent | None:
+    """Return what the model sees in an utterance; None for conversation."""
+    if len(said.words) not in READ:
+        return None
+    intent = model.judge(said.words, said.table)
+    return intent if intent.asks >= LIKELY else None
+
+
+def find_intended(said: Utterance, model: IntentModel) -> Command | None:
+    """Return the command that an utterance asks for, or its near miss; None for conversation."""
+    intent = _judged(said, model)
+    if intent is None:
+        return None
+    doubts = find_doubts(said)
+    shared = intent.kind == "remember_shared"
+    kind = cast("CommandKind", "remember" if shared else intent.kind)
+    if doubts.elsewhere or (doubts.foreign and kind not in OWN_WORDS | _NEEDS_ARGUMENT | QUESTIONS):
+        return None
+    if kind.startswith("forget") and _only_stores(said.words, said.table):
+        return None
+    certain = kind in QUESTIONS | OWN_WORDS | _NEEDS_ARGUMENT or intent.share >= _THIS_KIND
+    sure = certain and intent.asks >= _bar(kind, doubts)
+    likely = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
+    if not sure and (kind in QUESTIONS | OWN_WORDS or intent.asks < likely):
+        return None
+    span = find_argument(kind, said, model)
+    if span is None and kind in OWN_WORDS:
+        return None
+    lacks = span is None and kind in _NEEDS_ARGUMENT
+    argument = said.text[slice(*span)] if span else ""
+    command = Command(kind="forget_that" if lacks else kind, argument=argument, shared=shared)
+    if sure and not lacks:
+        return command
+    return Command(kind="confirm", argument=argument, meant=command)
+
+
+def _only_stores(words: list[str], table: IntentWords) -> bool:
+    """Return whether words ask to store and none to erase: "remember the thing with the fence"."""
+    named = {table.name_of.get(table.code(word), "") for word in words}
+    return "store" in named and named.isdisjoint(_ERASING)
+
+
+def _bar(kind: str, doubts: Doubts) -> float:
+    against = doubts.against and kind not in OWN_WORDS
+    if against or not doubts.known or (doubts.asks and kind not in QUESTIONS):
+        return _QUITE_SURE
+    return SURE if kind in _ERASES else _RATHER_SURE
+
+
+def find_argument(kind: CommandKind, said: Utterance, model: IntentModel) -> Run | None:
+    """Return the offsets of a command's argument in an utterance; None for none."""
+    if kind not in _HAS_ARGUMENT or model.arguments is None:
+        return None
+    words = [token[0].lower() for token in said.tokens]
+    run = model.arguments.find(kind, words, said.codes, said.table)
+    return run and (said.tokens[run[0]].start(), said.tokens[run[1]].end())
 
 
 class Heard:
@@ -77,15 +250,19 @@ class Heard:
             return None
         found = self._phrase(asked)
         if found is None:
-            found = self._intended()
-            return found if found is None or found.kind in QUESTIONS or self._orders else None
+            return self._intended()
         reported = found.kind in _CHANGES and self._said.find("against") is not None
         return None if reported or self._said.calls_another else found
 
     def asks_change(self) -> bool:
         """Return whether it asks the agent to change its memory, if it is no command."""
-        model = self._model
-        return self._may_command and model is not None and asks_something(self._said, model)
+        if not self._may_command or self._model is None:
+            return False
+        intent = _judged(self._said, self._model)
+        if intent is None or intent.kind in QUESTIONS:
+            return False
+        doubts = find_doubts(self._said)
+        return doubts.known and not any(doubts[1:])
 
     @cached_property
     def _may_command(self) -> bool:
@@ -97,20 +274,25 @@ class Heard:
         """Return the command whose fixed phrase it is."""
         rules = _rules(self._language, self._names, True) if asked else ()
         for rule, pattern in (*rules, *_rules(self._language, self._names, False)):
-            found = pattern.fullmatch(self._line)
-            if found:
+            if found := pattern.fullmatch(self._line):
                 argument = found.groupdict().get("x") or ""
                 if _fits(rule, argument):
                     return self._found(rule.kind, found, argument)
         return None
 
     def _found(self, kind: CommandKind, found: re.Match[str], argument: str) -> Command:
-        said = _original(self._said.text, *found.span("x")) if argument else ""
+        said = self._original(*found.span("x")) if argument else ""
         if kind == "off_record":
             return Command(kind=kind, rest=said)
         if kind == "forget_about" and argument in self._table.everything:
             return Command(kind="forget_everything")
         return Command(kind=kind, argument=said, shared=bool(found.groupdict().get("shared")))
+
+    def _original(self, start: int, end: int) -> str:
+        """Return the words between two offsets of the line, as they were said."""
+        words = list(WORD.finditer(self._said.text))
+        first, last = (self._line[:offset].count(" ") for offset in (start, end))
+        return self._said.text[words[first].start() : words[last].end()]
 
     @cached_property
     def _orders(self) -> bool:
@@ -121,32 +303,18 @@ class Heard:
     def _intended(self) -> Command | None:
         """Return the command that the model sees in free words."""
         found = find_intended(self._said, self._model) if self._model else None
-        if found is None:
-            return None
-        argument = self._said.text[slice(*found.span)] if found.span else ""
-        if found.kind in OWN_WORDS and not self._is_statement(found.kind, argument):
-            return None
-        command = Command(kind=found.kind, argument=argument, shared=found.shared)
-        return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
+        if found is None or found.kind in QUESTIONS:
+            return found
+        states = found.kind not in OWN_WORDS or self._is_statement(found)
+        return found if states and self._orders else None
 
-    def _is_statement(self, kind: CommandKind, argument: str) -> bool:
+    def _is_statement(self, command: Command) -> bool:
         """Return whether an argument says something whole, or is a value to correct."""
-        line, first = _line(argument), argument[:1]
-        is_value = kind == "correct" and line.count(" ") < MAX_VALUE
+        line, first = _line(command.argument), command.argument[:1]
+        is_value = command.kind == "correct" and line.count(" ") < MAX_VALUE
         if is_value and (first.isupper() or first.isdigit()):
             return True
         return compiled(self._table.statement).match(line) is not None
-
-
-def recognise(
-    text: str,
-    language: str = "english",
-    *,
-    names: tuple[str, ...] = (),
-    asked: bool = False,
-) -> Command | None:
-    """Return the voice command in an utterance, or None for conversation; see ``Heard``."""
-    return Heard(text, language, names).command(asked=asked)
 
 
 def prepare(language: str, names: tuple[str, ...] = ()) -> None:
@@ -162,17 +330,6 @@ def prepare(language: str, names: tuple[str, ...] = ()) -> None:
 def _line(text: str) -> str:
     """Return the words of a text in lower case, with single spaces between them."""
     return " ".join([word.lower() for word in WORD.findall(text)])
-
-
-def _original(text: str, start: int, end: int) -> str:
-    """Return the part of a text between two offsets of its line, where words begin and end."""
-    first, last, at = 0, len(text), 0
-    for found in WORD.finditer(text):
-        word = found[0].lower()
-        first = found.start() if at == start else first
-        last = found.end() if at + len(word) == end else last
-        at += len(word) + 1
-    return text[first:last]
 
 
 def _fits(rule: CommandRule, argument: str) -> bool:
@@ -209,7 +366,7 @@ def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _in_words(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(None, (" ".join(WORD.findall(name.lower())) for name in names)))
+    return tuple(filter(None, map(_line, names)))
 
 
 def _repeated(words: tuple[str, ...], form: str) -> str:

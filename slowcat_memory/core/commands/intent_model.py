@@ -14,7 +14,7 @@ import lzma
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import chain, combinations, starmap
+from itertools import chain, combinations, pairwise
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -150,9 +150,7 @@ def read_model(language: str) -> IntentModel | None:
     """Read a language's weights; None if it has none."""
     try:
         data = read_data(f"{LANGUAGES_PACKAGE}.{language}", FILE)
-    except FileNotFoundError:
-        data = b""
-    if not data:
+    except OSError:
         return None
     with np.load(io.BytesIO(lzma.decompress(data)), allow_pickle=False) as file:
         kinds = [str(kind) for kind in file["kinds"]]
@@ -162,8 +160,8 @@ def read_model(language: str) -> IntentModel | None:
 
 def rows(words: Sequence[str], table: IntentWords) -> np.ndarray:
     """Return the rows of an utterance's features, each once, in ascending order: int64."""
-    pairs = map(_of_pair, ("<", *words), (*words, ">"))
-    others = np.fromiter(chain(pairs, _of_classes(words, table)), np.int16)
+    pairs = (f"b{first} {second}" for first, second in pairwise(("<", *words, ">")))
+    others = np.fromiter(map(_row, chain(pairs, _of_classes(words, table))), np.int16)
     present = np.zeros(ROWS, np.bool_)
     present[np.concatenate([others, *(_in_word(word[:_WORD_LETTERS]) for word in words)])] = True
     return present.nonzero()[0]
@@ -182,31 +180,18 @@ def _in_word(word: str) -> np.ndarray:
     return np.fromiter(dict.fromkeys(found), np.int16)
 
 
-@text_cache(16384)
-def _of_pair(first: str, second: str) -> int:
-    return _row(f"b{first} {second}")
-
-
 def _row(feature: str) -> int:
     return crc32(feature.encode()) % ROWS
 
 
-def _of_classes(words: Sequence[str], table: IntentWords) -> Iterator[int]:
+def _of_classes(words: Sequence[str], table: IntentWords) -> Iterator[str]:
     names = _classes(words, table)
     closed = ("<", *names, ">")
     for length in range(1, _CLASSES + 1):
-        yield from map(_in_sequence, *(closed[at:] for at in range(length)))
-    yield from starmap(_together, combinations(dict.fromkeys(filter(OTHER.__ne__, names)), 2))
-
-
-@text_cache(16384)
-def _in_sequence(*names: str) -> int:
-    return _row(f"c{' '.join(names)}")
-
-
-@text_cache(16384)
-def _together(first: str, second: str) -> int:
-    return _row(f"s{first} {second}")
+        starts = range(len(closed) - length + 1)
+        yield from (f"c{' '.join(closed[at : at + length])}" for at in starts)
+    pairs = combinations(dict.fromkeys(filter(OTHER.__ne__, names)), 2)
+    yield from (f"s{first} {second}" for first, second in pairs)
 
 
 def _classes(words: Sequence[str], table: IntentWords) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -35,6 +35,7 @@ def read_words(package: str) -> Words:
     return read_toml(package, "words.toml", dict[str, dict[str, str]])
 
 
+@cache
 def read_classes(package: str) -> dict[str, tuple[str, ...]]:
     """Return the classes of words of people's lives in ``life.toml``, by name."""
     sections = read_toml(package, "life.toml", dict[str, dict[str, str]])
@@ -97,6 +98,18 @@ def compiled(expression: str, flags: int = 0) -> re.Pattern[str]:
     each turn.
     """
     return re.compile(expression, flags)
+
+
+def rewriter(*rules: tuple[str, str]) -> Callable[[str], str]:
+    """Return a function that rewrites a text by patterns and what replaces them, in order."""
+    patterns = [(re.compile(pattern), by) for pattern, by in rules]
+
+    def rewrite(text: str) -> str:
+        for pattern, by in patterns:
+            text = pattern.sub(by, text)
+        return text
+
+    return rewrite
 
 
 def word_set(text: str) -> frozenset[str]:

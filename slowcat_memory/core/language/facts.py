@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import filled, phrase_list, word_set
+from slowcat_memory.core.language.data import any_of, filled, phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "deed", "person", "people", "given", "name",
@@ -344,11 +344,8 @@ class NameWords(Struct, frozen=True, kw_only=True):
 
 
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
-    patterns = {name: _phrases(lists[name]) for name in ("introduces", "presents")}
+    patterns = {
+        name: any_of(phrase_list(lists[name])).replace("ss", "(?:ss|ß)")
+        for name in ("introduces", "presents")
+    }
     return filled(NameWords, lists, **patterns, abbreviations=abbreviations)
-
-
-def _phrases(text: str) -> str:
-    """Return a pattern of phrases, the longest first."""
-    longest_first = sorted(phrase_list(text), key=len, reverse=True)
-    return "|".join(longest_first).replace("ss", "(?:ss|ß)")

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import filled, lazy_pattern, phrase_list, word_set
+from slowcat_memory.core.language.data import any_of, filled, lazy_pattern, phrase_list, word_set
 
 LAUGHTER = r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
 
@@ -94,20 +94,21 @@ class GateWords(Struct, frozen=True, kw_only=True):
 
 
 def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
-    courtesy = f"(?:{_any_of(lists['courtesy'])} )*"
+    phrases = {name: phrase_list(text) for name, text in lists.items()}
+    greeting, courtesy = any_of(phrases["greetings"]), f"(?:{any_of(phrases['courtesy'])} )*"
     words = "|".join(" ".join(lists[name] for name in ("verbs", "devices", "other")).split())
-    before = f"(?:(?:{_any_of(lists['greetings'])}|{LAUGHTER}) )*{courtesy}"
+    before = f"(?:(?:{greeting}|{LAUGHTER}) )*{courtesy}"
     return filled(
         GateWords,
         lists,
-        greetings=lazy_pattern(f"(?:{_any_of(lists['greetings'])} )*"),
+        greetings=lazy_pattern(f"(?:{greeting} )*"),
         fillers=lazy_pattern(
-            f"(?:(?:{_any_of(lists['greetings'], lists['small_talk'])}|{LAUGHTER}) )*"
+            f"(?:(?:{any_of(phrases['greetings'], phrases['small_talk'])}|{LAUGHTER}) )*"
         ),
         courtesy=lazy_pattern(courtesy),
-        commands=lazy_pattern(f"{before}{_any_of(lists['commands'])} {courtesy}"),
+        commands=lazy_pattern(f"{before}{any_of(phrases['commands'])} {courtesy}"),
         orders=lazy_pattern(rf"{before}(?:(?:{words}|\d+) )+{courtesy}"),
-        time=lazy_pattern(f"{before}{_any_of(lists['time'])} {courtesy}"),
+        time=lazy_pattern(f"{before}{any_of(phrases['time'])} {courtesy}"),
         noun_case=lists["noun_case"],
         small=_inflected(word_set(lists["small"]), lists["noun_case"]),
         **patterns,
@@ -118,9 +119,3 @@ def _inflected(words: frozenset[str], noun_case: str) -> frozenset[str]:
     """Return words with the endings of adjectives, in a language that has them."""
     endings = ("", "e", "er", "es", "en", "em") if noun_case == "title" else ("",)
     return frozenset(word + ending for word in words for ending in endings)
-
-
-def _any_of(*texts: str) -> str:
-    """Return a pattern of the phrases of some texts, the longest first."""
-    phrases = {phrase for text in texts for phrase in phrase_list(text)}
-    return f"(?:{'|'.join(map(re.escape, sorted(phrases, key=len, reverse=True)))})"

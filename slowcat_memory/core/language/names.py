@@ -13,15 +13,12 @@ import re
 from collections import defaultdict
 from functools import cache
 
-from msgspec import Struct
-
-from slowcat_memory.core.language.data import phrase_list, read_data, read_toml
+from slowcat_memory.core.language.data import phrase_list, read_data, read_toml, rewriter
 from slowcat_memory.core.language.english.vocabulary import EVERYDAY
 from slowcat_memory.core.text_caches import text_cache
 
-_SPELLINGS = tuple(  # usual spellings of one sound in a name
-    (re.compile(pattern), letter)
-    for pattern, letter in (
+_spelling = text_cache(4096)(
+    rewriter(  # usual spellings of one sound in a name
         (r"ph", "f"),
         (r"ck|c(?![eiyh])|ch(?=[ro])|kh|qu?", "k"),
         (r"g(?=e)", "j"),
@@ -43,13 +40,9 @@ Aliases = tuple[tuple[str, ...], ...]
 """Groups of names of one thing: "Munich" and "München", "VW" and "Volkswagen"."""
 
 
-class _Names(Struct, frozen=True):
-    lines: dict[str, frozenset[int]]  # names by the lines that hold them
-    formal: frozenset[str]
-
-
 @cache
-def _names() -> _Names:
+def _names() -> tuple[dict[str, frozenset[int]], frozenset[str]]:
+    """Return the lines that hold each name, and the formal names."""
     read = read_toml(__package__, "given_names.toml", dict[str, str])
     lines: dict[str, set[int]] = defaultdict(set)
     rows = [line.split() for line in read["forms"].strip().splitlines()]
@@ -59,43 +52,29 @@ def _names() -> _Names:
     others = read["others"].split()
     for name in others:
         lines.setdefault(name, set())
-    return _Names(
-        {name: frozenset(found) for name, found in lines.items()},
-        frozenset((*others, *(line[0] for line in rows))),
-    )
+    formal = frozenset((*others, *(line[0] for line in rows)))
+    return {name: frozenset(found) for name, found in lines.items()}, formal
 
 
 def is_given_name(word: str) -> bool:
     """Return whether a word in lower case is a known given name, in full or short."""
-    return word in _names().lines
+    return word in _names()[0]
 
 
 def forms_of_one(one: str, other: str) -> bool | None:
     """Return whether two given names in lower case are forms of one; None if one is unknown."""
-    known = _names()
-    first, second = known.lines.get(one), known.lines.get(other)
+    lines, formal = _names()
+    first, second = lines.get(one), lines.get(other)
     if first is None or second is None:
         return None
     if spelt_alike(one, other):
         return True
-    return not first.isdisjoint(second) and not are_formal(one, other)
-
-
-def are_formal(one: str, other: str) -> bool:
-    """Return whether two given names in lower case are both formal names, no short forms."""
-    return {one, other} <= _names().formal
+    return not first.isdisjoint(second) and not {one, other} <= formal
 
 
 def spelt_alike(one: str, other: str) -> bool:
     """Return whether two names in lower case differ in spelling alone: "Oscar", "Oskar"."""
     return _spelling(one) == _spelling(other)
-
-
-@text_cache(4096)
-def _spelling(name: str) -> str:
-    for pattern, letter in _SPELLINGS:
-        name = pattern.sub(letter, name)
-    return name
 
 
 @cache

@@ -375,9 +375,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         change: Matches a folded statement that something is different from before.
         named_days: Matches two words that only together name something: "last day".
         renewal: Matches one that is so only if both statements are about the same matter.
-        asked: Patterns of folded questions for a fact about the user, each with the predicates that
-            answer it (``type:goal``: facts of a type); a group is the thing, ``{thing}`` in them. With
-            "!" only facts about that thing answer.
+        asked: The predicates that answer a question for a fact about the user (``type:goal``: facts
+            of a type), then patterns of such folded questions; a group is the thing, ``{thing}`` in
+            the predicates. With "!" only facts about that thing answer.
         asking: Matches the word of a folded text with which a question for such a fact begins.
         others: What makes a folded question about somebody else (``{name}`` in the pattern) one about
             oneself, with replacements.
@@ -409,7 +409,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     change: re.Pattern[str]
     named_days: re.Pattern[str]
     renewal: re.Pattern[str]
-    asked: tuple[tuple[str, str], ...]
+    asked: tuple[tuple[str, ...], ...]
     asking: re.Pattern[str]
     others: tuple[tuple[str, str], ...]
     former: re.Pattern[str]

@@ -61,9 +61,8 @@ class TimeWords(Struct, frozen=True):
         future: Words for plans: with one, "on Monday" is the coming Monday.
         past: Words that override ``future``.
         ordinal: Endings after the digits of an ordinal ("7th").
-        capitalised: Whether nouns are written with capitals.
-        pronouns: Subjects, before which a word with a capital is no noun but the verb of a sentence
-            that a recogniser began too early ("Am 3. Gehe ich").
+        pronouns: Where nouns are written with capitals: subjects, before which such a word is no noun
+            but the verb of a sentence that a recogniser began too early ("Am 3. Gehe ich").
     """
 
     table: Mapping[str, tuple[str, Any]]
@@ -72,30 +71,23 @@ class TimeWords(Struct, frozen=True):
     future: frozenset[str]
     past: frozenset[str]
     ordinal: frozenset[str] = frozenset()
-    capitalised: bool = False
     pronouns: frozenset[str] = frozenset()
 
 
-def time_words(
-    entries: Mapping[str, Mapping[str, Any]],
-    *,
-    future: str,
-    past: str,
-    ordinal: str = "",
-    capitalised: bool = False,
-    pronouns: str = "",
-) -> TimeWords:
+def time_words(entries: Mapping[str, Mapping[str, Any] | str], **words: str) -> TimeWords:
     """Build a table.
 
     Args:
-        entries: Values by word, by kind; "/" separates spellings.
+        entries: Values by word, by kind; "/" separates spellings. Words without a value are a text,
+            in which "_" is a blank.
+        words: The other fields.
     """
-    table = {
-        spelling: (kind, value)
-        for kind, group in entries.items()
-        for spellings, value in group.items()
-        for spelling in spellings.split("/")
-    }
+    table = {}
+    for kind, group in entries.items():
+        values = dict.fromkeys(group.split()) if isinstance(group, str) else group
+        for spellings, value in values.items():
+            for spelling in spellings.replace("_", " ").split("/"):
+                table[spelling] = kind, value
     phrases: dict[str, list[tuple[str, ...]]] = {}
     triggers = {word for word, (kind, _) in table.items() if " " not in word and kind in CENTRES}
     for phrase in sorted(table, key=len, reverse=True):
@@ -108,21 +100,12 @@ def time_words(
         table=table,
         phrases={first: tuple(many) for first, many in phrases.items()},
         triggers=frozenset(triggers),
-        future=frozenset(future.split()),
-        past=frozenset(past.split()),
-        ordinal=frozenset(ordinal.split()),
-        capitalised=capitalised,
-        pronouns=frozenset(pronouns.split()),
+        **{name: word_set(text) for name, text in words.items()},
     )
 
 
 def places(names: str, first: int = 1, step: int = 1) -> dict[str, int]:
     return {name: first + step * place for place, name in enumerate(names.split())}
-
-
-def valueless(names: str) -> dict[str, None]:
-    """Return words without a value; "_" is a blank."""
-    return dict.fromkeys(name.replace("_", " ") for name in names.split())
 
 
 _AFTER, _BEFORE, _WHOLE = r"\s+(?:{})\b", r"\b(?:{})\s*$", r"(?<!\w)(?:{})(?!\w)"

@@ -18,13 +18,7 @@ from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.quoted import reads_aloud
 from slowcat_memory.core.language import ENGLISH, Language, of_any
 from slowcat_memory.core.memory import ICEBREAKER
-from slowcat_memory.core.proactive.closing import (
-    Later,
-    Outcome,
-    change_of,
-    closed_by,
-    subject_matter,
-)
+from slowcat_memory.core.proactive import closing
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
@@ -76,7 +70,7 @@ def of_facts(
     now: datetime,
     zone: tzinfo,
     options: BringUpOptions,
-    later: Sequence[Later] = (),
+    later: Sequence[closing.Later] = (),
 ) -> list[OpenThread]:
     """Find the open threads in facts: the most important first, without expired or closed ones.
 
@@ -94,14 +88,16 @@ def of_facts(
     return _ranked(found, now)
 
 
-def closed(fact: Memory, later: Sequence[Later]) -> tuple[Outcome, Later] | None:
+def closed(
+    fact: Memory, later: Sequence[closing.Later]
+) -> tuple[closing.Outcome, closing.Later] | None:
     """Return how a later statement closed the matter of a fact, and which; None if none did.
 
     That something was told ("the dentist was fine") closes an event, and no task.
     """
     turn = fact.sources[0] if fact.sources else 0
     about = f"{fact.speaker} {fact.statement.subject}"
-    found = closed_by(fact.text, about, turn, later)
+    found = closing.closed_by(fact.text, about, turn, later)
     return None if found and found[0] == "told" and fact.kind == THREAD else found
 
 
@@ -122,14 +118,14 @@ def of_turns(
     zone: tzinfo,
     options: BringUpOptions,
     language: str = "english",
-    later: Sequence[Later] = (),
+    later: Sequence[closing.Later] = (),
 ) -> list[OpenThread]:
     """Find users' plans in turns, for use without extracted facts; sorted as by ``of_facts``."""
     found = list[OpenThread]()
     for turn in (turn for turn in turns if turn.role == "user" and not turn.aside):
         for sentence in sentences(turn.text):
             what = _what(sentence)
-            if what is None or closed_by(sentence, turn.speaker, turn.id, later):
+            if what is None or closing.closed_by(sentence, turn.speaker, turn.id, later):
                 continue
             ahead = _ahead(sentence, turn.at, zone, language)
             if ahead is not None:
@@ -158,7 +154,7 @@ def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval
     every = expressions.statement_times(sentence.rstrip("?"), at, zone, language)
     days = [one for one in every if one.end - one.start <= DAYS and not one.vague]
     days = [one for one in days if one.end > at]
-    change = change_of(sentence)
+    change = closing.change_of(sentence)
     if change == "off" and len(days) < 2:
         return None
     return next(iter(days[-1:] if change else days), None)
@@ -201,7 +197,7 @@ def _rank(thread: OpenThread, now: datetime) -> tuple[bool, float, float, str]:
 
 def repeats(thread: OpenThread, text: str, due: datetime) -> bool:
     """Return whether a matter is one that was brought up as ``text`` already, due at ``due``."""
-    mine, theirs = subject_matter(thread.said.text), subject_matter(text)
+    mine, theirs = closing.subject_matter(thread.said.text), closing.subject_matter(text)
     alike = bool(mine) and len(mine & theirs) >= len(mine) / 2
     return alike and (thread.what == "thread" or abs(thread.due - due) <= DAYS)
 

@@ -192,21 +192,21 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     line = line[begins.start() :]
     if coming := _asked_ahead(line, language):
         return coming
-    for pattern, predicates in talk.asked:
-        if match := compiled(pattern).search(line):
-            things = [thing for thing in match.groups() if thing]
-            thing = things[0] if things else ""
+    for predicates, *patterns in talk.asked:
+        if match := compiled("|".join(patterns)).search(line):
+            thing = next(filter(None, match.groups()), "")
+            kind = _kind_of(thing, language)
             names = frozenset(predicates.replace("!", "").format(thing=thing).split())
-            things = _kind_of(thing, language)
-            names |= {name for one in things for name in _alike(one, language)}
-            names |= {name.replace(thing, one) for name in names for one in things if thing}
-            return AskedFact(
-                names,
-                thing,
-                frozenset(keys(" ".join(things), language)),
-                about_thing="!" in predicates,
-                former=bool(talk.former.search(line)),
-            )
+            # A thing may be named otherwise too: a dog is a pet, a wife a partner.
+            names |= {
+                name
+                for name, alike in talk.alike.items()
+                if not set(alike.split()).isdisjoint(kind)
+            }
+            names |= {name.replace(thing, one) for name in names for one in kind}
+            words = frozenset(keys(" ".join(kind), language))
+            former = bool(talk.former.search(line))
+            return AskedFact(names, thing, words, "!" in predicates, former)
     return None
 
 
@@ -242,12 +242,6 @@ def _asked_ahead(line: str, language: str) -> AskedFact | None:
     about = keys(talk.ahead_words.sub(" ", line), language)
     named = bool(talk.when.search(line))
     return AskedFact(words=frozenset(about), ahead=True) if about or not named else None
-
-
-def _alike(thing: str, language: str) -> frozenset[str]:
-    """Return the predicates that name a thing otherwise: a dog is a pet, a wife a partner."""
-    words = language_of(language).talk.alike
-    return frozenset(name for name, things in words.items() if thing in things.split())
 
 
 def _kind_of(thing: str, language: str) -> list[str]:

@@ -193,21 +193,17 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
         return True
     if _names_somebody(found, words, is_known, table):
         return False
-    line = " ".join(words)
-    if table.chatter.match(line) or _is_reaction(sentence, words, table):
+    if table.chatter.match(" ".join(words)) or _is_reaction(sentence, words, table):
         return True
     if _begins_with_command(sentence, table):
         return True
-    if first:
-        found, words = found[first:], words[first:]
-        line = " ".join(words)
+    found, words = found[first:], words[first:]
     if _states(sentence, words, table):
         return False
-    lead = table.leads.match(line + " ")
-    if lead and lead.end() < len(line):
-        skip = len(lead[0].split())
-        return _is_of_world(found, words, table) or _is_of_world(found[skip:], words[skip:], table)
-    return _is_of_world(found, words, table)
+    skip = _count(table.leads, words)
+    return _is_of_world(found, words, table) or (
+        0 < skip < len(words) and _is_of_world(found[skip:], words[skip:], table)
+    )
 
 
 def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
@@ -216,14 +212,17 @@ def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -
     numbers = not table.numeric.isdisjoint(words) or any(
         word.isdecimal() or word in NUMBERS for word in words
     )
-    personal = bool(
-        table.personal.search(line) and table.personal.search(table.asides.sub(" ", line))
-    )
+    personal = _names_people(table.personal, line, table)
     if personal and not numbers:
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
-        return not (table.memory.search(line) and table.memory.search(table.asides.sub(" ", line)))
+        return not _names_people(table.memory, line, table)
     return is_generic(found, words, table)
+
+
+def _names_people(pattern: re.Pattern[str], line: str, table: GateWords) -> bool:
+    """Return whether a pattern matches a line, and not its asides alone."""
+    return bool(pattern.search(line) and pattern.search(table.asides.sub(" ", line)))
 
 
 def _states(sentence: str, words: Sequence[str], table: GateWords) -> bool:
@@ -270,14 +269,13 @@ def _names_somebody(
     found: Sequence[str], words: Sequence[str], is_known: IsKnown, table: GateWords
 ) -> bool:
     """Return whether a name occurs: in small letters only if it is no ordinary word too, or known."""
-    plain = table.requests
     for place, (said, word) in enumerate(zip(found, words, strict=True)):
         bare = word.partition("'")[0]
         if is_known(bare):
             return True
-        if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
+        if bare in CALENDAR or bare in table.requests:
             continue
-        if bare in plain:
+        if not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
         if place and words[place - 1] in table.anything:
             continue

@@ -21,15 +21,10 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.language import LANGUAGES, language_of
 from slowcat_memory.core.language.data import lazy_pattern
-from slowcat_memory.core.language.english.vocabulary import (
-    COMMON_NAMES,
-    PRONOUNS,
-    ROLES,
-    STOP_WORDS,
-)
+from slowcat_memory.core.language.english import vocabulary as english
 from slowcat_memory.core.memory import CHUNK
 from slowcat_memory.core.query.recall_gate import SENTENCE, judge
-from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words, fold
+from slowcat_memory.core.text.normalize import WORD, asking, content_words, fold
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.expressions import Interval, asked_about, times
@@ -256,8 +251,8 @@ def leans(text: str) -> bool:
     content = content_words(text)
     bare = {word.partition("'")[0] for word in words}
     joined = bool(_LEANS.match(text)) and (words[0] not in _JOINS or "?" in text or len(words) < 6)
-    asks = "?" in text or words[0] in ASKING or joined
-    pronoun = not PRONOUNS.isdisjoint(bare)
+    asks = "?" in text or words[0] in english.ASKING or joined
+    pronoun = not english.PRONOUNS.isdisjoint(bare)
     if not content:  # "why?", but not "how are you"
         return asks and (pronoun or bare.isdisjoint(("i", "you")))
     if any(_CAPITAL.match(word) for word in content[1:]) and not joined:
@@ -312,7 +307,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
     if made == text:
         return text
     left = (word for word in _WORD.findall(made.lower()))
-    return made if any(word.partition("'")[0] not in STOP_WORDS for word in left) else text
+    return made if any(word.partition("'")[0] not in english.STOP_WORDS for word in left) else text
 
 
 def speakers_named(text: str, names: Iterable[str]) -> list[str]:
@@ -332,7 +327,7 @@ def _compile(names: frozenset[str]) -> _Compiled | None:
         whole = [" ".join(name.split())] if parts else []
         long = (part for part in parts if len(part) > 2 or _NO_SPACES.search(part))
         for part in dict.fromkeys([*whole, *long]):
-            if _key(part) not in ROLES and not part.isdecimal():
+            if _key(part) not in english.ROLES and not part.isdecimal():
                 owners.setdefault(_key(part), []).append(name)
     if not owners:
         return None
@@ -356,7 +351,7 @@ def _key(said: str) -> str:
 def _is_name(found: re.Match[str]) -> bool:
     """Return whether an ambiguous word is a name: capitalised, and not for another reason."""
     key = _key(found[1])
-    if key not in COMMON_NAMES:
+    if key not in english.COMMON_NAMES:
         return True
     before = found.string[: found.start()]
     if not found[1][0].isupper() or (_START.search(before) and not found["s"]):

@@ -59,16 +59,14 @@ def build_prompt(
         user += f"\nJust before, {neutralise(before.speaker)}: {_cut(before.text)}"
     user += "\nFound:"
     left = limit - ANSWER_TOKENS - estimate_tokens(SYSTEM) - estimate_tokens(user)
-    held = 0
-    for held, memory in enumerate(memories, 1):
+    for number, memory in enumerate(memories, 1):
         who = neutralise(memory.speaker)
-        line = f"\n{held}. {memory.valid_from:%d %B %Y}, {who}: {_cut(memory.text)}"
+        line = f"\n{number}. {memory.valid_from:%d %B %Y}, {who}: {_cut(memory.text)}"
         left -= estimate_tokens(line)
         if left < 0:
-            held -= 1
-            break
+            return user, number - 1
         user += line
-    return user, held
+    return user, len(memories)
 
 
 def grades_of(value: Grades, lines: int) -> dict[int, int]:

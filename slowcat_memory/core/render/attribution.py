@@ -15,7 +15,6 @@ from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt
 from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.language.names import is_given_name
 
-DOUBTFUL = 1  # points of a sentence that is quoted
 _SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
 # The speaker in a rule's summary; ``neutralise`` writes a dash after what may be a role.
 _LABEL = re.compile(
@@ -42,7 +41,7 @@ def attributed(text: str, speaker: str, language: Language) -> str:
     for who, same in groupby(told, key=lambda one: one[0]):
         said = [sentence for _, sentence in same]
         if not who:
-            parts += [_quoted(one, speaker, language) for one in said]
+            parts += [_quote(one, speaker, language) if _points(one) else one for one in said]
         elif any(map(_points, said)):
             parts.append(_quote(" ".join(said), who, language))
         else:
@@ -105,10 +104,6 @@ def _heading(text: str, language: Language) -> tuple[str, str]:
             return begins, text.removeprefix(begins)
     dated = _DATED.match(text)
     return (dated[0], text[dated.end() :]) if dated else ("", text)
-
-
-def _quoted(sentence: str, who: str, language: Language) -> str:
-    return sentence if _points(sentence) < DOUBTFUL else _quote(sentence, who, language)
 
 
 def _quote(text: str, who: str, language: Language) -> str:

@@ -6,9 +6,9 @@ one comes after the older.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime, tzinfo
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Annotated, Literal
 
 import sentencex
@@ -148,7 +148,10 @@ def memory_line(
     Derived text has no speaker, and a block no date: it was only written then. ``cut`` cuts its
     text; None keeps its beginning.
     """
-    text = (cut or shorten)(neutralise(_told(memory, language)), limit)
+    told = memory.text
+    if family(memory.kind) == SUMMARY:  # what may be an order is quoted or left out
+        told = attributed(told, language.preamble.somebody, language)
+    text = (cut or shorten)(neutralise(told), limit)
     if family(memory.kind) == BLOCK:
         return f"- {text}"
     when = spoken_date(memory.valid_from, now, zone, language.dates)
@@ -171,13 +174,6 @@ def mark_of(memory: Disclosed, now: datetime, zone: tzinfo, language: Language =
         until = datetime.fromisoformat(memory.facets["until"])
         return f"{spoken_until(until, now, zone, language.dates)}: {neutralise(over)}"
     return ""
-
-
-def _told(memory: Disclosed, language: Language) -> str:
-    """Return a memory's text; in a summary, what may be an order is quoted or left out."""
-    if family(memory.kind) != SUMMARY:
-        return memory.text
-    return attributed(memory.text, language.preamble.somebody, language)
 
 
 def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str:
@@ -228,7 +224,7 @@ FACTS = "facts"  # the facet with a turn's facts, one a line
 MOST = 2  # facts of a turn
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_GAP = "…"
+GAP = "…"
 
 
 def in_clear_words(memory: Disclosed, line: str, room: int) -> str:
@@ -239,7 +235,7 @@ def in_clear_words(memory: Disclosed, line: str, room: int) -> str:
     found, shown = list[str](), _words(f"{line} {memory.speaker}")
     for fact in facts.splitlines():
         new = _names(fact) - shown
-        lacks = _GAP in line and any(number not in line for number in _NUMBER.findall(fact))
+        lacks = GAP in line and any(number not in line for number in _NUMBER.findall(fact))
         if len(found) < MOST and (any(map(_is_name, new)) or lacks):
             cost = estimate_tokens(fact) + 2
             if cost <= room:
@@ -264,7 +260,6 @@ def _is_name(word: str) -> bool:
     return word in MONTHS or (len(word) > 1 and not is_ordinary(word))
 
 
-GAP = "…"
 _CLAUSE_WORDS = frozenset[str]().union(*(one.summary.clause for one in LANGUAGES))
 _POINTS_BACK = re.compile(  # beginnings that refer to the sentence before
     r"\W*(?:and |but |so |then )?(?:"
@@ -295,7 +290,7 @@ def relevant(
     query_terms: Mapping[str, float],
     tokenizer: Tokenizer,
     limit_tokens: int,
-    options: ExtractOptions | None = None,
+    options: ExtractOptions,
     language: str = "english",
 ) -> str:
     """Return the sentences of a text that match a query.
@@ -308,7 +303,6 @@ def relevant(
         Sentences of the text in order, "…" for the gaps; the text itself if it is short and fits;
         its beginning if it has no query terms.
     """
-    options = options or ExtractOptions()
     fits = estimate_tokens(text) <= limit_tokens
     if fits and len(text.split(None, options.whole_words)) <= options.whole_words:
         return text
@@ -322,7 +316,7 @@ def relevant(
     if not kept:
         place = max(range(len(pieces)), key=scores.__getitem__)
         return (GAP + " " if place else "") + shorten(pieces[place], limit_tokens)
-    return _join(pieces, sorted(kept))
+    return _join(pieces, kept)
 
 
 def _scores(pieces: Sequence[str], terms: Mapping[str, float], tokenizer: Tokenizer) -> list[float]:
@@ -362,15 +356,10 @@ def _keep(kept: set[int], wanted: Sequence[int], pieces: Sequence[str], left: in
     return cost
 
 
-def _join(pieces: Sequence[str], kept: Sequence[int]) -> str:
-    parts = [GAP] if kept[0] else []
-    for n, place in enumerate(kept):
-        if n and place != kept[n - 1] + 1:
-            parts.append(GAP)
-        parts.append(pieces[place])
-    if kept[-1] != len(pieces) - 1:
-        parts.append(GAP)
-    return " ".join(parts)
+def _join(pieces: Sequence[str], kept: Set[int]) -> str:
+    """Return the kept pieces in order, and a mark for each gap."""
+    places = groupby(range(len(pieces)), key=lambda place: place if place in kept else -1)
+    return " ".join(GAP if place < 0 else pieces[place] for place, _ in places)
 
 
 def _pieces(text: str, language: str, window_words: int) -> list[str]:

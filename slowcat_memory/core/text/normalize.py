@@ -13,13 +13,7 @@ import zlib
 
 import Stemmer
 
-from slowcat_memory.core.language.english.vocabulary import (
-    AUXILIARIES,
-    EMPTY,
-    PRONOUNS,
-    QUESTION_WORDS,
-    STOP_WORDS,
-)
+from slowcat_memory.core.language.english import vocabulary as english
 from slowcat_memory.core.language.german.statements import ASKS
 
 TOKENIZER_VERSION = 2  # raise it when a text yields other tokens: indexes are then rebuilt
@@ -151,7 +145,7 @@ class Tokenizer:
             raise ValueError(f"no stemmer for {stemmer!r}; one of: none, {', '.join(known)}")
         self.language = language or ("english" if stemmer == "none" else stemmer)
         self._algorithm = stemmer
-        self._stop = STOP_WORDS if stemmer in ("english", "none") else frozenset()
+        self._stop = english.STOP_WORDS if stemmer in ("english", "none") else frozenset()
         self._known: dict[str, tuple[str, ...]] = {}
         self._remembers = True
         self._lock = threading.Lock()
@@ -208,11 +202,10 @@ class Tokenizer:
         head, _, tail = word.partition("'")
         bare = head if tail in _SHORT_FORMS else head + tail
         negated = tail == "t" and head.endswith("n") and bool(self._stop)  # don't, won't
-        return () if not bare or bare in self._stop or negated else (self._snowball(bare),)
-
-    def _snowball(self, word: str) -> str:
+        if not bare or bare in self._stop or negated:
+            return ()
         with self._lock:  # a Snowball stemmer keeps state while it works
-            return self._stemmer.stemWord(word) if self._stemmer else word
+            return (self._stemmer.stemWord(bare) if self._stemmer else bare,)
 
 
 def _words_of_any_script(text: str) -> list[str]:
@@ -233,7 +226,6 @@ def fold(value: str) -> str:
     return " ".join(value.casefold().split()).strip(" .,;!?\"'")
 
 
-ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"(?:[^.!?…;。！？؟\n]|(?<=\d)\.(?=\s*[^\W\d_]))+[.!?…;。！？؟]*")
 
@@ -245,12 +237,12 @@ def asking(text: str) -> list[str]:
         one
         for one in sentences
         if one.endswith(("?", "？", "؟"))
-        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in ASKING)
+        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in english.ASKING)
         or ASKS.match(one)
     ]
 
 
-_NO_CONTENT = EMPTY | PRONOUNS
+_NO_CONTENT = english.EMPTY | english.PRONOUNS
 
 
 def content_words(text: str) -> list[str]:

@@ -178,10 +178,8 @@ def _meaning(word: str) -> tuple[tuple[str, Fraction], ...]:
 
 @cache
 def _table() -> Mapping[str, tuple[str, Fraction]]:
-    return {word: (letter, Fraction(value)) for word, letter, value in _entries()}
-
-
-def _entries() -> Iterator[tuple[str, str, Fraction | int]]:
+    """Return the letter and value of each word, in all languages."""
+    table = {}
     for language in LANGUAGES:
         lists = read_words(f"slowcat_memory.core.language.{language.name}")["numerals"]
         for name, (letters, first, step) in _SERIES.items():
@@ -189,9 +187,10 @@ def _entries() -> Iterator[tuple[str, str, Fraction | int]]:
             for n, spellings in enumerate(lists[name].split()):
                 for word in spellings.split("/"):
                     for end in endings.split():
-                        yield word + end.strip("_"), letters[n], first + step * n
+                        table[word + end.strip("_")] = letters[n], Fraction(first + step * n)
         for name, (letter, value) in _LISTS.items():
-            yield from ((word, letter, value) for word in lists.get(name, "").split())
+            table |= dict.fromkeys(lists.get(name, "").split(), (letter, Fraction(value)))
+    return table
 
 
 @cache

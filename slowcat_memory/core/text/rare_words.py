@@ -15,28 +15,9 @@ from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language import LANGUAGES, names
 from slowcat_memory.core.language.data import filled, read_words, word_set
-from slowcat_memory.core.language.english.vocabulary import (
-    CALENDAR,
-    COPULAS,
-    EMPTY,
-    EVERYDAY,
-    KIN,
-    MARKERS,
-    NAMING,
-    POSSESSIVES,
-    PRONOUNS,
-    ROLES,
-    SAME_ROLES,
-)
-from slowcat_memory.core.language.names import (
-    aliases,
-    is_german,
-    is_given_name,
-    is_ordinary,
-    is_word,
-)
+from slowcat_memory.core.language.english import vocabulary as english
 
 MAX_CHARS = 4000
 MAX_LETTERS = 40  # of a word; longer ones are not spoken
@@ -45,10 +26,12 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BEGUN_WORD = re.compile(r"(?P<begins>(?:^|[.!?…\"“„(*])\s*)?(?P<word>[^\W\d_]+)")
 LEAST_SHARE = 0.15  # of function words in any text of a language that capitalises nouns
 _LEAST_PART = 4  # letters of a word at the end of another
-_ANNOUNCING = KIN | NAMING | COPULAS
+_ANNOUNCING = english.KIN | english.NAMING | english.COPULAS
 _POSSESSED = re.compile(r"['’]s?$")
-_TITLES = frozenset(group for same in SAME_ROLES[:4] for group in same)
-_NO_NAMES = EMPTY | ROLES | CALENDAR | KIN | _TITLES | frozenset({"assistant", "prof", "mrs", "mr"})
+_TITLES = frozenset(group for same in english.SAME_ROLES[:4] for group in same)
+_NO_NAMES = _TITLES.union(
+    english.EMPTY, english.ROLES, english.CALENDAR, english.KIN, ("assistant", "prof", "mrs", "mr")
+)
 # In a text without capitals, an uncommon unknown word after one of these is a name.
 _BEFORE_NAMES = (
     _ANNOUNCING
@@ -74,7 +57,8 @@ def rare_words(text: str) -> Iterator[Word]:
     shouted = text.isupper()
     first = second = ""  # the two words before
     uncased = text.islower()
-    certain = not MARKERS.isdisjoint(text.lower().split())  # a capital within a sentence is a name
+    # Whether a capital within a sentence is a name.
+    certain = not english.MARKERS.isdisjoint(text.lower().split())
     for match in _WORD.finditer(text):
         form = match[0]
         bare = form.lower()
@@ -86,14 +70,14 @@ def rare_words(text: str) -> Iterator[Word]:
         announced = second in _ANNOUNCING and _announced(first, second)
         placed = uncased and (second in _BEFORE_NAMES or begins)
         first, second = second, bare
-        if not capital and not announced and bare in EVERYDAY:
+        if not capital and not announced and bare in english.EVERYDAY:
             continue
         if not 1 < len(form) <= MAX_LETTERS or not bare.isalpha():
             continue
         written = form != bare and not shouted
         if is_name(bare, capital=written, expected=announced or placed, sure=certain and capital):
             yield Word(form, named=True)
-        elif len(form) >= MIN_LETTERS and not is_ordinary(bare):
+        elif len(form) >= MIN_LETTERS and not names.is_ordinary(bare):
             yield Word(form, named=False)
 
 
@@ -117,18 +101,18 @@ def is_name(bare: str, *, capital: bool, expected: bool, sure: bool = False) -> 
         sure: The capital means a name: it stands within a sentence of a language that writes no
             other noun with one.
     """
-    if bare in _NO_NAMES or bare in PRONOUNS or bare.removesuffix("s") in CALENDAR:
+    if bare in _NO_NAMES or bare in english.PRONOUNS or bare.removesuffix("s") in english.CALENDAR:
         return False
-    if is_given_name(bare):
-        return capital or bare not in EVERYDAY
-    return sure or ((capital or expected) and not is_ordinary(bare))
+    if names.is_given_name(bare):
+        return capital or bare not in english.EVERYDAY
+    return sure or ((capital or expected) and not names.is_ordinary(bare))
 
 
 def _announced(first: str, second: str) -> bool:
     """Return whether two words announce a name: "my sister", "was called", "name is"."""
-    if second in COPULAS:
+    if second in english.COPULAS:
         return first in ("name", "names")
-    return second in NAMING or first in POSSESSIVES
+    return second in english.NAMING or first in english.POSSESSIVES
 
 
 class _Capitals(Struct, frozen=True):
@@ -174,19 +158,19 @@ def capitalised_names(text: str) -> Iterator[str]:
 def _is_noun_a_name(word: str, before: str, begins: bool, language: _Capitals) -> bool:
     if _is_given(word) or _is_given(word.removesuffix("s")):
         return True
-    if is_ordinary(word) or is_ordinary(word.removesuffix("s")):
+    if names.is_ordinary(word) or names.is_ordinary(word.removesuffix("s")):
         return False
     if word in _places() or before in language.before_names:
         return True
     if not (begins or before in language.bare) or word.endswith(language.endings):
         return False
-    return not any(is_german(word[cut:]) for cut in range(2, len(word) - _LEAST_PART + 1))
+    return not any(names.is_german(word[cut:]) for cut in range(2, len(word) - _LEAST_PART + 1))
 
 
 def _is_given(word: str) -> bool:
-    return is_given_name(word) and not is_word(word)
+    return names.is_given_name(word) and not names.is_word(word)
 
 
 @cache
 def _places() -> frozenset[str]:
-    return frozenset(name for group in aliases()["place"] for name in group)
+    return frozenset(name for group in names.aliases()["place"] for name in group)

@@ -126,9 +126,8 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
             saturday -= timedelta(7)
         return days(saturday + timedelta(7 * offset), 2)
     size = MONTHS[name]
-    first = anchor.day.year * 12 + anchor.day.month - 1
-    first = (first // size + offset) * size
-    return month(first // 12, first % 12 + 1, size)
+    start = add_months(_of_calendar(anchor.day, size), offset * size)
+    return Span(start, add_months(start, size))
 
 
 def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:

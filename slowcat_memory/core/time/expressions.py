@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from itertools import islice, pairwise
-from re import compile
 
 from msgspec import Struct
 
@@ -19,10 +18,10 @@ from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.text.numerals import number_of
-from slowcat_memory.core.time.calendar import Anchor
+from slowcat_memory.core.time.calendar import Anchor, Span
 from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, Token, parse, tokens_of
 
-_SENTENCE_ENDS = compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
+_SENTENCE_ENDS = re.compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
 
 
 class Verb(Struct, frozen=True):
@@ -158,18 +157,15 @@ def times(
     Returns:
         Intervals in text order, none empty, within ``BEGINNING`` and ``END``; () for most texts.
     """
-    words = language_of(language).time
-    text = text[:MAX_CHARS]
-    heard = _WORDS.findall(text.lower())
-    local = _local(now, zone)
-    if local is None or _has_none(text, heard, words):
+    table = language_of(language)
+    passage = _read(text, now, zone, table.time)
+    if passage is None:
         return ()
-    if not asking(text) or _TAG.search(text):
-        return _stated(text, now, zone, language_of(language), by_default=False)
-    ahead = not words.future.isdisjoint(heard) and words.past.isdisjoint(heard)
-    tokens = list(tokens_of(text, words))
-    found = parse(tokens, Anchor(local, ahead))
-    return _intervals(text, tokens, found, now, local, zone)
+    if not asking(passage.text) or _TAG.search(passage.text):
+        return _stated(passage, table.tense, by_default=False)
+    heard = _words(passage.text)
+    ahead = not table.time.future.isdisjoint(heard) and table.time.past.isdisjoint(heard)
+    return passage.intervals(passage.parse(ahead))
 
 
 def statement_times(
@@ -189,29 +185,23 @@ def statement_times(
     Returns:
         As ``times``.
     """
-    text = text[:MAX_CHARS]
-    table = language_of(language) if language else _language_of(_WORDS.findall(text.lower()))
-    return _stated(text, at, zone, table)
+    table = language_of(language) if language else _language_of(text[:MAX_CHARS])
+    passage = _read(text, at, zone, table.time)
+    return _stated(passage, table.tense) if passage else ()
 
 
 def clause_around(text: str, place: int) -> str:
     """Return the clause of a statement around an offset."""
-    language = _language_of(_WORDS.findall(text.lower()))
-    return Tenses(text, language.tense).clause(max(0, place))
+    return Tenses(text, _language_of(text).tense).clause(max(0, place))
 
 
 def possible_times(text: str, at: datetime, zone: tzinfo) -> tuple[Interval, ...]:
     """Return the intervals that a text may mean, whichever way a bare day or date is read."""
-    text = text[:MAX_CHARS]
-    words = _WORDS.findall(text.lower())
-    language, local = _language_of(words).time, _local(at, zone)
-    if local is None or _has_none(text, words, language):
+    passage = _read(text, at, zone, _language_of(text[:MAX_CHARS]).time)
+    if passage is None:
         return ()
-    tokens = list(tokens_of(text, language))
     return tuple(
-        interval
-        for way in (False, True)
-        for interval in _intervals(text, tokens, parse(tokens, Anchor(local, way)), at, local, zone)
+        interval for ahead in (False, True) for interval in passage.intervals(passage.parse(ahead))
     )
 
 
@@ -229,17 +219,13 @@ def _distance(one: Interval, at: datetime) -> timedelta:
 
 
 def _stated(
-    text: str, at: datetime, zone: tzinfo, language: Language, by_default: bool | None = None
+    passage: "_Passage", words: TenseWords, by_default: bool | None = None
 ) -> tuple[Interval, ...]:
     """Read a statement; ``by_default`` is the direction where none is known, None for no date."""
-    local = _local(at, zone)
-    if local is None or _has_none(text, _WORDS.findall(text.lower()), language.time):
-        return ()
-    tokens = list(tokens_of(text, language.time))
-    tenses = Tenses(text, language.tense)
+    tokens, tenses = passage.tokens, Tenses(passage.text, words)
     moved = any(tenses.moved(token.start) for token in tokens if token.kind == "F")
     back, ahead = (
-        {(a.start, a.end): a for a in parse(tokens, Anchor(local, way), not moved)}
+        {(atom.start, atom.end): atom for atom in passage.parse(way, join=not moved)}
         for way in (False, True)
     )
     directed = (
@@ -248,8 +234,7 @@ def _stated(
     )
     # Not the day that something is moved away from.
     left = {n + 1 for n, token in enumerate(tokens) if moved and token.kind == "F"}
-    found = (atom for atom in directed if atom and atom.start not in left)
-    return _intervals(text, tokens, found, at, local, zone)
+    return passage.intervals(atom for atom in directed if atom and atom.start not in left)
 
 
 def _directed(
@@ -303,8 +288,13 @@ def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Te
     return not (led or words.may_follow.match(text, end))
 
 
-def _language_of(heard: Sequence[str]) -> Language:
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.lower())
+
+
+def _language_of(text: str) -> Language:
     """Return the language of which most words are."""
+    heard = _words(text)
     return max(
         LANGUAGES,
         key=lambda one: sum(
@@ -313,11 +303,50 @@ def _language_of(heard: Sequence[str]) -> Language:
     )
 
 
-def _local(now: datetime, zone: tzinfo) -> datetime | None:
+class _Passage(Struct, frozen=True):
+    """A text that may name times, and when it was said; ``local`` is that by the user's clock."""
+
+    text: str
+    tokens: Sequence[Token]
+    at: datetime
+    local: datetime
+    zone: tzinfo
+
+    def parse(self, ahead: bool, *, join: bool = True) -> list[Atom]:
+        return parse(self.tokens, Anchor(self.local, ahead), join)
+
+    def intervals(self, atoms: Iterable[Atom]) -> tuple[Interval, ...]:
+        return tuple(islice(filter(None, map(self._interval, atoms)), MAX_TIMES))
+
+    def _interval(self, atom: Atom) -> Interval | None:
+        span = atom.span
+        try:
+            start, end = self._moment(span.start, span), self._moment(span.end, span)
+            near = self._moment(span.near, span) if span.near else None
+        except (ValueError, OverflowError):
+            return None
+        # "Until Friday" has no beginning, in any zone.
+        start = BEGINNING if start < BEGINNING + timedelta(1) else start
+        end = END if end > END - timedelta(1) else end
+        said = self.text[self.tokens[atom.start].start : self.tokens[atom.end - 1].end]
+        return Interval(start, end, said, atom.rule == "while", near) if start < end else None
+
+    def _moment(self, at: datetime, span: Span) -> datetime:
+        if at == self.local or span.exact and at > self.local - timedelta(2):
+            return self.at.astimezone(UTC) + (at - self.local)
+        return at.replace(tzinfo=self.zone).astimezone(UTC)
+
+
+def _read(text: str, at: datetime, zone: tzinfo, words: TimeWords) -> _Passage | None:
+    """Read the beginning of a text; None if it names no time."""
+    text = text[:MAX_CHARS]
+    if _has_none(text, _words(text), words):
+        return None
     try:
-        return now.astimezone(zone).replace(tzinfo=None)
+        local = at.astimezone(zone).replace(tzinfo=None)
     except OverflowError:
         return None
+    return _Passage(text, list(tokens_of(text, words)), at, local, zone)
 
 
 def _has_none(text: str, heard: Iterable[str], words: TimeWords) -> bool:
@@ -325,18 +354,6 @@ def _has_none(text: str, heard: Iterable[str], words: TimeWords) -> bool:
         return False
     found = (number_of(word) or (0, False) for word in heard)
     return not any(ordinal or number in (19, 20) or number > 1900 for number, ordinal in found)
-
-
-def _intervals(
-    text: str,
-    tokens: Sequence[Token],
-    found: Iterable[Atom],
-    now: datetime,
-    local: datetime,
-    zone: tzinfo,
-) -> tuple[Interval, ...]:
-    made = (_interval(text, tokens, atom, now, local, zone) for atom in found)
-    return tuple(islice((interval for interval in made if interval is not None), MAX_TIMES))
 
 
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
@@ -350,31 +367,9 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     Args:
         intervals: From ``times``.
     """
-    if not intervals:
-        return ()
     asked = asking(text)
     return tuple(
         one
         for one in intervals
         if one.end <= now and not one.vague and any(one.words in sentence for sentence in asked)
     )
-
-
-def _interval(
-    text: str, tokens: Sequence[Token], atom: Atom, now: datetime, local: datetime, zone: tzinfo
-) -> Interval | None:
-    def moment(at: datetime) -> datetime:
-        if at == local or atom.span.exact and at > local - timedelta(2):
-            return now.astimezone(UTC) + (at - local)
-        return at.replace(tzinfo=zone).astimezone(UTC)
-
-    try:
-        start, end = moment(atom.span.start), moment(atom.span.end)
-        near = moment(atom.span.near) if atom.span.near else None
-    except (ValueError, OverflowError):
-        return None
-    # "Until Friday" has no beginning, in any zone.
-    start = BEGINNING if start < BEGINNING + timedelta(1) else start
-    end = END if end > END - timedelta(1) else end
-    said = text[tokens[atom.start].start : tokens[atom.end - 1].end]
-    return Interval(start, end, said, atom.rule == "while", near) if start < end else None

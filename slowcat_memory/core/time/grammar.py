@@ -90,14 +90,10 @@ def date(piece: Piece, anchor: Anchor) -> Span | None:
 
 def named(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve a month, a season or a holiday."""
-    return _yearly(piece, anchor, lambda year: _named_in(year, piece))
-
-
-def _named_in(year: int, piece: Piece) -> Span:
     if "H" in piece.kinds:
-        return calendar.feast(year, piece.get("H"))
+        return _yearly(piece, anchor, lambda year: calendar.feast(year, piece.get("H")))
     count = 3 if "s" in piece.kinds else 1
-    return calendar.month(year, piece.get("sMmv"), count)
+    return _yearly(piece, anchor, lambda year: calendar.month(year, piece.get("sMmv"), count))
 
 
 def in_year(piece: Piece, anchor: Anchor) -> Span | None:

@@ -62,7 +62,7 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
 
 def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
     ordinal = False
-    nouns = language.capitalised and not text.islower()
+    nouns = bool(language.pronouns) and not text.islower()
     for match in _TOKEN.finditer(text):
         if match["comma"] and not (
             ordinal and not text[match.end() : match.end() + 3].lstrip()[:1].isdigit()

@@ -60,18 +60,11 @@ class WrittenDate(Struct, frozen=True):
 
     def near(self, day: date) -> Iterator[tuple[date, date]]:
         """Yield the last span up to a day and the first one from it; its own if it names a year."""
-        if self.year:
-            years = [self.year]
-        else:
-            this = self.span(day.year)
-            years = [day.year - 1, day.year, day.year + 1]
-            if this and this[1] < day:
-                years = years[1:]
-            elif this and this[0] > day:
-                years = years[:2]
-            elif this:
-                years = [day.year]
-        yield from filter(None, map(self.span, years))
+        years = range(day.year - 1, day.year + 2)
+        spans = list(filter(None, map(self.span, [self.year] if self.year else years)))
+        past = [span for span in spans if span[0] <= day]
+        ahead = [span for span in spans if span[1] >= day]
+        yield from dict.fromkeys((*past[-1:], *ahead[:1]))
 
 
 def written_dates(text: str) -> Iterator[WrittenDate]:

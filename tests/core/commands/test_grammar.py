@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.commands.corrections import Said, find_corrected, mentions, replaced_value
-from slowcat_memory.core.commands.grammar import Command, Heard, recognise
-from slowcat_memory.core.commands.intent import Utterance, find_argument, find_intended
+from slowcat_memory.core.commands.grammar import Command, Heard, Utterance, find_argument
 from slowcat_memory.core.commands.intent_model import Intent, read_model
 from slowcat_memory.core.commands.replies import counted, describe_known, describe_sources
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
@@ -21,20 +20,29 @@ from tests.support.said import NOON, memory
 
 @each_listed("commands/yes_and_no", "")
 def test_recognise_yes_and_no_only_after_a_question(language: str, said: str, kind: str) -> None:
-    assert recognise(said, language) is None
-    found = recognise(said, language, asked=True)
+    assert Heard(said, language).command() is None
+    found = Heard(said, language).command(asked=True)
     assert found == (Command(kind=kind) if kind else None)
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200), st.sampled_from([one.name for one in LANGUAGES]), st.booleans())
+WORDS = st.sampled_from(
+    "forget that please : . , dass merk dir lösch über wann today gestern my Lisa remember".split()
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    st.text(max_size=200) | st.lists(WORDS, max_size=70).map(" ".join),
+    st.sampled_from([one.name for one in LANGUAGES]),
+    st.booleans(),
+)
 def test_recognise_takes_any_text(text: str, language: str, asked: bool) -> None:
-    found = recognise(text, language, asked=asked)
+    found = Heard(text, language).command(asked=asked)
     assert found is None or found.argument in text.translate(grammar.QUOTES)
 
 
 def kind_of(sentence: str, language: str) -> str:
-    found = recognise(sentence, language, names=("Slowcat",))
+    found = Heard(sentence, language, ("Slowcat",)).command()
     return "" if found is None else found.kind + "_shared" * found.shared
 
 
@@ -47,7 +55,7 @@ def test_wordings_of_commands_have_the_right_kind(language):
 
 @each_listed("commands/look_alikes", "")
 def test_look_alikes_are_not_carried_out(language, said):
-    command = recognise(said, language)
+    command = Heard(said, language).command()
     assert command is None or command.kind == "confirm"
 
 
@@ -65,8 +73,8 @@ class FixedModel:
 
 
 def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple[str, bool]]:
-    found = find_intended(Utterance(text, language_of(language).commands.intents), model)
-    return [(found.kind, found.sure)] if found else []
+    found = grammar.find_intended(Utterance(text, language_of(language).commands.intents), model)
+    return [((found.meant or found).kind, found.meant is None)] if found else []
 
 
 def test_intent_a_forgetting_without_its_topic_is_asked_about():
@@ -77,20 +85,7 @@ def test_intent_a_forgetting_without_its_topic_is_asked_about():
 @each_listed("commands/talk", "")
 def test_intent_talk_is_no_command(language, said):
     for heard in (said, said.lower(), f"{said}?"):
-        assert recognise(heard, language) is None
-
-
-WORDS = st.sampled_from(
-    "forget that please : . , dass merk dir lösch über wann today gestern my Lisa remember".split()
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(WORDS, max_size=70), st.sampled_from([one.name for one in LANGUAGES]))
-def test_intent_any_words_give_an_argument_of_the_text_or_none(words, language):
-    text = " ".join(words)
-    found = recognise(text, language)
-    assert found is None or found.argument in text
+        assert Heard(heard, language).command() is None
 
 
 def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
@@ -109,7 +104,7 @@ def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
 
 
 def verdict(said: Said, texts: list[str], correction: str, name: str = "english") -> str:
-    command = recognise(correction, name)
+    command = Heard(correction, name).command()
     assert command is not None and command.kind == "correct", correction
     language = language_of(name)
     found = find_corrected(command.argument, said, texts, language, Tokenizer(name))
@@ -133,7 +128,7 @@ def test_corrections_find_corrected_users_own_statement(statement, answer, corre
 def test_corrections_replaced_value_is_told_from_what_to_what(
     text, answer, correction, before, after, name
 ):
-    command = recognise(correction, name)
+    command = Heard(correction, name).command()
     assert command is not None and command.kind == "correct"
     language = language_of(name)
     found = replaced_value(command.argument, answer, text, language, Tokenizer(name))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from tests.support.engine_talks import commands, found, hide, offer, talk
 from tests.support.memories import Look
@@ -21,7 +21,7 @@ class Talk:
         self.commands = CommandExecutor(memory, engine.config.commands, "english")
 
     def order(self, text: str, *, asked: bool = False) -> Outcome:
-        known = recognise(text, asked=asked)
+        known = Heard(text).command(asked=asked)
         assert known is not None, text
         turn = turn_at(
             text, self.engine.clock(), scope=self.scope, speaker=self.scope.title(), aside=True

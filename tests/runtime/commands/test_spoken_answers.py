@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Made, Memory, Statement, WriteBatch
@@ -23,7 +23,7 @@ SECRET = "Zqxsecret"
 
 
 def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
-    command = recognise(text)
+    command = Heard(text).command()
     assert command is not None, text
     turn = turn_at(text, engine.clock(), scope=scope, aside=True)
     id_ = engine.append(turn).id
@@ -144,7 +144,7 @@ class Home(Room):
         where = CommandContext(
             scope=turn.scope, speaker=turn.speaker, session=turn.session, turn=turn.id
         )
-        return self.engine.carry_out(recognise(words), where)
+        return self.engine.carry_out(Heard(words).command(), where)
 
     def found(self, scope: str, words: str) -> list[str]:
         self.engine.flush(indexed=True)

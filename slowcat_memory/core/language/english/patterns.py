@@ -1,14 +1,7 @@
 """English patterns: voice commands, overview questions, open threads."""
 
+from slowcat_memory.core.language import table
 from slowcat_memory.core.language.data import filled, read_toml, read_words
-from slowcat_memory.core.language.table import (
-    CommandRule,
-    CommandWords,
-    NotedWords,
-    OverviewWords,
-    ProactiveWords,
-    SummaryWords,
-)
 from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 _WORDS = read_words(__package__)
@@ -16,7 +9,7 @@ _WORDS = read_words(__package__)
 
 _TALKED = r"(?:talk(?:ed|ing)?|spoken|speak(?:ing)?|spoke|discuss(?:ed|ing)?|chat(?:ted|ting)?)"
 
-OVERVIEW = OverviewWords(
+OVERVIEW = table.OverviewWords(
     asks=(
         # what did we talk about (last week)
         rf"\bwhat (?:have|had|did|were|was) (?:we|you and i|i) (?:all )?(?:been )?(?:ever "
@@ -63,7 +56,7 @@ IMPORTANCE = (
     (r"\b(?:last time|before|previously|earlier)\b", 0.10),
 )
 
-PROACTIVE = ProactiveWords(
+PROACTIVE = table.ProactiveWords(
     dated=(
         r"interview|exam|test|appointment|meeting|deadline|presentation|talk|flight|trip|holiday|"
         r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|"
@@ -128,7 +121,7 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = filled(
-    SummaryWords,
+    table.SummaryWords,
     _WORDS["summary"],
     points_back=(
         r"he|she|it|they|his|her|its|their|this|that|these|those|there"  # not "he is the one who"
@@ -151,7 +144,7 @@ SUMMARY = filled(
     ),
 )
 
-NOTED = NotedWords(
+NOTED = table.NotedWords(
     subjects=("the user", "user"),
     i="I",
     mine=("My",),
@@ -184,7 +177,7 @@ _STARTS = (
     "from|when|if|after|before|your"
 )
 COMMANDS = filled(
-    CommandWords,
+    table.CommandWords,
     _WORDS["commands"],
     parts={
         "keep": "remember|keep in mind|bear in mind|make a note|note|note down|don't forget|"
@@ -202,19 +195,19 @@ COMMANDS = filled(
         "quite right)|you misheard(?: me| that)?",
     },
     rules=(
-        CommandRule(
+        table.CommandRule(
             kind="remember",
             says="(?:{keep}) (?:(?P<shared>{for_all})(?: (?:{that}))?|{that}) {x}",
             needs=f"(?:{_STARTS}) \\S|you (?:should|must|can|can't|may|need|have to)\\b|"
             f"(?!(?:{_THING}|you)\\b)(?:\\S+ ){{1,3}}(?:{_BE})\\b",
             never="(?:we|you|i|they) (?:danced|laughed)\\b",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="forget_that",
             says="(?:{forget}) (?:about |all )?(?:that|this)(?: last (?:bit|thing|part|one|"
             "sentence))?(?: from (?:{memory}))?",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="forget_about",
             says="(?:{forget}|remove|wipe) (?:everything|all|anything|what|whatever)(?: that)?"
             "(?: (?:you|i|we|you've|i've|we've)(?: have)?(?: ever)? "
@@ -222,7 +215,7 @@ COMMANDS = filled(
             never=f"(?:it|this|that|him|her|them|what|how|the fact)\\b|(?:\\S+ )+(?:{_BE})\\b",
             max_words=5,
         ),
-        CommandRule(
+        table.CommandRule(
             kind="correct",
             says="(?:(?:no|nope|nah) )*(?:{wrong}) {x}",
             needs="(?:it's|its|it is|it was|it isn't|it's not|it should|i meant|i said|i live|i|"
@@ -232,7 +225,7 @@ COMMANDS = filled(
             f"with|in|at|so|or|you)\\b)\\S+ (?:is|was|lives|works|likes|has)\\b",
             never="(?:\\S+ ){1,4}should(?:'ve| have| never)\\b",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="correct",
             says="(?:no|nope|nah|actually) {x}",
             needs="(?:it's|its|it is|(?:he|she)'s called|(?:his|her|my|the) name is|i said|i meant) "
@@ -240,24 +233,24 @@ COMMANDS = filled(
             "\\S+ (?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$)",
             max_words=10,
         ),
-        CommandRule(
+        table.CommandRule(
             kind="correct",
             says="{x}",
             needs="i (?:said|meant) (?:\\S+ ){1,3}not (?:\\S+ ?){1,3}$",
             max_words=9,
         ),
-        CommandRule(kind="off_record", says="{off_record}"),
-        CommandRule(
+        table.CommandRule(kind="off_record", says="{off_record}"),
+        table.CommandRule(
             kind="off_record",
             says="{off_record} {x}",
             needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="off_record",
             says="(?:stop|pause) (?:recording|remembering|logging|taking notes|(?:{memory}))(?: "
             "this| that| everything| me| us)?",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="undo",
             says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|what you just did|the last "
             "(?:thing|one|command|change|order)))?",
@@ -272,13 +265,13 @@ COMMANDS = filled(
         "(?:even |ever |really )?(?:remember|forget|forgetting|listen|learn)\\b"
     ),
     answers=(
-        CommandRule(
+        table.CommandRule(
             kind="yes",
             says="(?:yes|yeah|yep|yup|sure|ok|okay|do it|go ahead|yes do it|do that|"
             "(?:(?:yes|yeah|sure) )?(?:please )?(?:{forget}) (?:them|it|that|everything)"
             "(?: all)?|all of (?:them|it))",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="no",
             says="(?:no|nope|nah|no thanks|cancel|never mind|stop|don't|do not|rather not|"
             "(?:no )*(?:please )?(?:don't (?:forget )?|keep )(?:them|it|that)?(?: all)?)",

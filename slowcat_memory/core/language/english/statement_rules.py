@@ -8,8 +8,7 @@ from slowcat_memory.core.language.data import any_of, read_classes
 from slowcat_memory.core.language.facts import AHEAD, LOVE, TASTE, THINGS, WORK
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
-CLASSES = read_classes(__package__)
-_C = CLASSES
+_C = read_classes(__package__)
 KIN = any_of(_C["partner"], _C["family"], _C["friends"])
 PET = any_of(_C["pets"])
 CONTACT = any_of(_C["contacts"], ("boss", "manager", "neighbour", "neighbor"))

@@ -1,17 +1,7 @@
 """The English grammar of facts that people state, and words on facts and names."""
 
 from slowcat_memory.core.language.data import any_of, filled, read_classes, read_words
-from slowcat_memory.core.language.english.statement_rules import (
-    CONDITION,
-    CONTACT,
-    DIET,
-    ENDINGS,
-    KIN,
-    NUMBER,
-    OVER,
-    PET,
-    RULES,
-)
+from slowcat_memory.core.language.english import statement_rules as rules
 from slowcat_memory.core.language.facts import DATED, FactWords, StatementWords, name_words
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
@@ -94,13 +84,13 @@ _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SUBJECT = (
     r"(?:i|we|he|she|it|they|you|there|that|this|who|nobody|everyone)(?:'\w+)?\b"
     rf"|(?:my|our|his|her|their) (?:\w+ ){{1,3}}?(?:is|are|was|has|had|died|passed|lives?|works?|likes?|loves?|"
-    rf"hates?|plays?|got|'s)\b|(?:my|our) (?:{KIN}|{PET})(?: \w+)?'s\b"
+    rf"hates?|plays?|got|'s)\b|(?:my|our) (?:{rules.KIN}|{rules.PET})(?: \w+)?'s\b"
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES + EVENT_RULES,
-    endings=ENDINGS,
-    over=OVER,
+    rules=rules.RULES + EVENT_RULES,
+    endings=rules.ENDINGS,
+    over=rules.OVER,
     expand=(
         (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),
         (r"\bi'm\b", "I am"), (r"\bim\b(?= )", "I am"), (r"\bive\b", "I have"), (r"\b(we|you|they)'re\b", r"\1 are"),
@@ -113,9 +103,9 @@ STATEMENTS = StatementWords(
         (r"\b(he|she|it|that|who|home|place|name)'s\b", r"\1 is"),
         (r"\b(mother|father|sister|brother|son|daughter) in law\b", r"\1-in-law"),
         (rf"\b(\w+)'s (?=(?:just |really |also |now |quite |very |so |completely |severely |allergic|not\b|a\b|an\b|the\b|my\b|our\b|called|"
-         rf"named|in\b|having\b|selling\b|buying\b|going\b|coming\b|starting\b|leaving\b|taking\b|seeing\b|dating\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
+         rf"named|in\b|having\b|selling\b|buying\b|going\b|coming\b|starting\b|leaving\b|taking\b|seeing\b|dating\b|from\b|at\b|{rules.NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
          rf"terrified|scared|afraid|due\b|retired|training|learning|studying|expecting|moving|getting|working|living|based|off\b|"
-         rf"dead\b|{CONDITION}\b|{DIET}\b))", r"\1 is "),
+         rf"dead\b|{rules.CONDITION}\b|{rules.DIET}\b))", r"\1 is "),
         (r"\b(exam|birthday|wedding|party|interview|test|appointment|operation|surgery|graduation|anniversary|flight|funeral|christening|meeting|course|scan|name)'s (?=on|in|at|next|tomorrow|the|\w+day)\b", r"\1 is "),
         (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
     ),
@@ -145,7 +135,7 @@ STATEMENTS = StatementWords(
         r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
         r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"
         rf"\s+(?=(?:i'm|i've|we're|we've|he's|she's|they're|it's|there's)\s|(?:i|we) (?:have|must|live|work|like|love|hate|play|moved|"
-        rf"bought|sold|got|don't|can't|am|are|went|was|keep|want|need|just|really|quit|stopped|gave|passed|finished|broke|won|lost|started|take|wear|eat|drink|speak|know|used|still|never|own|run|drive|teach|study|go|swim|volunteer|suffer|prefer|adore|enjoy|can|will|think|decided|signed|booked|sing|do|get|had)\b|(?:my|our) (?:{KIN}|{PET}) (?:\w+ )?(?:is|has|was|lives|works|likes|loves|hates|got|passed|died|turned|moved|plays)\b)"
+        rf"bought|sold|got|don't|can't|am|are|went|was|keep|want|need|just|really|quit|stopped|gave|passed|finished|broke|won|lost|started|take|wear|eat|drink|speak|know|used|still|never|own|run|drive|teach|study|go|swim|volunteer|suffer|prefer|adore|enjoy|can|will|think|decided|signed|booked|sing|do|get|had)\b|(?:my|our) (?:{rules.KIN}|{rules.PET}) (?:\w+ )?(?:is|has|was|lives|works|likes|loves|hates|got|passed|died|turned|moved|plays)\b)"
         r"|,?\s+(?=you know what\b|i mean\b|don't i\b|can you\b|could you\b|what do you\b|what should\b|is that\b|do you\b)"
     ),
     false_turn=(
@@ -191,7 +181,7 @@ STATEMENTS = StatementWords(
     ),
     for_whom=r"(?:for|with|about|to|and|called|is|as)",
     first=r"i|we",
-    possessive=rf"my|our|the(?= (?:{PET}|kids|boys|girls|twins|grandkids|grandchildren|in-laws|missus|wife|husband|baby)\b)",
+    possessive=rf"my|our|the(?= (?:{rules.PET}|kids|boys|girls|twins|grandkids|grandchildren|in-laws|missus|wife|husband|baby)\b)",
     others=("he|she|they", "his|her|their"),
     men="he|his",
     women="she|her",
@@ -206,7 +196,7 @@ STATEMENTS = StatementWords(
         r"stepmum|stepmom|stepdaughter|landlady|(?:mother|daughter|sister)-in-law"
     ),
     kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"], _C["several"], ("family",)),
-    pets=PET,
+    pets=rules.PET,
     alone=any_of(_C["alone"]),
     titled=any_of(_C["titled"]),
     before_kin=(
@@ -288,7 +278,7 @@ STATEMENTS = StatementWords(
         r"used|have|has|will|can|could|would|should|must|may|might|not"
     ),
     own=(
-        (rf"\b(?:my|our) (?=(?:{KIN}|{CONTACT}|{any_of(_C['several'])}|boss)\b(?! {any_of(_C['appointments'], _C['occasions'])}))", "§'s "),
+        (rf"\b(?:my|our) (?=(?:{rules.KIN}|{rules.CONTACT}|{any_of(_C['several'])}|boss)\b(?! {any_of(_C['appointments'], _C['occasions'])}))", "§'s "),
         (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:for|by) (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:myself|ourselves|himself|herself)\b", "oneself"), (r"\b(?:for|to|with) (?:me|us)\b", ""),
     ),
     third=(

@@ -96,120 +96,119 @@ TALK = TalkWords(
     ),
     asked=(
         (
+            "has_boss",
             r"\b(?:who (?:do i (?:report|answer|work under)|tells me what to do)|in charge of me|who (?:leads|runs|"
             r"manages|heads|supervises) (?:me|my))\b",
-            "has_boss",
         ),
         (
-            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
-            + "|"
-            + _own("decisions?"),
             "decided type:decision",
+            _doing(
+                "decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind"
+            ),
+            _own("decisions?"),
         ),
         (
-            _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
-            + r"|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|"
-            + _own("home ?town|address|city|town|home city|place of residence|new home")
-            + r"|\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
-            r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
             "lives_in address",
+            _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying"),
+            r"\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b",
+            _own("home ?town|address|city|town|home city|place of residence|new home"),
+            r"\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
+            r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
         ),
         (
-            r"\b(?:where|who|which (?:company|firm|place|employer)|what (?:company|firm)).*\bi(?:'m)? "
-            r"(?:\w+ ){0,2}?(?:work|works|working|worked|employed)\b|\bwho (?:employs|pays) me\b|"
-            + _own("employer|company|firm|workplace"),
             "works_at works_for",
+            r"\b(?:where|who|which (?:company|firm|place|employer)|what (?:company|firm)).*\bi(?:'m)? "
+            r"(?:\w+ ){0,2}?(?:work|works|working|worked|employed)\b|\bwho (?:employs|pays) me\b",
+            _own("employer|company|firm|workplace"),
         ),
         (
+            "works_as works_at",
             r"\bwhat do i do(?:\?|$| for (?:a living|work)| at work| professionally| all day| job)|"
-            r"\bwhat do i work as\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
-            + _own(
+            r"\bwhat do i work as\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b",
+            _own(
                 "role at work|day job|job|profession|occupation|trade|career|position|line of work"
             ),
-            "works_as works_at",
         ),
         (
-            _doing("dating|seeing|together with|going out|married to|engaged to|in a relationship")
-            + "|"
-            + r"\bam i (?:still )?(?:single|married|engaged|taken|seeing anyone)\b|"
-            + _own("partner|other half|better half|significant other|love life|relationship"),
             "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
             "engaged_to dating relationship_status",
+            _doing("dating|seeing|together with|going out|married to|engaged to|in a relationship"),
+            r"\bam i (?:still )?(?:single|married|engaged|taken|seeing anyone)\b",
+            _own("partner|other half|better half|significant other|love life|relationship"),
         ),
         (
+            "diet allergic_to",
             r"\b(?:am i|if i'm|whether i'm) (?:still |a |on a )*(?:vegan|vegetarian|gluten|veggie|pescatarian"
             r"|diet)\b|\bwhat.*\bi (?:\w+ )?eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
-            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|"
-            + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
-            "diet allergic_to",
+            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b",
+            _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
         ),
         (
+            "allergic_to",
             r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
             r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b",
-            "allergic_to",
         ),
         (
-            _doing("suffer|suffering|ill with|treated for")
-            + r"|\bwhat(?:'s| is) wrong with me\b|"
-            + _own("health|illness|condition|conditions|ailment|injury|health problems?"),
             "state:health",
+            _doing("suffer|suffering|ill with|treated for"),
+            r"\bwhat(?:'s| is) wrong with me\b",
+            _own("health|illness|condition|conditions|ailment|injury|health problems?"),
         ),
         (
-            _own("hobby|hobbies|pastime")
-            + r"|\b(?:do i (?:do|like doing|like to do|get up to) (?:\w+ )?(?:(?:in|with) my (?:free|spare|leisure) time|for fun|to relax|after work))\b",
             "habit plays practises member_of type:hobby",
+            _own("hobby|hobbies|pastime"),
+            r"\b(?:do i (?:do|like doing|like to do|get up to) (?:\w+ )?(?:(?:in|with) my (?:free|spare|leisure) time|for fun|to relax|after work))\b",
         ),
         (
-            _own("goals?|ambitions?|dreams?|aims?|resolutions?")
-            + "|"
-            + _doing(
+            "goal type:goal state:plan",
+            _own("goals?|ambitions?|dreams?|aims?|resolutions?"),
+            _doing(
                 "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
             ),
-            "goal type:goal state:plan",
         ),
-        (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
+        ("favourite_{thing}", r"\bmy favou?rite (\w+)"),
         (
+            "has_{thing}",
             r"^(?!.*\b(?:did|were|had)\b)(?:.*\b(?:i|we|my|our)\b (?:\w+ ){0,3}?(dog|cat|pet)s?\b(?!'s (?!name))|"
             r".*\b(?:which|what|any) (?:\w+ ){0,2}?(dog|cat|pet)s?\b.*\b(?:i|we|me|us|mine)\b)",
-            "has_{thing}",
         ),
         (
-            r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
             "diet allergic_to",
+            r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
         ),
         (
+            "owns has_possession bought type:possession!",
             r"\b(?:what|which)(?: \w+){0,3}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\b(?:i|we|mine|our)\b|"
             rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b(?!')|"
             r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b|"
             r"\bi (?:\w+ )?(drive|driving)\b",
-            "owns has_possession bought type:possession!",
         ),
         (
+            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
+            "stopped gave_up!",
             r"\b(?:do|don't|did) i (?:\w+ )?(?:like|love|enjoy|hate|dislike|mind) (?!to\b)([\w-]+(?: \w+)?)\??$|"
             r"\b(?:how do i feel|what do i (?:think|feel|say)|what are my feelings|what's my (?:opinion|view|"
             r"take))(?: (?:about|of|on))+ (?:the )?([\w-]+(?: \w+)?)\??$|\bam i (?:a fan of|into|fond of|keen on|crazy about|partial to) "
             r"([\w-]+)",
-            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
-            "stopped gave_up!",
         ),
         (
+            "has_{thing}",
             rf"\b(?:what(?:'s| is| was| are| were)|who(?:'s| is| was| are)|do you know|tell me|remember|remind me|know|how is) "
             rf"(?:again )?(?:what |who )?(?:the name of )?(?:my|our) {_AGE}([\w-]+)(?:'s name| is called| called"
             rf"| again| named|\??$)|\bnames? of (?:my|our) {_AGE}([\w-]+)|\b(?:my|our) {_AGE}([\w-]+)'s? name"
             rf"|\b(?:call|called|name) (?:my|our) {_AGE}([\w-]+)\??$|\b(?:do|have) (?:i|we) (?:have|got|own|keep) (?:a|an|any) "
             rf"([\w-]+)\??$|\bmy ([\w-]+)'s "
             rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b",
-            "has_{thing}",
         ),
         (
+            "type:open_thread!",
             r"\b(?:status|news|update|progress|happening|going on|(?:what's|is) up|stand|deal|outstanding|pending|"
             r"become|came|dealt|sorted?(?: out)?|waiting)\b(?: (?:of|on|with|about|for|from))*(?: (?:the|my))* (.+)",
-            "type:open_thread!",
         ),
         (
+            "type:open_thread",
             r"\b(?:what|which|anything|is there).*\b(?:still (?:have|need|open|to do|pending|outstanding)|left to do|"
             r"to sort out|on my (?:to-?do|list|plate|mind)|outstanding|unfinished|pending|unresolved)\b",
-            "type:open_thread",
         ),
     ),
     asking=lazy_pattern(

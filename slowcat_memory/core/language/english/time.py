@@ -1,18 +1,8 @@
 """English words for time and tense; see ``core.language.time`` for the kinds."""
 
-from slowcat_memory.core.language.time import (
-    AFTERNOON,
-    EVENING,
-    MORNING,
-    NIGHT,
-    alternatives,
-    places,
-    tense_words,
-    time_words,
-    valueless,
-)
+from slowcat_memory.core.language import time
 
-TIME = time_words(
+TIME = time.time_words(
     {
         "D": {
             "today": (0, None),
@@ -20,29 +10,29 @@ TIME = time_words(
             "tomorrow": (1, None),
             "the day before yesterday/day before yesterday": (-2, None),
             "the day after tomorrow/day after tomorrow": (2, None),
-            "tonight": (0, NIGHT),
-            "last night/yesterday night": (-1, NIGHT),
-            "the night before last": (-2, NIGHT),
+            "tonight": (0, time.NIGHT),
+            "last night/yesterday night": (-1, time.NIGHT),
+            "the night before last": (-2, time.NIGHT),
         },
         "R": {
             "recently/lately/of late": (-14, 1),
             "the other day/the other night/the other evening": (-10, -1),
             "the other week": (-21, -6),
         },
-        "W": places("monday tuesday wednesday thursday friday saturday sunday", 0),
+        "W": time.places("monday tuesday wednesday thursday friday saturday sunday", 0),
         "P": {
-            "morning/mornings": MORNING,
-            "afternoon/afternoons": AFTERNOON,
-            "evening/evenings": EVENING,
-            "night/nights": NIGHT,
+            "morning/mornings": time.MORNING,
+            "afternoon/afternoons": time.AFTERNOON,
+            "evening/evenings": time.EVENING,
+            "night/nights": time.NIGHT,
         },
         "M": {
             **{"january": 1, "february": 2, "july": 7},
-            **places("september october november december", 9),
+            **time.places("september october november december", 9),
         },
         "m": {
             **{"jan": 1, "feb": 2, "apr": 4, "april": 4, "june": 6, "august": 8},
-            **places("jun jul aug sep/sept oct nov dec", 6),
+            **time.places("jun jul aug sep/sept oct nov dec", 6),
         },
         "v": {"march": 3, "may": 5},
         "s": {"spring": 3, "summer/summertime": 6, "autumn/fall": 9, "winter/wintertime": 12},
@@ -82,48 +72,48 @@ TIME = time_words(
             f"{name}/{name}s": name
             for name in "minute hour day week fortnight weekend month year decade".split()
         },
-        "C": places("fifties sixties seventies eighties nineties", 1950, 10),
-        "8": valueless("half_past quarter_past"),
+        "C": time.places("fifties sixties seventies eighties nineties", 1950, 10),
+        "8": "half_past quarter_past",
         "Y": {"two thousand/two thousand and": 2000},
         "w": {
             "a couple of/couple of/a couple/couple": (2, 3),
             "a few/few/some": (2, 5),
             "several": (3, 7),
         },
-        "h": valueless("half"),
+        "h": "half",
         "a": {"a/an": (1, 1)},
-        "L": valueless("last past previous"),
-        "t": valueless("this these current"),
-        ">": valueless("next following"),
-        "S": valueless("coming upcoming"),
-        "l": valueless("gone just_gone"),
-        "n": valueless("from_now from_today hence"),
-        "r": valueless("back"),
-        "e": valueless("every each any that bank_holiday"),
+        "L": "last past previous",
+        "t": "this these current",
+        ">": "next following",
+        "S": "coming upcoming",
+        "l": "gone just_gone",
+        "n": "from_now from_today hence",
+        "r": "back",
+        "e": "every each any that bank_holiday",
         "E": {
             "early/the beginning of/beginning of/the start of/start of": (0, 1),
             "mid/middle of/the middle of": (1, 2),
             "late/the end of/end of/towards the end of": (2, 3),
         },
-        "g": valueless("ago"),
-        "c": valueless("since"),
-        "b": valueless("before"),
-        "k": valueless("after"),
-        "u": valueless("until till by"),
-        "B": valueless("between"),
-        "F": valueless("from"),
-        "A": valueless("and"),
-        "o": valueless("to through"),
-        "i": valueless("in within in_about in_roughly in_around in_just_over in_just_under"),
-        "j": {"on": "on", **valueless("at during over around throughout"), "for": "on"},
-        "f": valueless("of"),
-        "T": valueless("the"),
-        "p": valueless(
+        "g": "ago",
+        "c": "since",
+        "b": "before",
+        "k": "after",
+        "u": "until till by",
+        "B": "between",
+        "F": "from",
+        "A": "and",
+        "o": "to through",
+        "i": "in within in_about in_roughly in_around in_just_over in_just_under",
+        "j": {"on/for": "on", "at/during/over/around/throughout": None},
+        "f": "of",
+        "T": "the",
+        "p": (
             "is are was were am will shall would can could should must might has had did do does my "
             "your our his her their there because so but or then when while which who"
         ),
-        "z": valueless("this_time about_this_time around_this_time"),
-        "x": valueless(
+        "z": "this_time about_this_time around_this_time",
+        "x": (
             "i you he she we they it be have has not also well never just only ask say know think "
             "come need want see forward"
         ),
@@ -133,7 +123,7 @@ TIME = time_words(
     ordinal="st nd rd th",
 )
 
-_PAST = alternatives(
+_PAST = time.alternatives(
     "was wasn['’]t wasnt were weren['’]t werent did didn['’]t didnt had hadn['’]t hadnt went came saw "
     "took gave told said thought found left felt knew kept heard met ran brought began held wrote "
     "stood lost paid sat spoke grew won taught bought caught drove flew broke chose ate fell slept "
@@ -166,7 +156,7 @@ _NO_INFINITIVE = "".join(rf"(?<!\b{one} )" for one in ("to", "will", "ll", "can"
 _SUBJECT_DAY = r"(?:is|are)\s+(?!the\b|my\b|our\b|when\b|good\b|fine\b|ok\b)"
 _BE = r"(?:am|is|are|isn['’]t|isnt|aren['’]t|arent|i['’]m|im|(?:you|we|they)['’]re|youre|theyre|(?:it|he|she|that|there|what|who|here)['’]s|hes|shes|its|thats|theres)"
 _HAVE = r"(?:have|has|haven['’]t|hasn['’]t|havent|hasnt|(?:i|you|we|they)['’]ve|ive|weve|youve|theyve|(?:it|he|she|that)['’]s)"
-_ON_A_DAY = alternatives(
+_ON_A_DAY = time.alternatives(
     "start begin open close run end finish arrive leave come return go fly move meet deliver land "
     "depart expire lapse retire marry turn visit host travel sail drive collect renew resume get "
     "take see happen fall need want bring throw celebrate join hope plan intend expect pick look "
@@ -180,7 +170,7 @@ _SCHEDULED = (
     rf"(?:(?<=\bi )|(?<=\bwe )|(?<=\byou )|(?<=\bthey ))(?:{_ON_A_DAY})"
 )
 
-TENSE = tense_words(
+TENSE = time.tense_words(
     verbs={
         "neither": (
             r"(?:was|were|wasn['’]t|weren['’]t)\s+(?:\w+\s+)?(?:going|supposed|meant|due|planning|hoping|"
@@ -224,7 +214,7 @@ TENSE = tense_words(
         r"mov(?:e|es|ed|ing)|chang(?:e|es|ed|ing)|shift(?:s|ed)?|reschedul(?:e|ed)|postponed?|"
         r"push(?:ed)?|brought|put|switch(?:ed)?|swap(?:ped)?|delayed|bumped"
     ),
-    arranges=alternatives(
+    arranges=time.alternatives(
         "appointments? interviews? exams? tests? wedding party meetings? concert flight train trip "
         "dentist doctor['’]?s? vet hospital surgery operation scan check-?up physio optician "
         "hairdresser['’]?s? haircut barber deadline presentation delivery viewing rehearsal audition "
@@ -244,7 +234,7 @@ TENSE = tense_words(
         r"(?:love|loves|like|likes|hate|hates|prefer|prefers|adore|adores|enjoy|enjoys|dislike|"
         r"dislikes|can['’]t stand|miss|misses|about|of|than|as|song|film|movie|book)(?:\s+(?:a|the))?"
     ),
-    compound=alternatives(
+    compound=time.alternatives(
         "best school blues feeling job papers? league roasts? driver supplement service market "
         "prayers? matinee special club girls? people lunches dinners night[s] times? "
     ).strip("|"),
@@ -252,7 +242,7 @@ TENSE = tense_words(
     names=r"called|named|name is|name's|names are|nicknamed|is called",
     is_name=r"(?:is|was|would be|sounds)\s+(?:like\s+)?(?:a|an|such a|my)?\s*(?:\w+\s+)?name|(?:is|are|was)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:best|worst|favou?rite|longest|"
     r"shortest|busiest|quietest|only|first|last)",
-    may_follow=alternatives(
+    may_follow=time.alternatives(
         "i you he she we they it i['’]m im we['’]re is was are were will has had have did do does at in "
         "on with to from by for of and or but so because when while this last next if the my our "
         "his her their your there then again day eve break holidays? time"

@@ -4,9 +4,10 @@ from slowcat_memory.core.language.data import phrase_list, read_data, read_words
 
 _WORDS = read_words(__package__)["vocabulary"]
 
-QUESTION_WORDS = "who|whom|whose|what|which|where|when|why|how"
-AUXILIARIES = (
-    "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must"
+# First words of a question.
+ASKING = word_set(
+    "who whom whose what which where when why how tell remind do does did is are was were has have "
+    "had can could will would shall should may might must"
 )
 # Stop words of the index.
 STOP_WORDS = word_set(read_words(__package__)["extracts"]["function"])

@@ -1,19 +1,12 @@
 """German patterns: voice commands, overview questions, open threads."""
 
+from slowcat_memory.core.language import table
 from slowcat_memory.core.language.data import filled, read_toml, read_words
-from slowcat_memory.core.language.table import (
-    CommandRule,
-    CommandWords,
-    NotedWords,
-    OverviewWords,
-    ProactiveWords,
-    SummaryWords,
-)
 from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 _WORDS = read_words(__package__)
 
-OVERVIEW = OverviewWords(
+OVERVIEW = table.OverviewWords(
     asks=(
         # worüber haben wir gesprochen
         r"\b(?:worüber|über was|wovon) (?:haben|hatten|sprachen|redeten) wir\b",
@@ -44,7 +37,7 @@ IMPORTANCE = (
     (r"\b(?:letztes mal|vorher|früher|damals)\b", 0.10),
 )
 
-PROACTIVE = ProactiveWords(
+PROACTIVE = table.ProactiveWords(
     dated=(
         r"prüfung|termin|arzt|zahnarzt|reise|urlaub|hochzeit|geburtstag|umzug|"
         r"vorstellungsgespräch|besuch"
@@ -92,7 +85,7 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = filled(
-    SummaryWords,
+    table.SummaryWords,
     _WORDS["summary"],
     points_back="er|sie|es|das|dies",
     own="ich|mein|meine|wir|unser",
@@ -105,7 +98,7 @@ SUMMARY = filled(
     ),
 )
 
-NOTED = NotedWords(
+NOTED = table.NotedWords(
     subjects=("der nutzer", "die nutzerin", "der benutzer", "die benutzerin", "nutzer", "benutzer"),
     i="Ich",
     mine=("Mein", "Meine"),
@@ -120,7 +113,7 @@ _IS = (
 _WHO = "ich|meine?|mein|wir|unsere?|unser|er|sie|es|seine?|ihre?|der|die|das"
 
 COMMANDS = filled(
-    CommandWords,
+    table.CommandWords,
     _WORDS["commands"],
     parts={
         "keep": "(?:merk|merke|merkt) (?:es )?dir|(?:denk|denke) (?:daran|dran)|"
@@ -132,27 +125,27 @@ COMMANDS = filled(
         "wrong": "das (?:stimmt (?:so )?nicht|ist (?:falsch|nicht richtig|nicht wahr|verkehrt))",
     },
     rules=(
-        CommandRule(
+        table.CommandRule(
             kind="remember",
             says="(?:{keep}){polite}(?: (?P<shared>{for_all}))?{polite} dass {x}",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="forget_that", says="(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: wieder)?"
         ),
-        CommandRule(
+        table.CommandRule(
             kind="forget_about",
             says="(?:{forget}){polite} alles(?: was du)? über {x}?(?: weißt| gespeichert hast| "
             "gemerkt hast)?",
             never="das\\b$|es\\b$|uns\\b",
             max_words=5,
         ),
-        CommandRule(
+        table.CommandRule(
             kind="correct",
             says="(?:nein )*(?:{wrong}) {x}",
             needs="(?:ich|wir|er|sie|es) \\S+ \\S|(?:meine?|unsere?|seine?|ihre?|der|die|das) "
             f"(?:\\S+ ){{1,3}}(?:{_IS})\\b|\\S+ (?:ist|war|heißt|wohnt)\\b",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="correct",
             says="(?:nein|nee) {x}",
             needs="(?:es|sie|er|das|(?:sein|ihr|mein|der) name) (?:ist|heißt) "
@@ -160,19 +153,19 @@ COMMANDS = filled(
             "\\S+ (?:geschrieben )?mit (?:einem |'nem )?\\S+$)",
             max_words=10,
         ),
-        CommandRule(
+        table.CommandRule(
             kind="correct",
             says="{x}",
             needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
             max_words=9,
         ),
-        CommandRule(
+        table.CommandRule(
             kind="off_record",
             says="(?:off|of) the record|(?:{keep}) (?:das|dies)(?: jetzt| bitte)* nicht|"
             "(?:das|dies)(?: jetzt| bitte)* nicht "
             "(?:merken|speichern|notieren|behalten)",
         ),
-        CommandRule(kind="undo", says="rückgängig(?: machen)?"),
+        table.CommandRule(kind="undo", says="rückgängig(?: machen)?"),
     ),
     intents=read_toml(__package__, "intents.toml", IntentWords),
     statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
@@ -183,11 +176,11 @@ COMMANDS = filled(
         "(?:nie|immer|auch|ja|eh|dauernd|ständig)\\b"
     ),
     answers=(
-        CommandRule(
+        table.CommandRule(
             kind="yes",
             says="(?:ja|klar|gerne|mach das|(?:ja )?(?:{forget}) (?:sie|es|das|alles))",
         ),
-        CommandRule(
+        table.CommandRule(
             kind="no",
             says="(?:nein|nee|lieber nicht|abbrechen|lass es|"
             "(?:nein )*(?:behalt|behalte) (?:sie|es|das|alles))",

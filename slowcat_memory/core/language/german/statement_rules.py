@@ -8,8 +8,7 @@ from slowcat_memory.core.language.data import any_of, read_classes
 from slowcat_memory.core.language.facts import AHEAD, DATED, LOVE, TASTE, THINGS, WORK
 from slowcat_memory.core.language.facts import StatementRule as Rule
 
-CLASSES = read_classes(__package__)
-_C = CLASSES
+_C = read_classes(__package__)
 KIN = any_of(_C["men"], _C["women"], _C["children"])
 PET = any_of(_C["pets_m"], _C["pets_f"], _C["pets_n"])
 _PETS = any_of(_C["pet_plurals"])

@@ -2,17 +2,9 @@
 
 import re
 
-from slowcat_memory.core.language.data import any_of, filled, read_words
+from slowcat_memory.core.language.data import any_of, filled, read_classes, read_words
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
-from slowcat_memory.core.language.german.statement_rules import (
-    CLASSES,
-    ENDINGS,
-    EVENT_RULES,
-    KIN,
-    OVER,
-    PET,
-    RULES,
-)
+from slowcat_memory.core.language.german import statement_rules as rules
 
 ASKS = re.compile(
     r"(?:und|ach|du|sag mal|sag|also|äh|hey)?,?\s*(?:"
@@ -27,7 +19,7 @@ ASKS = re.compile(
 
 
 _WORDS = read_words(__package__)
-_C = CLASSES
+_C = read_classes(__package__)
 _MINE = r"(?:mein|unser)(?:e|en|em|er)?|unsre\w?"
 # Verbs of the rules, in the forms that follow a subject.
 _VERB = (
@@ -40,7 +32,7 @@ _VERB = (
     r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen|sammle|sammelt|interessiere|rauchen|schmeiße|gebe|kriege|kriegt|kriegen|beginne|reagiere|reagiert|nennen|verzichte|verzichtet|lese|liest|höre|hört|tanze|tanzt|backe|versuche|versucht|warte|wartet|verstehe|bleibe|jobben|begeistere|verlasse"
 )
 _STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
-_SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{KIN}|{PET})\b"
+_SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{rules.KIN}|{rules.PET})\b"
 # When something happened, between a verb and its participle.
 _WHEN = (
     r"(?:gestern|vorgestern|heute|neulich|kürzlich|letztens)(?: (?:früh|morgen|mittag|nachmittag|abend|nacht))?|"
@@ -51,9 +43,9 @@ _WHEN = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES + EVENT_RULES,
-    endings=ENDINGS,
-    over=OVER,
+    rules=rules.RULES + rules.EVENT_RULES,
+    endings=rules.ENDINGS,
+    over=rules.OVER,
     expand=(
         (r"\b(wohn|arbeit|leb|jobb|heiß|mag|lieb|hass|find|kauf|zieh|plan|lern|spiel|trink|sing|brauch|freu|hoff|glaub|denk)(?<!mag) (ich|wir)\b", r"\1e \2"),
         (r"\bich (wohn|arbeit|leb|jobb|lieb|hass|find|kauf|zieh|plan|sing|brauch|freu|hoff)\b", r"ich \1e"),
@@ -64,10 +56,10 @@ STATEMENTS = StatementWords(
         (r"\bmach\b", "mache"), (r"\bkomm\b", "komme"), (r"\bspiel\b", "spiele"), (r"\blern\b", "lerne"), (r"\bess\b", "esse"), (r"\bsteh\b", "stehe"),
         (r"\btrink\b", "trinke"), (r"\bheiß\b(?= )", "heiße"), (r"\bheisse\b", "heiße"), (r"\bheisst\b", "heißt"), (r"\baufm\b", "auf dem"), (r"\bgibts\b", "gibt es"), (r"\bgabs\b", "gab es"),
         (r"\bnix\b", "nichts"), (r"\bunsre(\w?)\b", r"unsere\1"), (r"\bnehm\b", "nehme"), (r"\bhass\b", "hasse"),
-        (rf"\b((?:{_MINE}) (?:\w+ )??{KIN}),? (?:der|die|das) (?=[\w-]+(?:,| |$))", r"\1 "),
-        (rf"\b((?:{_MINE}) (?:\w+ )??(?:{KIN}|{PET})) namens ", r"\1 "),
-        (rf"\b({KIN}|{PET}),? (?:der|die|das) (\S+) heißt\b", r"\1 namens \2"), (rf"\b({KIN}|{PET}),? (?:der|die|das) heißt (\S+)", r"\1 namens \2"),
-        (rf"^(?:der|die) (\w+) von (mein|unser)(?:em|er) ({KIN}) heißt", r"\2 \3's \1 heißt"),
+        (rf"\b((?:{_MINE}) (?:\w+ )??{rules.KIN}),? (?:der|die|das) (?=[\w-]+(?:,| |$))", r"\1 "),
+        (rf"\b((?:{_MINE}) (?:\w+ )??(?:{rules.KIN}|{rules.PET})) namens ", r"\1 "),
+        (rf"\b({rules.KIN}|{rules.PET}),? (?:der|die|das) (\S+) heißt\b", r"\1 namens \2"), (rf"\b({rules.KIN}|{rules.PET}),? (?:der|die|das) heißt (\S+)", r"\1 namens \2"),
+        (rf"^(?:der|die) (\w+) von (mein|unser)(?:em|er) ({rules.KIN}) heißt", r"\2 \3's \1 heißt"),
         (rf"\b(ich|wir) ({_STEMS})\b", r"\1 \2e"), (rf"\b({_STEMS}) (ich|wir)\b", r"\1e \2"),
     ),
     fillers=(
@@ -128,14 +120,14 @@ STATEMENTS = StatementWords(
     oblique=r"(?:mein|unser)e[mr]\b",
     no_name=r"\w+(?:t|en|te|st|nd|rn|ln)",
     first=r"ich|wir",
-    possessive=rf"{_MINE}|(?:der|die|das)(?= {PET} (?:heißt|ist)\b)",
+    possessive=rf"{_MINE}|(?:der|die|das)(?= {rules.PET} (?:heißt|ist)\b)",
     others=("er|sie|der|die", "sein|seine|ihr|ihre"),
     men="er|der|sein|seine",
     women="sie|ihr|ihre",
     male=any_of(_C["men"]),
     female=any_of(_C["women"]),
     kin=any_of(_C["men"], _C["women"], _C["children"], _C["pets_m"], _C["pets_f"], _C["pets_n"], _C["several"]),
-    pets=PET,
+    pets=rules.PET,
     alone=any_of(_C["alone"]),
     titled=any_of(_C["titled"]),
     before_kin=(

@@ -97,98 +97,93 @@ TALK = TalkWords(
     ),
     asked=(
         (
-            _doing("entschieden|beschlossen|entschlossen")
-            + "|"
-            + _own("entscheidung|entscheidungen|entschluss"),
             "decided type:decision",
+            _doing("entschieden|beschlossen|entschlossen"),
+            _own("entscheidung|entscheidungen|entschluss"),
         ),
         (
-            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
-            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
             "goal type:goal state:plan",
+            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume"),
+            r"\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
         ),
         (
+            "allergic_to diet",
             r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
             r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
-            "allergic_to diet",
         ),
         (
+            "lives_in address",
             _doing(
                 "wohne?|wohn'|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen|"
                 "umgezogen|gemeldet|untergekommen|ansässig|sesshaft|residiere"
-            )
-            + rf"|\bwo (?:ist|liegt|steht) {_MY} (?:haus|bleibe)\b|"
-            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt"),
-            "lives_in address",
-        ),
-        (
-            r"\b(?:wo|bei wem|für wen|für welche\w*|bei welche\w*|in welche\w*|welche firma|wer).*\b(?:arbeite"
-            r"|gearbeitet|angestellt|beschäftigt|beschäftigt mich|bezahlt mich)\b(?! (?!ich|mich)\w)|"
-            + _own(
-                "unternehmen|arbeitgeber|arbeitgeberin|firma|arbeitsplatz|arbeitsstelle|betrieb"
             ),
-            "works_at works_for",
+            rf"\bwo (?:ist|liegt|steht) {_MY} (?:haus|bleibe)\b",
+            _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt"),
         ),
         (
+            "works_at works_for",
+            r"\b(?:wo|bei wem|für wen|für welche\w*|bei welche\w*|in welche\w*|welche firma|wer).*\b(?:arbeite"
+            r"|gearbeitet|angestellt|beschäftigt|beschäftigt mich|bezahlt mich)\b(?! (?!ich|mich)\w)",
+            _own("unternehmen|arbeitgeber|arbeitgeberin|firma|arbeitsplatz|arbeitsstelle|betrieb"),
+        ),
+        (
+            "works_as works_at",
             r"\bwas arbeite ich\b|\bwas mache? ich (?:\w+ )?(?:beruflich|von beruf|arbeitsmässig|arbeit)\b|"
             r"\bwas (?:bin|war) ich (?:\w+ )?(?:von beruf|beruflich)\b|\bwas mach(?:e)? ich (?:\w+ )?für (?:eine )?arbeit\b|\bals was (?:arbeite|bin) ich\b|\bwomit "
-            r"verdiene ich\b|\bwas ich (?:\w+ )?(?:arbeite|mache|von beruf|beruflich)\b|"
-            + _own("beruf|job|tätigkeit|arbeit|position|stelle"),
-            "works_as works_at",
+            r"verdiene ich\b|\bwas ich (?:\w+ )?(?:arbeite|mache|von beruf|beruflich)\b",
+            _own("beruf|job|tätigkeit|arbeit|position|stelle"),
         ),
         (
-            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\ban meiner seite\b|\b(?:in wen|mit wem) .*\bich\b.*\b(?:verliebt|beziehung)|\bich .*(?:single|vergeben|liiert)\b|"
-            r"\bmit wem (?:bin|lebe|gehe|führe|teile|wohne) ich\b|"
-            r"\b(?:bin|habe) ich (?:\w+ )?(?:in einer beziehung|jemanden|vergeben|verheiratet|liiert|single)|"
-            + _own(
-                "bessere hälfte|liebesleben|beziehungsstatus|schatz|liebste|liebster|fester freund|feste freundin|partner|partnerin|beziehung|lebensgefährt\\w+"
-            ),
             "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
             "engaged_to dating relationship_status",
+            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\ban meiner seite\b|\b(?:in wen|mit wem) .*\bich\b.*\b(?:verliebt|beziehung)|\bich .*(?:single|vergeben|liiert)\b|"
+            r"\bmit wem (?:bin|lebe|gehe|führe|teile|wohne) ich\b|"
+            r"\b(?:bin|habe) ich (?:\w+ )?(?:in einer beziehung|jemanden|vergeben|verheiratet|liiert|single)",
+            _own(
+                "bessere hälfte|liebesleben|beziehungsstatus|schatz|liebste|liebster|fester freund|feste freundin|partner|partnerin|beziehung|lebensgefährt\\w+"
+            ),
         ),
         (
+            "diet allergic_to",
             r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
             r"laktosefrei)|\bwas (?:\w+ )?(?:esse|ess) ich\b",
-            "diet allergic_to",
         ),
+        ("allergic_to", r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi"),
         (
-            r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi",
-            "allergic_to",
-        ),
-        (
-            r"\b(?:was fehlt mir|was hab(?:e)? ich für (?:eine )?krank\w*|woran (?:leide|erkrankt)|leide ich)\b|"
-            r"\bbin ich (?:\w+ )?krank\b|"
-            + _own("gesundheit|krankheit|krankheiten|beschwerden|leiden|verletzung"),
             "state:health",
+            r"\b(?:was fehlt mir|was hab(?:e)? ich für (?:eine )?krank\w*|woran (?:leide|erkrankt)|leide ich)\b|"
+            r"\bbin ich (?:\w+ )?krank\b",
+            _own("gesundheit|krankheit|krankheiten|beschwerden|leiden|verletzung"),
         ),
         (
-            _own("hobby|hobbys|hobbies|freizeitbeschäftigung")
-            + r"|\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
             "habit plays practises member_of type:hobby",
+            _own("hobby|hobbys|hobbies|freizeitbeschäftigung"),
+            r"\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
         ),
-        (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
+        ("favourite_{thing} likes", rf"\b{_MY} lieblings(\w+)"),
         (
+            "has_{thing}",
             r"^(?!.*\b(?:war|hatte|gestern)\b)(?:.*\b(?:ich|wir|mein\w*|unser\w*|mir|uns)\b.*\b(hund|katze|kater|haustier|tier)e?\b|"
             r".*\b(hund|katze|kater|haustier|tier)e?\b.*\b(?:ich|wir|mir|uns)\b)",
-            "has_{thing}",
         ),
         (
-            r"^(?!.*\b(?:war|hatte|gegessen|gestern|haben wir)\b)(?=.*\b(?:ich|mir|mich|mein\w*)\b).*\b(?:esse|essen|ernähr\w*|kost|diät|speise\w*|mahlzeit\w*)\b",
             "diet allergic_to",
+            r"^(?!.*\b(?:war|hatte|gegessen|gestern|haben wir)\b)(?=.*\b(?:ich|mir|mich|mein\w*)\b).*\b(?:esse|essen|ernähr\w*|kost|diät|speise\w*|mahlzeit\w*)\b",
         ),
         (
+            "owns has_possession bought type:possession!",
             r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
             rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b",
-            "owns has_possession bought type:possession!",
         ),
         (
+            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
+            "stopped gave_up!",
             r"\b(?:mag|liebe|hasse) ich (?:\w+ )?([\w-]+)\??$|\bob ich (?:\w+ )?([\w-]+) (?:mag|liebe|hasse)\b|"
             r"\b(?:was (?:halte|denke) ich (?:von|über)|wie (?:finde|stehe) ich(?: zu)?|wie ich) ([\w-]+)(?: finde)?"
             r"\??$|\bschmeckt mir ([\w-]+)|\b(?:trinke|esse) ich (?:\w+ )?(?:gern|gerne) ([\w-]+)\??$",
-            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
-            "stopped gave_up!",
         ),
         (
+            "has_{thing}",
             rf"\b(?:was für ein\w*|welche[rsn]?|wie viele) ([\w-]+) (?:hab|habe|haben) (?:ich|wir)\b|\b(?:erzähl|weisst|"
             rf"sag).*\büber {_MY} ([\w-]+)\??$|"
             rf"\b(?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
@@ -196,17 +191,16 @@ TALK = TalkWords(
             rf"(?:nochmal |noch mal |noch |denn |eigentlich )*{_MY} {_AGE}([\w-]+)|\bnamen? (?:von )?{_MY} {_AGE}"
             rf"([\w-]+)|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
             rf"irgendeine?n? )?(?:\w+ )?([\w-]+)\??$",
-            "has_{thing}",
         ),
         (
+            "type:open_thread!",
             r"\b(?:wie steht es|wie sieht es|was ist|was wurde|stand|neues|gibt's was|gibt es was|wie läuft es|wie weit bin "
             r"ich|was macht)\b(?: (?:neues|mit|um|aus|bei|von|zu|wegen|der|die|das|dem|den|mein\w*))+ (.+)",
-            "type:open_thread!",
         ),
         (
+            "type:open_thread",
             r"\b(?:was|welche\w*|ist|gibt).*\b(?:noch (?:offen|zu tun|erledigen|zu erledigen|zu klären|aus)|erledigen|"
             r"offene\w*|unerledigt\w*|ansteht|klären)\b",
-            "type:open_thread",
         ),
     ),
     asking=lazy_pattern(

@@ -1,21 +1,11 @@
 """German words for time and tense; see ``core.language.time`` for the kinds."""
 
-from slowcat_memory.core.language.time import (
-    AFTERNOON,
-    EVENING,
-    MORNING,
-    NIGHT,
-    alternatives,
-    places,
-    tense_words,
-    time_words,
-    valueless,
-)
+from slowcat_memory.core.language import time
 
 _WEEKDAYS = "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
 _PARTS = "morgen früh vormittag mittag nachmittag abend nacht".split()
 
-TIME = time_words(
+TIME = time.time_words(
     {
         "D": {
             "heute": (0, None),
@@ -24,32 +14,32 @@ TIME = time_words(
             "morgen": (1, None),
             "übermorgen": (2, None),
             "vorvorgestern": (-3, None),
-            "heute morgen/heute früh": (0, MORNING),
-            "gestern morgen/gestern früh": (-1, MORNING),
-            "morgen früh": (1, MORNING),
-            "heute nacht": (0, NIGHT),
-            "letzte nacht": (-1, NIGHT),
-            "heute abend": (0, EVENING),
-            "vorgestern nacht": (-2, NIGHT),
-            "vorletzte nacht": (-2, NIGHT),
+            "heute morgen/heute früh": (0, time.MORNING),
+            "gestern morgen/gestern früh": (-1, time.MORNING),
+            "morgen früh": (1, time.MORNING),
+            "heute nacht": (0, time.NIGHT),
+            "letzte nacht": (-1, time.NIGHT),
+            "heute abend": (0, time.EVENING),
+            "vorgestern nacht": (-2, time.NIGHT),
+            "vorletzte nacht": (-2, time.NIGHT),
         },
         "G": {"acht tagen/acht tage": 7},  # "eight days" is a week
         "R": {"kürzlich/neulich/letztens/in letzter zeit": (-14, 1)},
         "W": {
-            **places("montag dienstag mittwoch donnerstag freitag samstag sonntag", 0),
+            **time.places("montag dienstag mittwoch donnerstag freitag samstag sonntag", 0),
             "sonnabend": 5,
             **{f"{day}{part}": number for number, day in enumerate(_WEEKDAYS) for part in _PARTS},
         },
         "P": {
-            "vormittag/früh/in der früh": MORNING,
+            "vormittag/früh/in der früh": time.MORNING,
             "mittag/mittags": (11, 14),
-            "nachmittag": AFTERNOON,
-            "abend/abends/abenden": EVENING,
-            "nacht/nachts/nächten": NIGHT,
+            "nachmittag": time.AFTERNOON,
+            "abend/abends/abenden": time.EVENING,
+            "nacht/nachts/nächten": time.NIGHT,
         },
         "M": {
             **{"januar/jänner": 1, "februar/feber": 2, "märz": 3, "juli": 7, "september": 9},
-            **places("oktober november dezember", 10),
+            **time.places("oktober november dezember", 10),
         },
         "m": {"april": 4, "mai": 5, "juni": 6, "august": 8},
         "s": {"frühling/frühjahr": 3, "sommer": 6, "herbst": 9, "winter": 12},
@@ -114,62 +104,56 @@ TIME = time_words(
         },
         "C": {
             f"den {name}ern/den {name}er jahren/die {name}er/die {name}er jahre": year
-            for name, year in places("fünfzig sechzig siebzig achtzig neunzig", 1950, 10).items()
+            for name, year in time.places(
+                "fünfzig sechzig siebzig achtzig neunzig", 1950, 10
+            ).items()
         },
-        "h": valueless("halbes halben halbe halb"),
+        "h": "halbes halben halbe halb",
         "a": {"ein/eine/einem/einer/einen": (1, 1)},
-        "L": valueless(
+        "L": (
             "letzte letzten letzter letztes letztem vorige vorigen voriger voriges "
             "vergangene vergangenen vergangener vergangenes vergangenem"
         ),
-        "t": valueless("diese diesen dieser dieses diesem"),
-        ">": valueless("nächste nächsten nächster nächstes nächstem folgenden"),
-        "S": valueless("kommende kommenden kommendes kommender kommendem"),
-        "Z": valueless("vorletzte vorletzten vorletzter vorletztes vorletztem"),
-        "Q": valueless("übernächste übernächsten übernächster übernächstes übernächstem"),
-        "e": valueless("jede jeden jeder jedes jedem jeweils alle manche manchen"),
+        "t": "diese diesen dieser dieses diesem",
+        ">": "nächste nächsten nächster nächstes nächstem folgenden",
+        "S": "kommende kommenden kommendes kommender kommendem",
+        "Z": "vorletzte vorletzten vorletzter vorletztes vorletztem",
+        "Q": "übernächste übernächsten übernächster übernächstes übernächstem",
+        "e": "jede jeden jeder jedes jedem jeweils alle manche manchen",
         "E": {"anfang": (0, 1), "mitte": (1, 2), "ende": (2, 3)},
-        "g": valueless("her"),
-        "r": valueless("zurück"),
-        "V": valueless(
+        "g": "her",
+        "r": "zurück",
+        "V": (
             "vor vor_etwa vor_ungefähr vor_rund vor_knapp vor_gut vor_circa vor_ca vor_fast vor_über "
             "vor_mehr_als vor_so vor_genau"
         ),
-        "c": valueless("seit"),
-        "k": valueless("nach danach darauf"),
-        "u": valueless("bis"),
-        "B": valueless("zwischen"),
-        "F": valueless("von vom"),
-        "A": valueless("und"),
-        "i": valueless(
-            "in innerhalb in_etwa in_ungefähr in_rund in_gut in_knapp in_circa in_genau"
-        ),
-        "J": {
-            "am": "on",
-            "ab dem": "on",
-            "auf den": "on",
-            **valueless("im zum beim übers ums fürs ans"),
-        },
-        "j": {"ab": "on", **valueless("an um über zu auf für")},
-        "p": valueless(
+        "c": "seit",
+        "k": "nach danach darauf",
+        "u": "bis",
+        "B": "zwischen",
+        "F": "von vom",
+        "A": "und",
+        "i": ("in innerhalb in_etwa in_ungefähr in_rund in_gut in_knapp in_circa in_genau"),
+        "J": {"am/ab dem/auf den": "on", "im/zum/beim/übers/ums/fürs/ans": None},
+        "j": {"ab": "on", "an/um/über/zu/auf/für": None},
+        "p": (
             "ist is sind war waren hat habe hab haben hatte hatten wird werde werden wurde wurden muss "
             "müssen soll kann will ich du er sie es wir ihr man mein meine unser unsere kommt kommen "
             "gibt geht fährt fahren fliegt fliegen beginnt fängt macht ja nein bitte also dann aber "
             "oder weil da hier wieder endlich prüfung termin hochzeit feier fest operation umzug urlaub "
             "konzert klausur abgabe elternabend examen"
         ),
-        "K": valueless(
+        "K": (
             "stock versuch platz gang schritt teil band absatz punkt mal rang spieltag arbeitstag "
             "schultag urlaubstag jahrestag geburtstag hochzeitstag kind anlauf akt satz"
         ),
-        "z": valueless("um_diese_zeit um_die_zeit"),
-        "f": valueless("des"),
-        "T": valueless("der die das den dem"),
+        "z": "um_diese_zeit um_die_zeit",
+        "f": "des",
+        "T": "der die das den dem",
     },
     future="werde wirst wird werden plane planen plan pläne",
     past="war waren habe hast hat haben hatte hatten sagte ging passierte",
     ordinal=".",
-    capitalised=True,
     pronouns="ich du er sie es wir ihr man",
 )
 
@@ -199,7 +183,7 @@ _ARRANGED = (
 _WORD = r"(?:\s+(?:\d+\.|[^\s,.;!?]+))"
 _HAVE = r"(?:habe|hab|hast|hat|haben|habt)(?:['’]?s\b)?(?!['’])"
 _BE = r"(?:bin|bist|ist|is|sind|seid|isses)"
-_PAST = alternatives(
+_PAST = time.alternatives(
     "war waren warst wart hatte hatten hattest hattet gab ging gingen kam kamen fuhr fuhren flog flogen "
     "blieb blieben fand fanden traf trafen sah sahen aß aßen nahm nahmen schrieb lief liefen las "
     "fiel half rief sprach starb zog zogen bekam bekamen begann begannen verlor schlief saß saßen "
@@ -210,7 +194,7 @@ _PAST = alternatives(
     "zeigte holte erreichte öffnete schloss gewann verkaufte suchte zerbrach wachte rannte tanzte "
     "verpasste vergaß trank unterschrieb erfuhr entschied erhielt verließ stürzte"
 )
-_PRESENT = alternatives(
+_PRESENT = time.alternatives(
     "bin bist ist is isses sind seid hat habe haben hab hast habt wird werde werden wirst werdet muss "
     "müssen musst müsst soll sollen sollst will wollen willst kann können kannst darf dürfen "
     "möchte möchten kommt kommen komme komm geht gehe gehen geh gehts fahre fahren fährt fahr "
@@ -227,7 +211,7 @@ _PRESENT = alternatives(
     "anfängt losgeht umziehe umziehen umzieht denk ablaufen abläuft"
 )
 
-TENSE = tense_words(
+TENSE = time.tense_words(
     verbs={
         "neither": r"wollte|wollten|wolltest|hätte|hätten|wäre|wären|(?:sollte|sollten)\b.{0,80}\b\w+en\b",
         "ahead": (
