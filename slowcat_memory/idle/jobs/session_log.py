@@ -114,10 +114,11 @@ class KnownView(KnownIndex):
 
 def known_before(turns: Sequence[Turn], context: JobContext) -> Known:
     """Return who and what was known before some turns of one namespace, at least one."""
-    reads = context.llm.prompt_tokens if context.llm else 0
     with context.snapshot() as snapshot:
         index = context.view(KnownView, snapshot, turns[0].scope)
-    return index.before(turns, context.zone, min(KNOWN_TOKENS, reads // SHARE_OF_PROMPT))
+    return index.before(
+        turns, context.zone, min(KNOWN_TOKENS, context.prompt_tokens // SHARE_OF_PROMPT)
+    )
 
 
 MOST_TURNS = 400  # of one session

@@ -25,7 +25,6 @@ from slowcat_memory.idle.job import (
     JobContext,
     Needs,
     Trigger,
-    llm_of,
     names_of,
     new_task,
 )
@@ -224,11 +223,10 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
 async def _text_by_llm(
     wording: Purpose, task: Task, found: SummaryInput, context: JobContext
 ) -> SummaryText:
-    llm = llm_of(context)
     turns, persona = found.turns, found.persona
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = prompt.instruction(wording, persona.text if persona else "")
-    room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
+    room = context.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     question = Prompt(
         job=task.job,
         version=VERSION,
@@ -249,7 +247,7 @@ async def _text_by_llm(
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
-    answer = await llm.complete(question, Reflection)
+    answer = await context.ask(question, Reflection)
     if found.seen is not None:
         known, turns = _behind(task.scope, found, context)
     text = prompt.check_reply(

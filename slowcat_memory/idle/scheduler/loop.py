@@ -96,7 +96,7 @@ class IdleLoop:
         self.events = events or EventSender(store, clock, self._metrics, LISTENER_FAILURES)
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: contexts(job, self._budget)
-        self._discard_views = contexts.rest
+        self._discard_views = contexts.views.clear
         self._planner = Planner(
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )

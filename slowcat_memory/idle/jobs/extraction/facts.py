@@ -36,7 +36,6 @@ from slowcat_memory.idle.job import (
     Plan,
     Trigger,
     cursor_at,
-    llm_of,
     names_of,
     new_task,
     payload_of,
@@ -46,11 +45,12 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Request,
     SessionExtractor,
+    with_vectors,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, may_see
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME, MERGE = "facts", "merge"
@@ -145,7 +145,7 @@ class Facts(SessionExtractor):
             made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
-        answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
+        answer = await context.ask(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
         if not answer.value.facts and _facts_by_rule(due, context):  # weak models overlook them
@@ -291,7 +291,7 @@ async def _batch(
         drop_keys=tuple((one.scope, id) for one in changed if (id := key_id(one)) not in kept),
         tasks=(merge_task(to_merge, context),) if to_merge else (),
     )
-    return await with_key_vectors(batch, keys, context)
+    return await with_vectors(batch, context)
 
 
 def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
@@ -300,20 +300,6 @@ def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     key = f"{ids[0].partition('/')[2]}+{len(ids)}"
     sources = tuple(sorted({source for one in facts for source in one.sources}))
     return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
-
-
-async def with_key_vectors(
-    batch: WriteBatch, keys: Sequence[Key], context: JobContext
-) -> WriteBatch:
-    """Add vectors of the batch's new keys; without a model the batch stays as it is."""
-    if not keys or not context.space:
-        return batch
-    made = await context.embed([key.text for key in keys])
-    vectors = tuple(
-        Vector(scope=key.scope, memory=key.id, values=row)
-        for key, row in zip(keys, made.vectors, strict=False)  # none without a model
-    )
-    return replace(batch, vectors=vectors, embedder=context.space)
 
 
 MOST_WORDS = 40  # of a note that is tried in the first person

@@ -26,7 +26,8 @@ from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
-from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
+from slowcat_memory.idle.jobs.extraction.facts import MERGE
+from slowcat_memory.idle.jobs.extraction.session_extractor import with_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -239,7 +240,7 @@ class _MergeState:
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
         marked = (one for id, one in self._marked.items() if id not in self._changed)
         batch = WriteBatch(memories=(*changed, *marked), keys=tuple(keys), drop_keys=drop)
-        return await with_key_vectors(batch, keys, self._context)
+        return await with_vectors(batch, self._context)
 
 
 def _is_open(fact: Memory) -> bool:
