@@ -407,8 +407,10 @@ class Job(Protocol):
     def plan(self, context: JobContext) -> Plan | None:
         """Return what is due, None for nothing. Only reads, in milliseconds, on the idle thread.
 
-        It is ended at its next read when someone speaks, and called again later.
+        It is ended at its next read when someone speaks, and called again later. A job whose tasks
+        another one makes has nothing to plan.
         """
+        return None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Do one task: seconds of work at most, of which little is lost when someone speaks.

@@ -43,7 +43,7 @@ Stop = Callable[[], bool]
 
 
 @dataclass(kw_only=True)
-class UpkeepJob:
+class UpkeepJob(Job):
     """One row of the table, and its job; see ``Job``.
 
     Attributes:

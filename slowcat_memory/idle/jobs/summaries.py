@@ -22,6 +22,7 @@ from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import (
+    Job,
     JobContext,
     Needs,
     Trigger,
@@ -58,14 +59,13 @@ class SummaryInput(Struct, frozen=True):
     persona: Memory | None = None
 
 
-class SummaryJob:
+class SummaryJob(Job):
     """Base of the jobs that summarise; see ``idle.job.Job``.
 
     Attributes:
         wording: What the LLM is asked for.
     """
 
-    name: str
     wording: Purpose
     version = VERSION
     needs: Needs = "llm or rules"

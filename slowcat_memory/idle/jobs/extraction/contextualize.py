@@ -8,7 +8,6 @@ costs only its new turns.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction import descriptions
@@ -24,7 +23,7 @@ from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, 
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs, names_of
+from slowcat_memory.idle.job import JobContext, names_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Asked,
@@ -56,8 +55,8 @@ class Contextualize(SessionExtractor):
 
     name = NAME
     version = VERSION
-    needs: Needs = "llm"
-    Options: type[Struct] = ContextualizeOptions
+    needs = "llm"
+    Options = ContextualizeOptions
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(descriptions.SYSTEM)

@@ -32,7 +32,6 @@ from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
-    Needs,
     Plan,
     Trigger,
     cursor_at,
@@ -78,8 +77,8 @@ class Facts(SessionExtractor):
 
     name = NAME
     version = VERSION
-    needs: Needs = "llm or rules"
-    Options: type[Struct] = FactsOptions
+    needs = "llm or rules"
+    Options = FactsOptions
     rank = 45
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:

@@ -25,7 +25,7 @@ from slowcat_memory.core.facts.merging import (
 from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
+from slowcat_memory.idle.job import Job, JobContext, Trigger, new_task
 from slowcat_memory.idle.jobs.extraction.facts import MERGE
 from slowcat_memory.idle.jobs.extraction.session_extractor import with_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
@@ -47,21 +47,17 @@ class _Decision(Struct, frozen=True):
     model: str = ""
 
 
-class Merge:
+class Merge(Job):
     """The job; see ``idle.job.Job``. Its tasks are made by `Facts`."""
 
     name = MERGE
     version = VERSION
-    needs: Needs = "llm if any"
+    needs = "llm if any"
     trigger = Trigger()
-    Options: type[Struct] = MergeOptions
+    Options = MergeOptions
 
     def __init__(self) -> None:
         self._tokenize = Tokenizer("english").for_queries()  # jobs outlive a person
-
-    def plan(self, context: JobContext) -> Plan | None:
-        """Return nothing: `Facts` writes the tasks."""
-        return None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         wanted = msgspec.json.decode(task.note, type=list[str])

@@ -25,7 +25,6 @@ from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.errors import PromptTooLongError
 from slowcat_memory.idle.job import (
     JobContext,
-    Needs,
     Trigger,
     cursor_at,
     names_of,
@@ -77,9 +76,9 @@ class Blocks(ScopeJob):
     """The job; see ``Job``."""
 
     name, version, rank, writes = NAME, VERSION, RANK, "block/"
-    needs: Needs = "llm if any"
+    needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=300.0)
-    Options: type[Struct] = BlocksOptions
+    Options = BlocksOptions
 
     def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterable[tuple[str, int]]:
         return ((label, RANK) for label in LABELS if context.options.chars_of(label))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import block as blocks
@@ -23,7 +22,7 @@ from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
-from slowcat_memory.idle.job import JobContext, Needs, new_task
+from slowcat_memory.idle.job import JobContext, new_task
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (
     ScopeJob,
@@ -50,7 +49,7 @@ class BringUp(ScopeJob):
     """
 
     name, version, rank, writes = NAME, VERSION, RANK, f"{ICEBREAKER}/"
-    Options: type[Struct] = BringUpOptions
+    Options = BringUpOptions
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BringUpOptions = context.options
@@ -187,8 +186,8 @@ class Episodes(SessionJob):
 
     name = EPISODES
     version = EPISODES_VERSION
-    needs: Needs = "nothing"
-    Options: type[Struct] = EpisodesOptions
+    needs = "nothing"
+    Options = EpisodesOptions
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
