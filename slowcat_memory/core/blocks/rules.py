@@ -9,7 +9,8 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.statements import SourcedLine, coming_lines, is_ruled, valid_of_kind
+from slowcat_memory.core.blocks.near_days import coming_lines
+from slowcat_memory.core.blocks.statements import SourcedLine, is_ruled, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, words_of_any

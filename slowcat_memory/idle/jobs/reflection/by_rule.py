@@ -8,8 +8,8 @@ from slowcat_memory.core.blocks import block as blocks
 from slowcat_memory.core.blocks import lasting
 from slowcat_memory.core.blocks.block import OWNERS, PROFILE
 from slowcat_memory.core.blocks.lasting import PROFILE_VERSION, ProfileField
+from slowcat_memory.core.blocks.near_days import EVENT, THREAD
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import EVENT, THREAD
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
