@@ -33,14 +33,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import (
-    Context,
-    Key,
-    Made,
-    Session,
-    Turn,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Key, Made, Session, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "contextualize"

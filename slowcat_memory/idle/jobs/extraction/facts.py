@@ -6,7 +6,6 @@ replace theirs.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from datetime import tzinfo
 from itertools import islice, takewhile
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
+from slowcat_memory.core.facts.by_rule import facts_by_rule, facts_of_note
 from slowcat_memory.core.facts.fact import (
     ExtractedFact,
     fact_id,
@@ -25,10 +25,9 @@ from slowcat_memory.core.facts.fact import (
     is_fact,
     key_id,
 )
-from slowcat_memory.core.facts.prompt import VERSION, facts_by_rule
-from slowcat_memory.core.language import LANGUAGES, Language
+from slowcat_memory.core.facts.prompt import VERSION
 from slowcat_memory.core.memory import FACT, NOTE, chunk_id
-from slowcat_memory.core.text.normalize import estimate_tokens, fold
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
@@ -171,7 +170,7 @@ def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:
 
 
 def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
-    turns, read = context.pausing(due.values()), fact_prompts.facts_by_rule
+    turns, read = context.pausing(due.values()), facts_by_rule
     return [fact for turn in turns for fact in read(turn, context.zone)]
 
 
@@ -301,7 +300,6 @@ def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
 
 
-MOST_WORDS = 40  # of a note that is tried in the first person
 NOTES, NOTES_VERSION, NOTES_RANK = "note_facts", 1, 46
 
 
@@ -351,44 +349,3 @@ def _of_notes(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
                 derived_from=((note.scope, note.id),),
                 local_inherited=note.local_only,
             )
-
-
-def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:
-    """Return the facts that the rules read in a note; their turn is the note, and they quote it."""
-    for text in (note.text, *dict.fromkeys(_first_person(note))):
-        turn = Turn(
-            session="", scope=note.scope, speaker=note.speaker, role="user", text=text,
-            at=note.valid_from,
-        )  # fmt: skip
-        if found := facts_by_rule(turn, zone):
-            return [replace(one, quote=note.text, sources=note.sources) for one in found]
-    return []
-
-
-def _first_person(note: Memory) -> Iterator[str]:
-    for language in LANGUAGES:
-        words = _without_subject(note, language).split()
-        if not 2 <= len(words) <= MOST_WORDS:
-            continue
-        verb, rest = words[0].lower(), " ".join(words[1:])
-        yield f"{language.noted.i} {_conjugated(verb, language)} {rest}"
-        for my in language.noted.mine:
-            yield f"{my} {verb} {rest}"
-
-
-def _without_subject(note: Memory, language: Language) -> str:
-    """Return a note without the words for the user at its beginning."""
-    for subject in (note.speaker, *language.noted.subjects):
-        for after in ("'s ", "’s ", " "):
-            if fold(note.text).startswith(fold(subject) + after):
-                return note.text[len(subject) + len(after) :]
-    return note.text
-
-
-def _conjugated(verb: str, language: Language) -> str:
-    """Return a verb of the third person in the first; a verb in the first person stays."""
-    if known := dict(language.noted.verbs).get(verb):
-        return known
-    ends = ((ending, own) for ending, own in language.noted.endings if verb.endswith(ending))
-    ending, own = next(ends, ("", ""))
-    return verb.removesuffix(ending) + own

@@ -24,13 +24,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.errors import PromptTooLongError
-from slowcat_memory.idle.job import (
-    JobContext,
-    Trigger,
-    cursor_at,
-    names_of,
-    payload_of,
-)
+from slowcat_memory.idle.job import JobContext, Trigger, cursor_at, names_of, payload_of
 from slowcat_memory.idle.jobs.session_log import ScopeJob, recent_sessions, user_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
