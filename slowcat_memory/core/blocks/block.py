@@ -87,11 +87,7 @@ def current(memories: Iterable[Memory], label: str) -> Memory | None:
 
 
 def revised(
-    versions: Iterable[Memory],
-    new: Memory,
-    *,
-    owner: Owner,
-    limit: int,
+    versions: Iterable[Memory], new: Memory, *, owner: Owner, limit: int
 ) -> tuple[Memory, ...]:
     """Return the memories to write for a block's new version.
 

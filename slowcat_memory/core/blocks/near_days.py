@@ -36,11 +36,7 @@ def is_of_another_day(memory: Memory) -> bool:
 
 
 def coming_lines(
-    memories: Sequence[Memory],
-    now: datetime,
-    zone: tzinfo,
-    most: int,
-    language: Language = ENGLISH,
+    memories: Sequence[Memory], now: datetime, zone: tzinfo, most: int, language: Language = ENGLISH
 ) -> list[SourcedLine]:
     """Return lines "- …" on the next days, then on open matters, then on what has just been.
 

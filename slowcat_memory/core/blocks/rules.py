@@ -92,10 +92,7 @@ WEIGHTS = {WEEK: 1.5, DAY: 0.9}
 
 
 def rollup_lines(
-    memories: Sequence[Memory],
-    said: Sequence[str],
-    zone: tzinfo,
-    language: Language = ENGLISH,
+    memories: Sequence[Memory], said: Sequence[str], zone: tzinfo, language: Language = ENGLISH
 ) -> Iterator[SourcedLine]:
     """Yield a line on the latest week, and one on the latest day, without what is said already.
 

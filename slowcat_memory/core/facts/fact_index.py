@@ -18,12 +18,12 @@ from slowcat_memory.core.extraction.slots import Slot, content, is_functional, s
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
+from slowcat_memory.core.graph.entity_index import names_of
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Statement
 
 _KIN = "has_"  # beginning of predicates that name a relative by a noun
-SEPARATOR = "; "  # between the other names of an entity
 
 
 class Subjects:
@@ -37,12 +37,10 @@ class Subjects:
     def put(self, memory: Memory) -> None:
         """Add or replace an entity, or a fact that names a relative; others are ignored."""
         self.drop(memory.id)
-        facets = memory.facets
         if memory.retired_at is not None:
             return
         if family(memory.kind) == ENTITY:
-            also = facets.get("also", "").split(SEPARATOR)
-            names = frozenset(fold(one) for one in (facets.get("name", ""), *also) if one)
+            names = frozenset(fold(one) for one in names_of(memory) if one)
             self._names[memory.id] = names
             for name in names:
                 self._entities.setdefault(name, set()).add(memory.id)

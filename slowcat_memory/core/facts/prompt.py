@@ -166,11 +166,7 @@ def system(types: Sequence[str] = ENTITY_TYPES) -> str:
 
 
 def build_prompt(
-    turns: Sequence[Turn],
-    asked: Iterable[int],
-    known: Known,
-    zone: tzinfo,
-    turn_chars: int,
+    turns: Sequence[Turn], asked: Iterable[int], known: Known, zone: tzinfo, turn_chars: int
 ) -> str:
     """Return the user message; see `prompt_about`. ``known`` has the facts nearest to the turns."""
     return prompt_about(turns, asked, zone, turn_chars, known, "Write the facts of the turns {}.")

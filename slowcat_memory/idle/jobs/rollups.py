@@ -177,7 +177,7 @@ class Topics(ScopeJob):
                 made = summaries.summary(
                     replace(subject, name=name), text, Made(job=self.name, version=VERSION), now
                 )
-                memories += summaries.replacing(made, before, now) if made.text else ()
+                memories += (made, *summaries.archived(before, now)) if made.text else ()
         gone = [memory for id, memory in old.items() if id not in live]
         memories += [history for memory in gone for history in summaries.archived(memory, now)]
         return WriteBatch(

@@ -42,14 +42,12 @@ class SummaryInput(Struct, frozen=True):
         subject: Its subject; None if no sources are left, and the summary is removed.
         turns: The LLM's input: turns, or summaries in their form.
         seen: Ids of these summaries; None for turns.
-        persona: The agent's, for the LLM.
     """
 
     subject: Subject | None
     turns: Sequence[Turn]
     old: Memory | None
     seen: tuple[str, ...] | None = None
-    persona: Memory | None = None
 
 
 class SummaryJob(Job):
@@ -75,26 +73,21 @@ class SummaryJob(Job):
             given = self.read(snapshot, task, context)
             if given is None:
                 return WriteBatch()
-            given = replace(given, persona=_persona(snapshot, task.scope))
-            only = _only_part(given, snapshot)
+            persona, only = _persona(snapshot, task.scope), _only_part(given, snapshot)
         subject, old, now = given.subject, given.old, context.now
         if subject is None:
-            return WriteBatch(
-                memories=summaries.archived(old, now) if old else (),
-                drop=((task.scope, old.id),) if old else (),
-            )
+            drop = ((task.scope, old.id),) if old else ()
+            return WriteBatch(memories=summaries.archived(old, now), drop=drop)
         if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
         text = only
         if text is None and context.llm is not None:
-            text = await _text_by_llm(self.wording, task, given, context)
+            text = await _text_by_llm(self.wording, task, given, persona, context)
         elif text is None:
             text = await _text_by_rule(given, context)
-        if text.text:
-            made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
-            return WriteBatch(memories=summaries.replacing(made, old, now))
-        # Nothing but orders was said.
-        return WriteBatch(memories=summaries.archived(old, now) if old else ())
+        made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
+        new = (made,) if text.text else ()  # none where nothing but orders was said
+        return WriteBatch(memories=(*new, *summaries.archived(old, now)))
 
 
 def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
@@ -214,9 +207,9 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
 
 
 async def _text_by_llm(
-    wording: Purpose, task: Task, found: SummaryInput, context: JobContext
+    wording: Purpose, task: Task, found: SummaryInput, persona: Memory | None, context: JobContext
 ) -> SummaryText:
-    turns, persona = found.turns, found.persona
+    turns = found.turns
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = prompt.instruction(wording, persona.text if persona else "")
     room = context.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens

@@ -80,7 +80,7 @@ class IdleLoop:
             budget: The limits; None makes one from the options.
         """
         store, clock = contexts.deps.store, clock or contexts.deps.clock
-        self._store, self._gate = store, gate
+        self._store, self._gate, self._zone = store, gate, contexts.deps.zone
         self._jobs = {job.name: job for job in jobs}
         self._enabled = {
             name: job
@@ -232,8 +232,10 @@ class IdleLoop:
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
         now, queue = self._clock(), self._waiting()
-        able = self._able(jobs)
-        held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
+        able, held = self._able(jobs), dict[str, Held]()
+        if limit := self._budget.blocks("llm", now, self._zone):
+            until = self._budget.ends(limit, now, self._zone)
+            held = {n: (limit, until) for n in able if self._context_of(jobs[n]).llm}
         by_rule = {name for name in held if jobs[name].needs == "llm or rules"}
         able -= held.keys()
         on_server = {name for name in able if self._waits_for_server(jobs[name])}
@@ -247,13 +249,6 @@ class IdleLoop:
     def _able(self, jobs: dict[str, Job]) -> set[str]:
         """Return the names of the jobs whose LLM is configured."""
         return {name for name, job in jobs.items() if has_requirements(job, self._context_of(job))}
-
-    def _limit(self, job: Job, now: datetime) -> Held | None:
-        """Return the limit of the budget for which a job's tasks wait, and its end."""
-        context = self._context_of(job)
-        if context.llm and (limit := self._budget.blocks("llm", now, context.zone)):
-            return limit, self._budget.ends(limit, now, context.zone)
-        return None
 
     def _waits_for_server(self, job: Job) -> bool:
         """Return whether a job's steps wait for the LLM's server.
