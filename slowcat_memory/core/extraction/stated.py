@@ -25,12 +25,12 @@ from slowcat_memory.core.extraction.clauses import (
     Clause,
     Signs,
     clauses,
-    is_serious,
     languages_of,
     pattern_of,
     rewritten,
     sentences_of,
     signs_of,
+    straight,
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.quoted import is_reported
@@ -85,8 +85,8 @@ def compile_rules(language: str) -> None:
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:
     kept = clean(text)[0][:MOST_CHARS]
-    if not all(is_serious(kept, one) for one in languages):
-        return []
+    if any(signs_of(one.name)["false_turn"].search(straight(kept)) for one in languages):
+        return []  # a joke, a role play
     found, other = list[StatedFact](), None
     spoken = languages_of(kept) if len(languages) > 1 else list(languages)
     for sentence in sentences_of(kept, (spoken or languages)[0].code):

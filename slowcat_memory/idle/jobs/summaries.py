@@ -242,7 +242,7 @@ async def _text_by_llm(
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
-    origins = knowledge.origins_used(written, turns, known, task.scope)
+    origins = names_of(task.scope, knowledge.sources_used(written, turns, known))
     return replace(text, model=answer.model, origins=origins)
 
 
