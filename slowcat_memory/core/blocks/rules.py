@@ -50,22 +50,18 @@ def tone_of(texts: Iterable[str]) -> str:
 
 def stated_tones(text: str) -> set[str]:
     """Return the tones that a turn says its speaker is in."""
-    lowered = text.lower().replace("’", "'")
-    return {tone for sentence in _SENTENCE.split(lowered) for tone in _of_sentence(sentence)}
-
-
-def _of_sentence(sentence: str) -> set[str]:
     found = set[str]()
-    own = False
-    for clause in _CLAUSE.split(sentence):
-        if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
-            break
-        told = set[str]()
-        for begins in _OWN.finditer(clause):
-            told |= _tones_behind(clause[begins.end() :])
-        told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
-        own = bool(told)
-        found |= told
+    for sentence in _SENTENCE.split(text.lower().replace("’", "'")):
+        own = False
+        for clause in _CLAUSE.split(sentence):
+            if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
+                break
+            told = set[str]()
+            for begins in _OWN.finditer(clause):
+                told |= _tones_behind(clause[begins.end() :])
+            told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
+            own = bool(told)
+            found |= told
     return found
 
 

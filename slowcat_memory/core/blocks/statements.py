@@ -8,16 +8,14 @@ from msgspec import Struct
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.extraction.prompt_record import between_fences
-from slowcat_memory.core.memory import family
+from slowcat_memory.core.memory import SUMMARY, family
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.validity import is_true
 from slowcat_memory.records import Memory, Turn
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FACT, SUMMARY = "fact", "summary"
 _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
-_DERIVED = {FACT: 0.0, SUMMARY: 0.2}
 
 
 class SourcedLine(Struct, frozen=True, kw_only=True):
@@ -85,7 +83,7 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
             continue
         seen.add(words)
         sure = _CONFIDENCE[memory.statement.confidence]
-        derived = _DERIVED[family(memory.kind)]
+        derived = 0.2 if family(memory.kind) == SUMMARY else 0.0
         pinned = 1.0 if memory.pinned else 0.0
         weight = round(memory.importance + sure - derived + pinned, 3)
         lines.append(SourcedLine.stated(memory, " ".join(memory.text.split()), weight))

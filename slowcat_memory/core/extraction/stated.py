@@ -39,8 +39,6 @@ from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean, fold
 from slowcat_memory.records import Ending, Turn
 
-__all__ = ["StatedFact", "stated", "stated_by"]
-
 MOST_CHARS = 4000  # of a turn
 _WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
 _FORMER = re.compile(r"\bex\b", re.IGNORECASE)  # "my ex boyfriend" is no partner

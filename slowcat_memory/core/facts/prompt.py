@@ -16,6 +16,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.attributed import words_in, wrong_subject
+from slowcat_memory.core.extraction.clause_facts import StatedFact
 from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import (
     asks,
@@ -47,7 +48,7 @@ from slowcat_memory.core.extraction.quoted import (
     unsupported,
 )
 from slowcat_memory.core.extraction.slots import PREFERRED, canonical, object_type
-from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
+from slowcat_memory.core.extraction.stated import read_sentence, stated_by
 from slowcat_memory.core.facts.by_rule import holds_since, is_correction
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.language import of_any, words_of_any

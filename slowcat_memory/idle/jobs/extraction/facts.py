@@ -151,8 +151,7 @@ class Facts(SessionExtractor):
         made = Made(job=NAME, version=self.version, model=answer.model)
         kept, graph = await registered(due, found.kept, found.named, made, context)
         new = _standing_in(_memories(kept, made, context), ruled)
-        batch = await _batch(new, _replaced(ruled, new, context), context)
-        batch = _joined(batch, graph)
+        batch = await _batch(new, _replaced(ruled, new, context), graph, context)
         if answer.whole:
             return batch
         rest = self.rest_of(request, {one.turn for one in answer.value.facts})
@@ -162,11 +161,7 @@ class Facts(SessionExtractor):
         """Read turns that no LLM has read."""
         due, made = request.due, Made(job=NAME, version=self.version)
         found, graph = await registered(due, _facts_by_rule(due, context), None, made, context)
-        return _joined(await _batch(_memories(found, made, context), [], context), graph)
-
-
-def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:
-    return replace(batch, memories=(*batch.memories, *graph.memories), drop=graph.drop)
+        return await _batch(_memories(found, made, context), [], graph, context)
 
 
 def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
@@ -277,18 +272,27 @@ def _replaced(ruled: Sequence[Memory], new: Sequence[Memory], context: JobContex
 
 
 async def _batch(
-    new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
+    new: Sequence[Memory], changed: Sequence[Memory], graph: WriteBatch, context: JobContext
 ) -> WriteBatch:
-    written = (*new, *changed)
-    keys = [key for one in written if (key := fact_key(one))]
-    kept = {key.id for key in keys}
-    to_merge = [one for one in written if one.retired_at is None and is_fact(one)]
-    batch = WriteBatch(
-        memories=written,
-        keys=tuple(keys),
-        drop_keys=tuple((one.scope, id) for one in changed if (id := key_id(one)) not in kept),
+    """Return facts, the register's changes, and the task that merges the facts."""
+    batch = await fact_batch(new, changed, context)
+    to_merge = [one for one in batch.memories if one.retired_at is None and is_fact(one)]
+    return replace(
+        batch,
+        memories=(*batch.memories, *graph.memories),
+        drop=graph.drop,
         tasks=(merge_task(to_merge, context),) if to_merge else (),
     )
+
+
+async def fact_batch(
+    new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
+) -> WriteBatch:
+    """Return facts with their keys; that of a changed fact goes that may have none any more."""
+    written = (*new, *changed)
+    keys = {key.id: key for one in written if (key := fact_key(one))}
+    gone = ((one.scope, id) for one in changed if (id := key_id(one)) not in keys)
+    batch = WriteBatch(memories=written, keys=tuple(keys.values()), drop_keys=tuple(gone))
     return await with_vectors(batch, context)
 
 

@@ -248,18 +248,17 @@ class BlockWriter:
         )
 
     def _block(self, draft: Draft) -> Memory:
-        new = blocks.block(
+        return blocks.block(
             self._label,
             "\n".join((*draft.written, *(one.text for one in draft.lines))),
             scope=self._scope,
             speaker=self._user,
             now=self._context.now,
-            sources=tuple(sorted({*draft.sources, *statements.sources_of(draft.lines)})),
+            sources=(*draft.sources, *statements.sources_of(draft.lines)),
+            of=(*draft.of, *statements.memories_of(draft.lines)),
             made=Made(job=NAME, version=VERSION, model=draft.model),
             facets={"written": str(len(draft.written))} if draft.written else {},
         )
-        origins = dict.fromkeys((*draft.of, *statements.memories_of(draft.lines)))
-        return replace(new, derived_from=tuple((self._scope, id_) for id_ in origins))
 
 
 def _agent(sessions: Sequence[SessionView]) -> str:

@@ -156,11 +156,10 @@ class Profile(ScopeJob):
             scope=task.scope,
             speaker=user,
             now=context.now,
-            sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
+            sources=(turn for one in fields.values() for turn in one.sources),
+            of=(id_ for one in fields.values() for id_ in one.of),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
         )
-        stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
-        new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
         changed = blocks.revised(
             blocks.history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0
         )
