@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.block import PERSONA, current
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction import known as knowledge
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, NOTHING_KNOWN, Known
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
-from slowcat_memory.core.memory import SESSION_SUMMARY, chunk_id
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, chunk_id
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
@@ -28,7 +29,6 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-PERSONA = "block/persona"
 TURN_CHARS = 800
 # Around a record, with what is known; and its least size.
 FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
@@ -201,9 +201,8 @@ def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
 
 def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     """Return the latest persona of the agent that is not local-only."""
-    every = snapshot.memories(scope, PERSONA)
-    found = [m for m in every if m.retired_at is None and not is_withheld(m)]
-    return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
+    every = snapshot.memories(scope, f"{BLOCK}/{PERSONA}")
+    return current((one for one in every if not is_withheld(one)), PERSONA)
 
 
 async def _text_by_llm(

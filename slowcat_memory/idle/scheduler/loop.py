@@ -238,8 +238,11 @@ class IdleLoop:
             held = {n: (limit, until) for n in able if self._context_of(jobs[n]).llm}
         by_rule = {name for name in held if jobs[name].needs == "llm or rules"}
         able -= held.keys()
-        on_server = {name for name in able if self._waits_for_server(jobs[name])}
-        if any(job in on_server for job in self._waiting().jobs()):
+        # A job that can do without an LLM continues while the server is unreachable, and what is
+        # put back waits.
+        waits = {"llm", *(RULES_AFTER if self._server_away else ())}
+        on_server = {name for name in able if jobs[name].needs in waits}
+        if not on_server.isdisjoint(queue.jobs()):
             self._server_away = not await self._server_ready()
         away = on_server if self._server_away else set()
         by_rule |= {name for name in away if jobs[name].needs in RULES_AFTER}
@@ -249,14 +252,6 @@ class IdleLoop:
     def _able(self, jobs: dict[str, Job]) -> set[str]:
         """Return the names of the jobs whose LLM is configured."""
         return {name for name, job in jobs.items() if has_requirements(job, self._context_of(job))}
-
-    def _waits_for_server(self, job: Job) -> bool:
-        """Return whether a job's steps wait for the LLM's server.
-
-        A job that can do without an LLM continues while the server is unreachable, and what is put
-        back waits.
-        """
-        return job.needs == "llm" or (self._server_away and job.needs in RULES_AFTER)
 
     async def _server_ready(self) -> bool:
         return self._server is None or await probe_while_open(self._server, self._gate)
