@@ -18,19 +18,17 @@ from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.core.validity import written_day
 from slowcat_memory.records import Memory
 
-WEEK = timedelta(days=7)
 THREAD, EVENT = "fact/open_thread", "fact/event"
 DATED = frozenset((EVENT, "fact/plan", "fact/work", "fact/decision", "fact/health", THREAD))
 AHEAD, BEHIND = timedelta(days=14), timedelta(days=2)
 _OF_CLAUSES = frozenset("and before after und davor danach".split())
-A_DAY = timedelta(days=1)
 ARTICLES = (" the ", " a ", " dem ", " den ", " der ")
 AHEAD_WEIGHT, OPEN_WEIGHT, PAST_WEIGHT = 1.4, 1.2, 0.6
 
 
 def is_of_another_day(memory: Memory) -> bool:
     """Return whether a text means another day a week later: "tomorrow", "since yesterday"."""
-    weeks = (memory.valid_from, memory.valid_from + WEEK)
+    weeks = (memory.valid_from, memory.valid_from + timedelta(days=7))
     then, later = (possible_times(memory.text, at, UTC) for at in weeks)
     return bool(then) and set(then).isdisjoint(later)
 
@@ -74,7 +72,12 @@ def _with_day(memory: Memory, words: DateWords) -> Memory:
     span, *others = set(possible_times(memory.text, memory.valid_from, UTC))
     before, found, after = memory.text.partition(span.words)
     on = words.on.format("")
-    if others or not found or span.end - span.start != A_DAY or before.endswith(ARTICLES):
+    if (
+        others
+        or not found
+        or span.end - span.start != timedelta(days=1)
+        or before.endswith(ARTICLES)
+    ):
         return memory
     day = f"{on}{spoken_day(days[0], words)}"
     return replace(memory, text=f"{before.removesuffix(on)}{day}{after}")
@@ -109,13 +112,9 @@ def may_have_line(row: Memory, now: datetime, zone: tzinfo) -> bool:
 def _standing(memories: Sequence[Memory], now: datetime) -> list[Memory]:
     """Return the facts that may have a day, also those that hold only from that day on."""
     both = (valid_of_kind(memories, "fact", at) for at in (now, now + AHEAD))
-    facts = {m.id: m for found in both for m in found if m.kind in DATED and _stands(m)}
-    return list(facts.values())
-
-
-def _stands(memory: Memory) -> bool:
-    passing = claim_of(memory).over or memory.statement.reported
-    return keepable(memory.text) and not passing
+    dated = {m.id: m for found in both for m in found if m.kind in DATED}
+    told = (m for m in dated.values() if keepable(m.text) and not m.statement.reported)
+    return [m for m in told if not claim_of(m).over]
 
 
 def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> SourcedLine:

@@ -84,8 +84,7 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
         seen.add(words)
         sure = _CONFIDENCE[memory.statement.confidence]
         derived = 0.2 if family(memory.kind) == SUMMARY else 0.0
-        pinned = 1.0 if memory.pinned else 0.0
-        weight = round(memory.importance + sure - derived + pinned, 3)
+        weight = round(memory.importance + sure - derived + memory.pinned, 3)
         lines.append(SourcedLine.stated(memory, " ".join(memory.text.split()), weight))
     return lines
 

@@ -74,9 +74,7 @@ class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
 class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply: an entry per turn."""
 
-    ALIASES: ClassVar[Aliases] = {
-        "turns": ("descriptions", "entries", "index", "items", "results"),
-    }
+    ALIASES: ClassVar[Aliases] = {"turns": ("descriptions", "entries", "index", "items", "results")}
     turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 

@@ -192,7 +192,7 @@ def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
         if animals and one.predicate in ("bought", "owns"):
             continue
         if one.type in general and one.predicate in ("habit", "plans") and special:
-            if any(other is not one and other.type not in ("person",) for other in made):
+            if any(other is not one and other.type != "person" for other in made):
                 continue
         alone = (one.type, one.subject)
         same = (one.subject, one.predicate, one.object.casefold())

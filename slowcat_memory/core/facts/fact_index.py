@@ -38,16 +38,15 @@ class Subjects:
     def put(self, memory: Memory) -> None:
         """Add or replace an entity, or a fact that names a relative; others are ignored."""
         self.drop(memory.id)
-        if memory.retired_at is not None:
+        one = memory.statement
+        if memory.retired_at:
             return
         if family(memory.kind) == ENTITY:
             names = frozenset(fold(one) for one in names_of(memory) if one)
             self._names[memory.id] = names
             for name in names:
                 self._entities.setdefault(name, set()).add(memory.id)
-        elif (
-            (one := memory.statement).object_id and one.predicate.startswith(_KIN) and not one.over
-        ):
+        elif one.object_id and one.predicate.startswith(_KIN) and not one.over:
             noun = one.predicate.removeprefix(_KIN).replace("_", " ")
             self._kin[memory.id] = (one.subject_id, noun, one.object_id)
 

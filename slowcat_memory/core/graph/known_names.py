@@ -230,10 +230,8 @@ def _may_matter(row: Memory, scene: _Scene) -> bool:
     one = row.statement
     if one.object_id in scene.likely or one.subject_id in scene.likely:
         return True
-    return (
-        bool(one.subject_id)
-        and fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
-    )
+    role = fold(scene.language.facts.roles.get(one.predicate, ""))
+    return bool(one.subject_id) and role in scene.said_words
 
 
 def _role_of(row: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
