@@ -82,13 +82,13 @@ class Blocks(ScopeJob):
         return f"{super().mark(snapshot, context)}.{context.llm is not None:d}"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        writer = BlockWriter(task, context)
-        if writer.before is not None and blocks.owner_of(writer.before) == "user":
+        block = BlockStep(task, context)
+        if block.before is not None and blocks.owner_of(block.before) == "user":
             return WriteBatch()
-        return await writer.batch()
+        return await block.batch()
 
 
-class BlockWriter:
+class BlockStep:
     """Writes one block of a namespace."""
 
     def __init__(self, task: Task, context: JobContext) -> None:
