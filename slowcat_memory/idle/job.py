@@ -323,6 +323,11 @@ class JobContext:
         return self._reader is not None and self._reader.remote
 
     @property
+    def prompt_tokens(self) -> int:
+        """What the LLM reads at most; 0 without one."""
+        return self.llm.prompt_tokens if self.llm else 0
+
+    @property
     def now(self) -> datetime:
         """The current time, timezone-aware."""
         return self._deps.clock()
@@ -330,6 +335,16 @@ class JobContext:
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
         return self._deps.store.snapshot(self._check)
+
+    async def ask(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+        """Ask the LLM; see ``JobLLM.complete``.
+
+        Raises:
+            ProviderError: There is none; the step should not have been planned.
+        """
+        if self.llm is None:
+            raise ProviderError("a step needs an LLM, and none is configured")
+        return await self.llm.complete(prompt, into)
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts, in small slices on another thread; a step ends between two of them.
@@ -368,17 +383,6 @@ class JobContext:
         self._interrupted.set()
 
 
-def llm_of(context: JobContext) -> JobLLM:
-    """Return the LLM that a step is about to ask.
-
-    Raises:
-        ProviderError: The job has none; its tasks should not have been planned.
-    """
-    if context.llm is None:
-        raise ProviderError("a step needs an LLM, and none is configured")
-    return context.llm
-
-
 class Job(Protocol):
     """A kind of idle work. Stateless: its state is in the store.
 
@@ -403,8 +407,10 @@ class Job(Protocol):
     def plan(self, context: JobContext) -> Plan | None:
         """Return what is due, None for nothing. Only reads, in milliseconds, on the idle thread.
 
-        It is ended at its next read when someone speaks, and called again later.
+        It is ended at its next read when someone speaks, and called again later. A job whose tasks
+        another one makes has nothing to plan.
         """
+        return None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Do one task: seconds of work at most, of which little is lost when someone speaks.
@@ -437,10 +443,6 @@ class Contexts:
     def __call__(self, job: Job, budget: Budget | None = None) -> JobContext:
         """Return the context of a plan or step, whose uses of models the budget limits."""
         return JobContext(self, job, budget or Budget(IdleOptions(on_battery=True)))  # or none
-
-    def rest(self) -> None:
-        """Discard what only speeds up work: there is none for now."""
-        self.views.clear()
 
     def interrupt(self) -> None:
         """Interrupt all plans and steps, running and later ones, because the engine closes."""

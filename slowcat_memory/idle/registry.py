@@ -43,7 +43,7 @@ Stop = Callable[[], bool]
 
 
 @dataclass(kw_only=True)
-class UpkeepJob:
+class UpkeepJob(Job):
     """One row of the table, and its job; see ``Job``.
 
     Attributes:
@@ -51,14 +51,14 @@ class UpkeepJob:
             between which it calls ``stop``.
         due: Whether a task is worth making for a scope.
         mark: Makes a job work by namespace, on those that changed since its last plan, and on all
-            of them when the mark differs from the last one. None: nothing can be done now.
+            of them when the mark differs from the last one.
     """
 
     name: str
     trigger: Trigger
     run: Callable[[Upkeep, str, Stop], Any]
     due: Callable[[JobContext, str], bool] = lambda context, scope: True
-    mark: Callable[[JobContext], str | None] | None = None
+    mark: Callable[[JobContext], str] | None = None
     rank: int = 50
     Options: type[Struct] = NoOptions
     version: int = 1
@@ -69,8 +69,6 @@ class UpkeepJob:
         if self.mark is None:
             return Plan(tasks=(self._task("", context),)) if self.due(context, "") else None
         mark = self.mark(context)
-        if mark is None:
-            return None
         with context.snapshot() as snapshot:
             cursor = cursor_of(self.name, snapshot, mark)
             scopes = touched(snapshot, self.name, mark, context.scopes())

@@ -33,49 +33,35 @@ class WorkingSet:
     """The views in use, by kind and namespace. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._views: dict[tuple[Any, ...], _Current] = {}
+        self._views: dict[tuple[Any, ...], tuple[Any, int, int]] = {}
 
     def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
         """Return a view of a namespace, as of a snapshot.
+
+        What changed is read; everything is after forgetting, or where an index was published.
 
         Args:
             make: Makes an empty view: its class.
             of: Its arguments, such as the vector space; another view has others.
         """
-        at = (make, scope, *of)
-        current = self._views.get(at)
-        if current is None or not current.update(snapshot):
-            current = self._views[at] = _Current(make(*of), scope, snapshot)
-        return cast(V, current.view)
+        at, manifest = (make, scope, *of), snapshot.manifest(scope)
+        forgets, last = snapshot.forget_epoch(), snapshot.last_change()
+        view, epoch, since = self._views.get(at, (None, forgets, last))
+        if view is None or epoch != forgets or (manifest is not None and manifest.changes > since):
+            view = make(*of)
+            for beginning in view.beginnings:
+                for memory in snapshot.memories(scope, beginning):
+                    view.put(memory, snapshot)
+        elif since != last:
+            for id in snapshot.changed(scope, since):
+                if not id.startswith(view.beginnings):
+                    continue
+                if changed := snapshot.memory(scope, id):
+                    view.put(changed, snapshot)
+                else:
+                    view.drop(id)
+        self._views[at] = view, forgets, last
+        return cast(V, view)
 
     def clear(self) -> None:
         self._views.clear()
-
-
-class _Current:
-    """A view, and the change number up to which it is complete."""
-
-    def __init__(self, view: View, scope: str, snapshot: Snapshot) -> None:
-        self.view, self._scope = view, scope
-        self._epoch, self._changes = snapshot.forget_epoch(), snapshot.last_change()
-        for beginning in view.beginnings:
-            for memory in snapshot.memories(scope, beginning):
-                view.put(memory, snapshot)
-
-    def update(self, snapshot: Snapshot) -> bool:
-        """Read what changed; False if that is not known: after forgetting, or a new index."""
-        manifest = snapshot.manifest(self._scope)
-        pruned = manifest is not None and manifest.changes > self._changes
-        if pruned or snapshot.forget_epoch() != self._epoch:
-            return False
-        last = snapshot.last_change()
-        if last != self._changes:
-            for id in snapshot.changed(self._scope, self._changes):
-                if not id.startswith(self.view.beginnings):
-                    continue
-                if memory := snapshot.memory(self._scope, id):
-                    self.view.put(memory, snapshot)
-                else:
-                    self.view.drop(id)
-        self._changes = last
-        return True

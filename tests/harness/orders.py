@@ -19,7 +19,7 @@ from unittest import mock
 from slowcat_memory.core.blocks import session_head
 from slowcat_memory.core.extraction import prompt_injection
 from slowcat_memory.core.extraction.grounding import ground, held
-from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.facts.by_rule import facts_by_rule
 from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn

@@ -87,11 +87,7 @@ def current(memories: Iterable[Memory], label: str) -> Memory | None:
 
 
 def revised(
-    versions: Iterable[Memory],
-    new: Memory,
-    *,
-    owner: Owner,
-    limit: int,
+    versions: Iterable[Memory], new: Memory, *, owner: Owner, limit: int
 ) -> tuple[Memory, ...]:
     """Return the memories to write for a block's new version.
 
@@ -137,7 +133,8 @@ def block(
     scope: str,
     speaker: str,
     now: datetime,
-    sources: tuple[int, ...] = (),
+    sources: Iterable[int] = (),
+    of: Iterable[str] = (),
     made: Made | None = None,
     facets: dict[str, str] | None = None,
 ) -> Memory:
@@ -146,6 +143,7 @@ def block(
     Args:
         now: Since when it is valid.
         sources: Log ids of the turns that it was made from.
+        of: Ids of the memories that it was made from.
         made: The job that made it; None for a user.
     """
     return Memory(
@@ -156,7 +154,8 @@ def block(
         text=text,
         valid_from=now,
         recorded_at=now,
-        sources=sources,
+        sources=tuple(sorted(set(sources))),
+        derived_from=tuple((scope, id) for id in dict.fromkeys(of)),
         trust="user" if made is None else "agent",
         made=made,
         facets=facets or {},

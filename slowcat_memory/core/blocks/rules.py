@@ -9,7 +9,8 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.statements import SourcedLine, coming_lines, is_ruled, valid_of_kind
+from slowcat_memory.core.blocks.near_days import coming_lines
+from slowcat_memory.core.blocks.statements import SourcedLine, is_ruled, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, words_of_any
@@ -49,22 +50,18 @@ def tone_of(texts: Iterable[str]) -> str:
 
 def stated_tones(text: str) -> set[str]:
     """Return the tones that a turn says its speaker is in."""
-    lowered = text.lower().replace("’", "'")
-    return {tone for sentence in _SENTENCE.split(lowered) for tone in _of_sentence(sentence)}
-
-
-def _of_sentence(sentence: str) -> set[str]:
     found = set[str]()
-    own = False
-    for clause in _CLAUSE.split(sentence):
-        if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
-            break
-        told = set[str]()
-        for begins in _OWN.finditer(clause):
-            told |= _tones_behind(clause[begins.end() :])
-        told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
-        own = bool(told)
-        found |= told
+    for sentence in _SENTENCE.split(text.lower().replace("’", "'")):
+        own = False
+        for clause in _CLAUSE.split(sentence):
+            if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
+                break
+            told = set[str]()
+            for begins in _OWN.finditer(clause):
+                told |= _tones_behind(clause[begins.end() :])
+            told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
+            own = bool(told)
+            found |= told
     return found
 
 
@@ -91,10 +88,7 @@ WEIGHTS = {WEEK: 1.5, DAY: 0.9}
 
 
 def rollup_lines(
-    memories: Sequence[Memory],
-    said: Sequence[str],
-    zone: tzinfo,
-    language: Language = ENGLISH,
+    memories: Sequence[Memory], said: Sequence[str], zone: tzinfo, language: Language = ENGLISH
 ) -> Iterator[SourcedLine]:
     """Yield a line on the latest week, and one on the latest day, without what is said already.
 

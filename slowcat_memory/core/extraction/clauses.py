@@ -172,11 +172,6 @@ def sentences_of(text: str, code: str) -> list[str]:
     return found
 
 
-def is_serious(text: str, language: Language) -> bool:
-    """Return False for a turn with a sign of a joke or a role play."""
-    return not signs_of(language.name)["false_turn"].search(straight(text))
-
-
 def clauses(sentence: str, speaker: str, language: Language) -> list[Clause]:
     """Return the clauses of a sentence that can be statements or requests, in order."""
     signs, said = signs_of(language.name), straight(sentence)

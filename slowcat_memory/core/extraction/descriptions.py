@@ -7,7 +7,7 @@ makes many statements, and no one vector is near to all of them: *notes*, one st
 index keys as well (12 points R@10 on RealMem). Text about a whole session in front of each of its
 turns makes recall worse, so each turn has its own.
 
-Only checkable parts of a reply are kept: about the requested turns and no others (see `misplaced`),
+Only checkable parts of a reply are kept: about the requested turns and no others (see *placement*),
 short, whole sentences without ungrounded names, numbers and dates (see `grounding`).
 """
 
@@ -74,9 +74,7 @@ class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
 class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply: an entry per turn."""
 
-    ALIASES: ClassVar[Aliases] = {
-        "turns": ("descriptions", "entries", "index", "items", "results"),
-    }
+    ALIASES: ClassVar[Aliases] = {"turns": ("descriptions", "entries", "index", "items", "results")}
     turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 
@@ -148,18 +146,6 @@ def check_reply(
     return CheckedReply(found, tuple(id for id in asked if id not in found), dropped)
 
 
-def _misplaced(entries: Sequence[DescribedTurn], seen: Sequence[Turn]) -> set[int]:
-    """Return the turns whose texts are about other turns."""
-    places = {turn.id: place for place, turn in enumerate(seen)}
-    texts = {
-        places[one.turn]: " ".join((one.context, *one.questions, *one.notes))
-        for one in entries
-        if one.turn in places
-    }
-    words, speakers = [turn.text for turn in seen], [turn.speaker for turn in seen]
-    return {seen[place].id for place in misplaced(words, speakers, texts)}
-
-
 def _repeated(entries: Iterable[DescribedTurn]) -> set[str]:
     """Return the questions that a reply asks of many turns."""
     often = Counter(
@@ -211,24 +197,23 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(words | {str(value) for value in values(text)})
 
 
-def misplaced(turns: Sequence[str], speakers: Sequence[str], texts: Mapping[int, str]) -> set[int]:
-    """Return the places whose text is about other turns.
-
-    Args:
-        turns: What was said, in order.
-        speakers: Of each turn; names say nothing about the place of a text.
-        texts: By the place of their turn.
-    """
-    scores = _Scores(turns, speakers)
+def _misplaced(entries: Iterable[DescribedTurn], seen: Sequence[Turn]) -> set[int]:
+    """Return the turns whose texts are about other turns."""
+    scores, places = _Scores(seen), {turn.id: place for place, turn in enumerate(seen)}
+    texts = {
+        places[one.turn]: " ".join((one.context, *one.questions, *one.notes))
+        for one in entries
+        if one.turn in places
+    }
     found = {place for place, text in texts.items() if scores.is_of_another(text, place)}
     for shift in _SHIFTS:
-        to = {place: place + shift for place in texts if 0 <= place + shift < len(turns)}
+        to = {place: place + shift for place in texts if 0 <= place + shift < len(seen)}
         found |= _shifted(scores, texts, to)
     order = list(texts)
     for step in (-1, 1):  # among the turns that have a text
         to = dict(zip(order, [*order[step:], *order[:step]], strict=True))
         found |= _shifted(scores, texts, to)
-    return found
+    return {seen[place].id for place in found}
 
 
 def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int]) -> set[int]:
@@ -247,10 +232,10 @@ def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int])
 class _Scores:
     """How much a text has of each turn."""
 
-    def __init__(self, turns: Sequence[str], speakers: Sequence[str]) -> None:
-        names = frozenset[str]().union(*map(stems, speakers))
-        self._turns = [stems(turn) - names for turn in turns]
-        self._names = names
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        # Names say nothing about the place of a text.
+        self._names = frozenset[str]().union(*(stems(turn.speaker) for turn in turns))
+        self._turns = [stems(turn.text) - self._names for turn in turns]
         often = Counter(stem for turn in self._turns for stem in turn)
         self._weights = {stem: log(1 + len(turns) / n) for stem, n in often.items()}
 

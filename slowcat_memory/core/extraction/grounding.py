@@ -34,11 +34,8 @@ from slowcat_memory.core.time.written_dates import (
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
-WIDEST_DAYS = (
-    10**5,
-    100,
-    45,
-)  # of the time said for a year, a month, a day: "last year" names no day
+# Of the time said for a year, a month, a day: "last year" names no day.
+WIDEST_DAYS = (10**5, 100, 45)
 CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie

@@ -14,7 +14,6 @@ from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
-from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint, neutralise
 from slowcat_memory.records import Turn
 
@@ -153,13 +152,6 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
             found.append(one)
             missing -= own
     return found
-
-
-def origins_used(
-    text: str, turns: Sequence[Turn], known: Known, scope: str
-) -> tuple[tuple[str, str], ...]:
-    """Return the chunks of the earlier turns that a text depends on, for ``derived_from``."""
-    return tuple((scope, chunk_id(id)) for id in sources_used(text, turns, known))
 
 
 def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, ...]:

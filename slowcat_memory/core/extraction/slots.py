@@ -147,11 +147,8 @@ def slot_of(one: Statement) -> Slot:
     if predicate in _PARTNERS or (predicate == "relationship_status" and _is_single(one)):
         return ("partner",)
     if predicate == "diet":
-        return (
-            ("diet",)
-            if not _REGIMES.isdisjoint(fingerprint(one.object).split())
-            else ("diet", fold(one.object))
-        )
+        regime = not _REGIMES.isdisjoint(fingerprint(one.object).split())
+        return ("diet",) if regime else ("diet", fold(one.object))
     single = predicate in _ONE or is_functional(predicate)
     return (predicate,) if single else (predicate, fold(one.object))
 
@@ -258,7 +255,7 @@ def _same_value(new: Statement, old: Statement) -> bool:
         return True
     mine, theirs = fingerprint(new.object).split(), fingerprint(old.object).split()
     if not mine or not theirs:
-        return not mine and not theirs
+        return mine == theirs
     if new.predicate == "works_as":
         one, other = content(new.object), content(old.object)
         return bool(one and other) and (one <= other or other <= one)

@@ -25,12 +25,12 @@ from slowcat_memory.core.extraction.clauses import (
     Clause,
     Signs,
     clauses,
-    is_serious,
     languages_of,
     pattern_of,
     rewritten,
     sentences_of,
     signs_of,
+    straight,
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.quoted import is_reported
@@ -38,8 +38,6 @@ from slowcat_memory.core.extraction.slots import PARTNERS, object_type
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean, fold
 from slowcat_memory.records import Ending, Turn
-
-__all__ = ["StatedFact", "stated", "stated_by"]
 
 MOST_CHARS = 4000  # of a turn
 _WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
@@ -85,8 +83,8 @@ def compile_rules(language: str) -> None:
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:
     kept = clean(text)[0][:MOST_CHARS]
-    if not all(is_serious(kept, one) for one in languages):
-        return []
+    if any(signs_of(one.name)["false_turn"].search(straight(kept)) for one in languages):
+        return []  # a joke, a role play
     found, other = list[StatedFact](), None
     spoken = languages_of(kept) if len(languages) > 1 else list(languages)
     for sentence in sentences_of(kept, (spoken or languages)[0].code):
@@ -194,7 +192,7 @@ def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
         if animals and one.predicate in ("bought", "owns"):
             continue
         if one.type in general and one.predicate in ("habit", "plans") and special:
-            if any(other is not one and other.type not in ("person",) for other in made):
+            if any(other is not one and other.type != "person" for other in made):
                 continue
         alone = (one.type, one.subject)
         same = (one.subject, one.predicate, one.object.casefold())

@@ -7,9 +7,10 @@ n - ceil(t n) + 1 rarest (the prefix filter of set-similarity joins: Chaudhuri e
 Operator for Similarity Joins in Data Cleaning", 2006).
 """
 
-import math
 from collections.abc import Iterable, Iterator
+from heapq import nsmallest
 from itertools import islice
+from math import ceil, isnan
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from slowcat_memory.core.extraction.slots import Slot, content, is_functional, s
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
+from slowcat_memory.core.graph.entity_index import names_of
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Statement
 
 _KIN = "has_"  # beginning of predicates that name a relative by a noun
-SEPARATOR = "; "  # between the other names of an entity
 
 
 class Subjects:
@@ -37,18 +38,15 @@ class Subjects:
     def put(self, memory: Memory) -> None:
         """Add or replace an entity, or a fact that names a relative; others are ignored."""
         self.drop(memory.id)
-        facets = memory.facets
-        if memory.retired_at is not None:
+        one = memory.statement
+        if memory.retired_at:
             return
         if family(memory.kind) == ENTITY:
-            also = facets.get("also", "").split(SEPARATOR)
-            names = frozenset(fold(one) for one in (facets.get("name", ""), *also) if one)
+            names = frozenset(fold(one) for one in names_of(memory) if one)
             self._names[memory.id] = names
             for name in names:
                 self._entities.setdefault(name, set()).add(memory.id)
-        elif (
-            (one := memory.statement).object_id and one.predicate.startswith(_KIN) and not one.over
-        ):
+        elif one.object_id and one.predicate.startswith(_KIN) and not one.over:
             noun = one.predicate.removeprefix(_KIN).replace("_", " ")
             self._kin[memory.id] = (one.subject_id, noun, one.object_id)
 
@@ -188,21 +186,22 @@ class FactIndex:
         claim, own = claim_of(new), self._group_of.get(new.id)
         cosines = group.cosines(new.id, own.vector(new.id) if own else None)
         same = group.by_predicate.get(claim.predicate, {}) if claim.predicate else {}
-        alike, others = group.rows(same)
+        alike = [id for id in cosines if id in same]
+        others = [id for id in cosines if id not in same]
         if not is_functional(claim.predicate):
             same = group.by_object.get((claim.predicate, content(claim.object)), {})
         found = dict.fromkeys(islice(reversed(same), MOST_SHARING))
-        found |= dict.fromkeys(group.nearest(cosines, alike, options.fallback_top_k))
-        found |= dict.fromkeys(group.nearest(cosines, others, options.top_k))
+        for ids, most in ((alike, options.fallback_top_k), (others, options.top_k)):
+            found |= dict.fromkeys(nsmallest(most, ids, key=lambda id: (-cosines[id], id)))
         shared = self._sharing(group, new, options)
-        found |= {id: None for id in shared if group.cosine(id, cosines) is None}
-        return [(group.facts[id], group.cosine(id, cosines)) for id in found if id != new.id]
+        found |= {id: None for id in shared if id not in cosines}
+        return [(group.facts[id], cosines.get(id)) for id in found if id != new.id]
 
     def _sharing(self, group: "_Group", new: Memory, options: MergeOptions) -> Iterator[str]:
         words = set(self._tokenize(new.text))
         others = set(self._tokenize(without_values(new.text)))
         for found, least in ((words, options.check_low), (others, options.auto_update)):
-            most = len(found) - math.ceil(least * len(found)) + 1
+            most = len(found) - ceil(least * len(found)) + 1
             for word in sorted(found, key=lambda word: (group.frequency(word), word))[:most]:
                 yield from islice(reversed(group.by_word.get(word, {})), MOST_SHARING)
 
@@ -242,33 +241,16 @@ class _Group:
         row = self._rows.get(id)
         return None if row is None else self._vectors[row]
 
-    def cosines(self, new: str, vector: np.ndarray | None) -> np.ndarray:
-        """Return the cosines of a new fact's vector with all, by row; none without it."""
+    def cosines(self, new: str, vector: np.ndarray | None) -> dict[str, float]:
+        """Return the cosines of a new fact's vector with all others, by id; none without it."""
         if vector is None or self._vectors.shape[1] != len(vector):
-            return np.zeros(0)
-        found = self._vectors[: len(self._ids)] @ vector
-        if new in self._rows:
-            found[self._rows[new]] = np.nan
-        return found
-
-    def cosine(self, id: str, cosines: np.ndarray) -> float | None:
-        row = self._rows.get(id)
-        return None if row is None or not len(cosines) else float(cosines[row])
-
-    def rows(self, ids: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of some facts, and all others."""
-        others = np.ones(len(self._ids), bool)
-        others[[self._rows[id] for id in ids if id in self._rows]] = False
-        return np.flatnonzero(~others), np.flatnonzero(others)
-
-    def nearest(self, cosines: np.ndarray, rows: np.ndarray, most: int) -> list[str]:
-        """Return the facts of some rows with the greatest cosines, nearest first."""
-        if not len(cosines) or not most:
-            return []
-        near = -cosines[rows]
-        best = np.argpartition(near, most)[:most] if len(rows) > most else np.arange(len(rows))
-        named = ((near[at], self._ids[rows[at]]) for at in best if not np.isnan(near[at]))
-        return [id for _, id in sorted(named)]
+            return {}
+        found = (self._vectors[: len(self._ids)] @ vector).tolist()
+        return {
+            id: cosine
+            for id, cosine in zip(self._ids, found, strict=True)
+            if id != new and not isnan(cosine)
+        }
 
     def rivals(self, claim: Statement) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""

@@ -1,25 +1,24 @@
-"""Facts by an LLM: the prompt, and the check of its reply; and facts by rule.
+"""Facts by an LLM: the prompt, and the check of its reply.
 
 The LLM may only write explicit statements of users, and must quote them. Whom and what the turns
-name comes with them; what relates two names, or a name and a value, is a fact with a predicate. A fact is kept if the turn
-that it cites is a user's and contains the quote, if its names, numbers and dates occur (see
-`grounding`), and if it is lasting (see `fact.why_transient`). Instructions and links are
-quarantined: only the audit shows them.
+name comes with them; what relates two names, or a name and a value, is a fact with a predicate. A
+fact is kept if the turn that it cites is a user's and contains the quote, if its names, numbers and
+dates occur (see `grounding`), and if it is lasting (see `fact.why_transient`). Instructions and
+links are quarantined: only the audit shows them.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
 from slowcat_memory.core.extraction.attributed import words_in, wrong_subject
+from slowcat_memory.core.extraction.clause_facts import StatedFact
 from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import (
-    Dated,
     asks,
     dated,
     misdates,
@@ -28,7 +27,7 @@ from slowcat_memory.core.extraction.evidence import (
     shared,
     words_of,
 )
-from slowcat_memory.core.extraction.grounding import Ground, ground, one_line, strays
+from slowcat_memory.core.extraction.grounding import Ground, one_line, strays
 from slowcat_memory.core.extraction.known import (
     NOTHING_KNOWN,
     Known,
@@ -36,13 +35,7 @@ from slowcat_memory.core.extraction.known import (
     prompt_about,
     sources_used,
 )
-from slowcat_memory.core.extraction.mentions import (
-    EntityReply,
-    Mention,
-    Sayings,
-    mentions,
-    tidy,
-)
+from slowcat_memory.core.extraction.mentions import EntityReply, Mention, Sayings, mentions, tidy
 from slowcat_memory.core.extraction.options import ENTITY_TYPES
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import CONFIDENCE_NAMES, TURN_NAMES, Aliases
@@ -54,14 +47,9 @@ from slowcat_memory.core.extraction.quoted import (
     unrelated,
     unsupported,
 )
-from slowcat_memory.core.extraction.slots import (
-    PREFERRED,
-    begins,
-    canonical,
-    is_exclusive,
-    object_type,
-)
-from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
+from slowcat_memory.core.extraction.slots import PREFERRED, canonical, object_type
+from slowcat_memory.core.extraction.stated import read_sentence, stated_by
+from slowcat_memory.core.facts.by_rule import holds_since, is_correction
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
@@ -110,7 +98,6 @@ Answer with JSON alone; {"facts": [], "entities": []} when there is nothing:
 )
 
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
-_CORRECTS = re.compile(of_any(lambda one: one.facts.corrects), re.IGNORECASE)
 _FUNCTION = words_of_any(lambda one: one.statements.function)
 _OWN = words_of_any(
     lambda one: frozenset().union(*(one.persons.sets[name] for name in ("i", "we", "me")))
@@ -180,11 +167,7 @@ def system(types: Sequence[str] = ENTITY_TYPES) -> str:
 
 
 def build_prompt(
-    turns: Sequence[Turn],
-    asked: Iterable[int],
-    known: Known,
-    zone: tzinfo,
-    turn_chars: int,
+    turns: Sequence[Turn], asked: Iterable[int], known: Known, zone: tzinfo, turn_chars: int
 ) -> str:
     """Return the user message; see `prompt_about`. ``known`` has the facts nearest to the turns."""
     return prompt_about(turns, asked, zone, turn_chars, known, "Write the facts of the turns {}.")
@@ -284,7 +267,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         quote=quote,
         confidence="low" if reported else one.confidence,
         date=when.day,
-        since=begins(claim, when.day, _since(when, claim)) if claim else when.since,
+        since=holds_since(when, claim) if claim else when.since,
         last=when.last,
         sources=tuple(dict.fromkeys((*needed(content, turn, record.turns), *earlier))),
         predicate=claim.predicate if claim else "",
@@ -330,12 +313,6 @@ def _is_of_relative(quote: str, predicate: str) -> bool:
     return _OWN.isdisjoint(words_in(quote))
 
 
-def _since(when: Dated, stated: Statement | None) -> datetime:
-    """Return since when a fact is true; what takes another's place does so on its day."""
-    changes = stated is not None and (stated.over or is_exclusive(stated))
-    return when.begins if changes else when.since
-
-
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Return why a fact is quarantined (an instruction or a link); else ""."""
     if has_link(content) or has_link(quote):
@@ -369,11 +346,6 @@ def _unsaid(content: str, subject: str, quote: str, turn: Turn, record: _Record)
     return "words" if unsupported(content, subject, record.turns) else None
 
 
-def is_correction(text: str) -> bool:
-    """Return whether a turn corrects what was said before, rather than reporting a change."""
-    return bool(_CORRECTS.match(text.strip()))
-
-
 def _by_rule(quote: str, turn: Turn) -> list[StatedFact]:
     """Return what rules read in the quoted words of a turn."""
     words = fingerprint(quote)
@@ -382,25 +354,3 @@ def _by_rule(quote: str, turn: Turn) -> list[StatedFact]:
         for one in stated_by(turn)
         if fingerprint(one.quote) in words or quoted(quote, one.quote)
     ]
-
-
-def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
-    """Return the facts of a turn without an LLM; none of a turn that contains an order."""
-    grounding, found = ground((turn,), zone), list[ExtractedFact]()
-    for one in stated_by(turn):
-        links = has_link(one.content) and one.predicate != "email"
-        own_name = one.predicate == "name" and fold(one.object) == fold(one.subject)
-        if links or own_name or injected(one.content) or why_transient(one.type, one.content):
-            continue
-        when = dated(one.quote, turn, "", grounding, zone)
-        if object_type(one.predicate) in ("person", "pet") and not one.over:
-            when = Dated("", turn.at, turn.at)  # it is the day of what else the words say
-        parts = asdict(one) | {
-            "confidence": "high" if one.type == "person" else "medium",
-            "date": when.day,
-            "last": when.last,
-            "corrects": is_correction(turn.text),
-            "since": begins(one, when.day, _since(when, one)),
-        }
-        found.append(ExtractedFact(**parts, turn=turn, sources=(turn.id,)))
-    return found

@@ -37,15 +37,15 @@ class EntityIndex:
     def find_or_add(self, mention: Mention, similar: Similarity | None = None) -> Mention:
         """Return a mention with its entity's id, creating one if needed; "" if ambiguous."""
         new = Candidate(mention.name, mention.type, mention.attributes)
-        found = self._find(new, similar)
-        if found is None and self._could_be_two(new):
+        id = self._find(new, similar)
+        if id is None and self._could_be_two(new):
             return mention
-        if found is None:
+        if id is None:
             id = self._new_id(new)
-            self._put(id, new)
-            return replace(mention, entity=id)
-        self._put(found, _grown(self._known[found], new))
-        return replace(mention, entity=found)
+        else:
+            new = _grown(self._known[id], new)
+        self._put(id, new)
+        return replace(mention, entity=id)
 
     def resolve_turn(
         self, read: TurnReading, facts: Sequence[ExtractedFact], similar: Similarity | None = None

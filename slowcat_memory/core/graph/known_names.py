@@ -7,7 +7,7 @@ those that were mentioned often and lately.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from heapq import nlargest
@@ -28,11 +28,10 @@ from slowcat_memory.core.extraction.known import (
     limited,
     named_words,
 )
-from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.extraction.slots import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import TurnReading
-from slowcat_memory.core.language import LANGUAGES, Language
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.memory import FACT, READING, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.text_caches import text_cache
@@ -95,10 +94,7 @@ class KnownIndex:
         """
         first, at = turns[0].id, turns[0].at
         read = [one for one in self._readings.values() if one.turn < first]
-        said = {one.turn: one.said for one in read}
-        scene = _Scene(
-            turns, _people(read), said, language_of_texts(turn.text for turn in turns), zone
-        )
+        scene = _Scene(turns, read, zone)
         lines = [*self._roles(scene), *self._sentences(scene)]
         names = _best_of_each(lines, scene)
         known = Known(tuple(names), self._last(first, at), unshown=tuple(_every_name(scene)))
@@ -171,20 +167,14 @@ class _Scene:
         names: Stems of all names; ``own``: of the speakers'.
     """
 
-    def __init__(
-        self,
-        turns: Sequence[Turn],
-        people: Mapping[str, _Person],
-        said: Mapping[int, datetime],
-        language: Language,
-        zone: tzinfo,
-    ) -> None:
+    def __init__(self, turns: Sequence[Turn], read: Sequence[TurnReading], zone: tzinfo) -> None:
         self.first, self.at, self.zone = turns[0].id, turns[0].at, zone
-        self.people, self.language = people, language
+        self.people = people = _people(read)
+        self.language = language_of_texts(turn.text for turn in turns)
         self.speakers = frozenset(fold(turn.speaker) for turn in turns)
         text = " ".join(turn.text for turn in turns)
         self.words, self.said_words = words_of(text).keys(), named_words(text)
-        self._said = said
+        self._said = {one.turn: one.said for one in read}
         self.own = {stem for name in self.speakers for stem in words_of(name)}
         self.names = self.own | {
             stem for one in people.values() for name in one.names for stem in words_of(name)
@@ -215,23 +205,17 @@ def _people(readings: Iterable[TurnReading]) -> dict[str, _Person]:
     found: dict[str, _Person] = {}
     for reading in readings:
         for mention in reading.mentions:
-            if mention.entity and mention.confidence != "low":
-                _count(found, mention, reading)
+            if not mention.entity or mention.confidence == "low":
+                continue
+            name, said = mention.name, reading.said
+            new = _Person(name, mention.type, set(), 0, said, reading.turn)
+            one = found.setdefault(mention.entity, new)
+            one.names.add(fold(name))
+            one.count, one.last = one.count + 1, max(one.last, said)
+            capital = one.name.islower() and not name.islower()
+            if (len(name.split()), capital) > (len(one.name.split()), False):
+                one.name, one.turn = name, reading.turn
     return found
-
-
-def _count(found: dict[str, _Person], mention: Mention, reading: TurnReading) -> None:
-    name, said = mention.name, reading.said
-    one = found.get(mention.entity)
-    if one is None:
-        names = {fold(name)}
-        found[mention.entity] = _Person(name, mention.type, names, 1, said, reading.turn)
-        return
-    one.names.add(fold(name))
-    one.count, one.last = one.count + 1, max(one.last, said)
-    capital = one.name.islower() and not name.islower()
-    if (len(name.split()), capital) > (len(one.name.split()), False):
-        one.name, one.turn = name, reading.turn
 
 
 def _every_name(scene: _Scene) -> Iterator[KnownLine]:
@@ -246,10 +230,8 @@ def _may_matter(row: Memory, scene: _Scene) -> bool:
     one = row.statement
     if one.object_id in scene.likely or one.subject_id in scene.likely:
         return True
-    return (
-        bool(one.subject_id)
-        and fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
-    )
+    role = fold(scene.language.facts.roles.get(one.predicate, ""))
+    return bool(one.subject_id) and role in scene.said_words
 
 
 def _role_of(row: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:

@@ -12,7 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.blocks.statements import EVENT, THREAD, SourcedLine, days_of, valid_of_kind
+from slowcat_memory.core.blocks.near_days import EVENT, THREAD, days_of
+from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.quoted import reads_aloud

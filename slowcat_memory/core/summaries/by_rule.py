@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.clauses import language_of_texts
 from slowcat_memory.core.extraction.options import ExtractiveOptions
-from slowcat_memory.core.facts.prompt import ExtractedFact, facts_by_rule
+from slowcat_memory.core.facts.by_rule import facts_by_rule
+from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.render.speech import spoken_day

@@ -115,14 +115,9 @@ def text_of(one: Memory) -> SummaryText:
     )
 
 
-def replacing(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
-    """Return the memories to write: the new summary, and the old one as history."""
-    return (new,) if old is None else (new, *archived(old, now))
-
-
-def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
-    """Return a summary as history, under another id; () if it is already retired."""
-    if old.retired_at is not None:
+def archived(old: Memory | None, now: datetime) -> tuple[Memory, ...]:
+    """Return a summary as history, under another id; () if there is none, or it is retired."""
+    if old is None or old.retired_at is not None:
         return ()
     model = hex_digest(_model(old), 2)
     name = f"{old.id}{HISTORY}{old.facets.get('digest', '')}.{model}"

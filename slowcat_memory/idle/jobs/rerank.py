@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
-from msgspec import Struct
-
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.understand import without_names
 from slowcat_memory.core.ranking import grades as grading
 from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
+from slowcat_memory.idle.job import Job, JobContext, Plan, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import JudgementOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
@@ -95,7 +93,7 @@ RANK = 60
 NEWEST = 2000  # log entries back, judging starts in a store that was never judged
 
 
-class Rerank:
+class Rerank(Job):
     """An LLM judges which of the memories ranked for a query answer it: of a question, or of a few words.
 
     Turns are judged in the order of the log; see ``Job``.
@@ -106,9 +104,9 @@ class Rerank:
 
     name = "rerank"
     version = VERSION
-    needs: Needs = "llm"
+    needs = "llm"
     trigger = Trigger(turns=20, session_end=True)
-    Options: type[Struct] = JudgementOptions
+    Options = JudgementOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         """Plan the tasks of the turns behind the cursor."""

@@ -24,7 +24,7 @@ from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Subject
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import PeriodKind, day_of, period_of
-from slowcat_memory.idle.job import JobContext, Needs, Trigger
+from slowcat_memory.idle.job import JobContext, Trigger
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
 from slowcat_memory.idle.jobs.summaries import SummaryInput, SummaryJob, summaries_mark
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -151,9 +151,9 @@ class Topics(ScopeJob):
     """The subjects that sessions come back to."""
 
     name, version, rank, writes = "topics", VERSION, 70, f"{TOPIC}/"
-    needs: Needs = "nothing"
+    needs = "nothing"
     trigger = Trigger(session_end=True, every_s=3600.0)
-    Options: type[Struct] = TopicsOptions
+    Options = TopicsOptions
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write new and changed topics, and drop those that are gone."""
@@ -177,7 +177,7 @@ class Topics(ScopeJob):
                 made = summaries.summary(
                     replace(subject, name=name), text, Made(job=self.name, version=VERSION), now
                 )
-                memories += summaries.replacing(made, before, now) if made.text else ()
+                memories += (made, *summaries.archived(before, now)) if made.text else ()
         gone = [memory for id, memory in old.items() if id not in live]
         memories += [history for memory in gone for history in summaries.archived(memory, now)]
         return WriteBatch(

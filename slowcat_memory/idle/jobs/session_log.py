@@ -17,6 +17,7 @@ from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.idle.job import (
+    Job,
     JobContext,
     Needs,
     NoOptions,
@@ -114,10 +115,11 @@ class KnownView(KnownIndex):
 
 def known_before(turns: Sequence[Turn], context: JobContext) -> Known:
     """Return who and what was known before some turns of one namespace, at least one."""
-    reads = context.llm.prompt_tokens if context.llm else 0
     with context.snapshot() as snapshot:
         index = context.view(KnownView, snapshot, turns[0].scope)
-    return index.before(turns, context.zone, min(KNOWN_TOKENS, reads // SHARE_OF_PROMPT))
+    return index.before(
+        turns, context.zone, min(KNOWN_TOKENS, context.prompt_tokens // SHARE_OF_PROMPT)
+    )
 
 
 MOST_TURNS = 400  # of one session
@@ -160,7 +162,7 @@ def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
     return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
 
 
-class SessionJob:
+class SessionJob(Job):
     """Base of the jobs that work on sessions one by one, each once it was read; see ``Job``.
 
     Attributes:
@@ -168,11 +170,7 @@ class SessionJob:
         whole: Whether a long session is due once, not for each part of the log.
     """
 
-    name: str
-    version: int
-    needs: Needs
     trigger = Trigger(session_end=True, every_s=300.0)
-    Options: type[Struct]
     wait = whole = True
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
@@ -246,7 +244,7 @@ def cursor_of(job: str, snapshot: Snapshot, mark: str = "") -> Cursor:
     return Cursor(name=job, position=snapshot.last_id(), note=f"{snapshot.last_change()} {mark}")
 
 
-class ScopeJob:
+class ScopeJob(Job):
     """Base of the jobs that work on a namespace as a whole, once it changed; see ``Job``.
 
     Attributes:
@@ -254,8 +252,6 @@ class ScopeJob:
         writes: Beginnings of the ids that it writes; they count as a change only if the user wrote them.
     """
 
-    name: str
-    version: int
     rank: int
     writes: str | tuple[str, ...]
     needs: Needs = "nothing"

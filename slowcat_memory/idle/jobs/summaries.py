@@ -10,32 +10,25 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.block import PERSONA, current
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction import known as knowledge
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, NOTHING_KNOWN, Known
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
-from slowcat_memory.core.memory import SESSION_SUMMARY, chunk_id
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, chunk_id
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
 from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import (
-    JobContext,
-    Needs,
-    Trigger,
-    llm_of,
-    names_of,
-    new_task,
-)
+from slowcat_memory.idle.job import Job, JobContext, Needs, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import SummariesOptions
 from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, visible_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-PERSONA = "block/persona"
 TURN_CHARS = 800
 # Around a record, with what is known; and its least size.
 FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
@@ -49,24 +42,21 @@ class SummaryInput(Struct, frozen=True):
         subject: Its subject; None if no sources are left, and the summary is removed.
         turns: The LLM's input: turns, or summaries in their form.
         seen: Ids of these summaries; None for turns.
-        persona: The agent's, for the LLM.
     """
 
     subject: Subject | None
     turns: Sequence[Turn]
     old: Memory | None
     seen: tuple[str, ...] | None = None
-    persona: Memory | None = None
 
 
-class SummaryJob:
+class SummaryJob(Job):
     """Base of the jobs that summarise; see ``idle.job.Job``.
 
     Attributes:
         wording: What the LLM is asked for.
     """
 
-    name: str
     wording: Purpose
     version = VERSION
     needs: Needs = "llm or rules"
@@ -83,26 +73,21 @@ class SummaryJob:
             given = self.read(snapshot, task, context)
             if given is None:
                 return WriteBatch()
-            given = replace(given, persona=_persona(snapshot, task.scope))
-            only = _only_part(given, snapshot)
+            persona, only = _persona(snapshot, task.scope), _only_part(given, snapshot)
         subject, old, now = given.subject, given.old, context.now
         if subject is None:
-            return WriteBatch(
-                memories=summaries.archived(old, now) if old else (),
-                drop=((task.scope, old.id),) if old else (),
-            )
+            drop = ((task.scope, old.id),) if old else ()
+            return WriteBatch(memories=summaries.archived(old, now), drop=drop)
         if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
         text = only
         if text is None and context.llm is not None:
-            text = await _text_by_llm(self.wording, task, given, context)
+            text = await _text_by_llm(self.wording, task, given, persona, context)
         elif text is None:
             text = await _text_by_rule(given, context)
-        if text.text:
-            made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
-            return WriteBatch(memories=summaries.replacing(made, old, now))
-        # Nothing but orders was said.
-        return WriteBatch(memories=summaries.archived(old, now) if old else ())
+        made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
+        new = (made,) if text.text else ()  # none where nothing but orders was said
+        return WriteBatch(memories=(*new, *summaries.archived(old, now)))
 
 
 def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
@@ -216,19 +201,17 @@ def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
 
 def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     """Return the latest persona of the agent that is not local-only."""
-    every = snapshot.memories(scope, PERSONA)
-    found = [m for m in every if m.retired_at is None and not is_withheld(m)]
-    return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
+    every = snapshot.memories(scope, f"{BLOCK}/{PERSONA}")
+    return current((one for one in every if not is_withheld(one)), PERSONA)
 
 
 async def _text_by_llm(
-    wording: Purpose, task: Task, found: SummaryInput, context: JobContext
+    wording: Purpose, task: Task, found: SummaryInput, persona: Memory | None, context: JobContext
 ) -> SummaryText:
-    llm = llm_of(context)
-    turns, persona = found.turns, found.persona
+    turns = found.turns
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = prompt.instruction(wording, persona.text if persona else "")
-    room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
+    room = context.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     question = Prompt(
         job=task.job,
         version=VERSION,
@@ -249,7 +232,7 @@ async def _text_by_llm(
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
-    answer = await llm.complete(question, Reflection)
+    answer = await context.ask(question, Reflection)
     if found.seen is not None:
         known, turns = _behind(task.scope, found, context)
     text = prompt.check_reply(
@@ -258,7 +241,7 @@ async def _text_by_llm(
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
-    origins = knowledge.origins_used(written, turns, known, task.scope)
+    origins = names_of(task.scope, knowledge.sources_used(written, turns, known))
     return replace(text, model=answer.model, origins=origins)
 
 

@@ -18,11 +18,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
-from slowcat_memory.errors import (
-    StoreClosedError,
-    StoreFullError,
-    describe_error,
-)
+from slowcat_memory.errors import StoreClosedError, StoreFullError, describe_error
 from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions
@@ -84,7 +80,7 @@ class IdleLoop:
             budget: The limits; None makes one from the options.
         """
         store, clock = contexts.deps.store, clock or contexts.deps.clock
-        self._store, self._gate = store, gate
+        self._store, self._gate, self._zone = store, gate, contexts.deps.zone
         self._jobs = {job.name: job for job in jobs}
         self._enabled = {
             name: job
@@ -96,7 +92,7 @@ class IdleLoop:
         self.events = events or EventSender(store, clock, self._metrics, LISTENER_FAILURES)
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: contexts(job, self._budget)
-        self._discard_views = contexts.rest
+        self._discard_views = contexts.views.clear
         self._planner = Planner(
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
@@ -236,12 +232,17 @@ class IdleLoop:
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
         now, queue = self._clock(), self._waiting()
-        able = self._able(jobs)
-        held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
+        able, held = self._able(jobs), dict[str, Held]()
+        if limit := self._budget.blocks("llm", now, self._zone):
+            until = self._budget.ends(limit, now, self._zone)
+            held = {n: (limit, until) for n in able if self._context_of(jobs[n]).llm}
         by_rule = {name for name in held if jobs[name].needs == "llm or rules"}
         able -= held.keys()
-        on_server = {name for name in able if self._waits_for_server(jobs[name])}
-        if any(job in on_server for job in self._waiting().jobs()):
+        # A job that can do without an LLM continues while the server is unreachable, and what is
+        # put back waits.
+        waits = {"llm", *(RULES_AFTER if self._server_away else ())}
+        on_server = {name for name in able if jobs[name].needs in waits}
+        if not on_server.isdisjoint(queue.jobs()):
             self._server_away = not await self._server_ready()
         away = on_server if self._server_away else set()
         by_rule |= {name for name in away if jobs[name].needs in RULES_AFTER}
@@ -251,21 +252,6 @@ class IdleLoop:
     def _able(self, jobs: dict[str, Job]) -> set[str]:
         """Return the names of the jobs whose LLM is configured."""
         return {name for name, job in jobs.items() if has_requirements(job, self._context_of(job))}
-
-    def _limit(self, job: Job, now: datetime) -> Held | None:
-        """Return the limit of the budget for which a job's tasks wait, and its end."""
-        context = self._context_of(job)
-        if context.llm and (limit := self._budget.blocks("llm", now, context.zone)):
-            return limit, self._budget.ends(limit, now, context.zone)
-        return None
-
-    def _waits_for_server(self, job: Job) -> bool:
-        """Return whether a job's steps wait for the LLM's server.
-
-        A job that can do without an LLM continues while the server is unreachable, and what is put
-        back waits.
-        """
-        return job.needs == "llm" or (self._server_away and job.needs in RULES_AFTER)
 
     async def _server_ready(self) -> bool:
         return self._server is None or await probe_while_open(self._server, self._gate)

@@ -114,7 +114,7 @@ class Planner:
     async def _ask(self, job: Job, context: JobContext, plans: _Plans, asked: Cursor) -> bool:
         """Plan a job once; return whether to plan it again at once."""
         try:
-            plan = self._plan(job, context)
+            plan = self._plan(job, context) or Plan()
         except StepInterruptedError:
             plans.interrupted += 1
             return True
@@ -126,12 +126,12 @@ class Planner:
         plans.breaker.succeeded()
         plans.interrupted = 0
         moves = self._moves(plan)
-        if plan is not None and (plan.tasks or moves):
+        if plan.tasks or moves:
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
             self._on_tasks(plan.tasks)
         # A job that moved its cursor may have read only a part: plan until the cursor stops.
         plans.in_a_row += 1
-        if moves and plan is not None and plan.more and plans.in_a_row < MOST_PLANS:
+        if moves and plan.more and plans.in_a_row < MOST_PLANS:
             return True
         plans.in_a_row = 0
         await self._write(job.name, WriteBatch(cursor=asked))
@@ -151,8 +151,8 @@ class Planner:
         finally:
             unsubscribe()
 
-    def _moves(self, plan: Plan | None) -> bool:
-        if plan is None or plan.cursor is None:
+    def _moves(self, plan: Plan) -> bool:
+        if plan.cursor is None:
             return False
         with self._store.snapshot() as snapshot:
             return snapshot.cursor(plan.cursor.name) != plan.cursor

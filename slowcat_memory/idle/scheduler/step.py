@@ -77,10 +77,6 @@ class StepResult(Struct, frozen=True, kw_only=True):
     error: BaseException | None = None
     stopped_ms: float = 0.0
 
-    @property
-    def interrupted(self) -> bool:
-        return self.batch is None and self.error is None
-
 
 async def run_step(
     job: Job, task: Task, context: JobContext, gate: IdleGate, timeout_s: float

@@ -13,7 +13,7 @@ from slowcat_memory.core.extraction.known import (
     known_lines,
     sources_used,
 )
-from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.facts.by_rule import facts_by_rule
 from slowcat_memory.records import Turn
 from tests.support.rows import cases, each_listed, listed_texts
 from tests.support.said import turn

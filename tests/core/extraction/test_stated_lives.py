@@ -10,7 +10,7 @@ from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.quoted import contradicts, unrelated
 from slowcat_memory.core.extraction.slots import PREFERRED, canonical, ends
 from slowcat_memory.core.extraction.stated import stated, stated_by
-from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.facts.by_rule import facts_by_rule
 from slowcat_memory.core.time.expressions import statement_times
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Statement, Turn

@@ -8,6 +8,7 @@ import pytest
 
 from slowcat_memory.core.blocks.statements import valid_of_kind
 from slowcat_memory.core.extraction.known import Known, KnownLine
+from slowcat_memory.core.facts.by_rule import facts_by_rule, facts_of_note
 from slowcat_memory.core.facts.fact import fact_key, fact_memory, why_transient
 from slowcat_memory.core.facts.prompt import (
     Checked,
@@ -15,12 +16,10 @@ from slowcat_memory.core.facts.prompt import (
     FactsReply,
     build_prompt,
     check_reply,
-    facts_by_rule,
 )
 from slowcat_memory.core.proactive.open_threads import of_turns
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.summaries.extractive import split_turn
-from slowcat_memory.idle.jobs.extraction.facts import facts_of_note
 from slowcat_memory.records import Made, Turn
 from tests.support.injections import HARMLESS, injections, placed
 from tests.support.rows import each_listed, listed

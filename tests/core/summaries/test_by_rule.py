@@ -14,11 +14,11 @@ from slowcat_memory.core.summaries.prompt import SESSION, Reflection, check_repl
 from slowcat_memory.core.summaries.summary import (
     Subject,
     SummaryText,
+    archived,
     as_turn,
     conversations,
     current,
     is_stale,
-    replacing,
     summary,
 )
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -202,9 +202,9 @@ def _summary(id: str = "summary/session/s", minutes: int = 0, model: str = "m", 
 
 def test_replacing_keeps_one_that_counts_and_its_history():
     old, new = _summary(model=""), _summary()
-    written = {m.id: m for m in replacing(new, old, AT)}
+    written = {m.id: m for m in (new, *archived(old, AT))}
     assert [m.id for m in current(written.values())] == ["summary/session/s"] and len(written) == 2
-    assert len({m.id for m in replacing(new, replace(old, retired_at=AT), AT)}) == 1
+    assert len({m.id for m in (new, *archived(replace(old, retired_at=AT), AT))}) == 1
 
 
 @cases("rules/summaries.jsonl")

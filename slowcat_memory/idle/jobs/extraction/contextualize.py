@@ -8,7 +8,6 @@ costs only its new turns.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction import descriptions
@@ -22,28 +21,19 @@ from slowcat_memory.core.extraction.known import ground_with, sources_used
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
-from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs, llm_of, names_of
+from slowcat_memory.idle.job import JobContext, names_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Asked,
     Request,
     SessionExtractor,
+    with_vectors,
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import (
-    Context,
-    Key,
-    Made,
-    Session,
-    TokenVectors,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Key, Made, Session, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "contextualize"
@@ -58,8 +48,8 @@ class Contextualize(SessionExtractor):
 
     name = NAME
     version = VERSION
-    needs: Needs = "llm"
-    Options: type[Struct] = ContextualizeOptions
+    needs = "llm"
+    Options = ContextualizeOptions
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(descriptions.SYSTEM)
@@ -103,7 +93,7 @@ class Contextualize(SessionExtractor):
             ),
             max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
-        answer = await llm_of(context).complete(prompt, DescriptionsReply)
+        answer = await context.ask(prompt, DescriptionsReply)
         grounding = ground_with(request.seen, context.zone, request.known)
         kept = descriptions.check_reply(
             answer.value, due, grounding, options.questions, options.notes, request.seen
@@ -117,7 +107,13 @@ class Contextualize(SessionExtractor):
             if kept.missing:
                 again = self.task_like(task, Asked([*kept.missing], again=True), task.sources)
                 batch = replace(batch, tasks=(again,))
-        return await _with_vectors(batch, due, context)
+        texts = {one.memory: one.text for one in batch.contexts}
+        lines = {
+            (turn.scope, id): indexed_text(replace(chunk(turn), context=texts[id]))
+            for turn in due.values()
+            if (id := chunk_id(turn.id)) in texts
+        }
+        return await with_vectors(batch, context, lines)
 
     def _batch(
         self, kept: CheckedReply, request: Request, made: Made, context: JobContext
@@ -150,30 +146,3 @@ class Contextualize(SessionExtractor):
                 ]  # fmt: skip
                 drop += [(scope, name) for name in names[len(texts) :]]
         return WriteBatch(contexts=tuple(contexts), keys=tuple(keys), drop_keys=tuple(drop))
-
-
-async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:
-    chunks = {chunk_id(turn.id): chunk(turn) for turn in due.values()}
-    lines = [indexed_text(replace(chunks[one.memory], context=one.text)) for one in batch.contexts]
-    texts = lines + [key.text for key in batch.keys]
-    if not texts or not context.space:
-        return batch
-    made = await context.embed(texts)
-    subjects = [(one.scope, one.memory) for one in batch.contexts]
-    subjects += [(key.scope, key.id) for key in batch.keys]
-    owners = [
-        (scope, id, text_digest(text)) for (scope, id), text in zip(subjects, texts, strict=True)
-    ]
-    return replace(
-        batch,
-        vectors=tuple(
-            Vector(scope=scope, memory=id, values=row, of=of)
-            for (scope, id, of), row in zip(owners, made.vectors, strict=False)
-        ),  # none without a model
-        embedder=context.space,
-        tokens=tuple(
-            TokenVectors(scope=scope, memory=id, values=rows, of=of)
-            for (scope, id, of), rows in zip(owners[: len(lines)], made.tokens, strict=False)
-        ),
-        token_key=context.token_space,
-    )

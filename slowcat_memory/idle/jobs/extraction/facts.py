@@ -6,7 +6,6 @@ replace theirs.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from datetime import tzinfo
 from itertools import islice, takewhile
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
+from slowcat_memory.core.facts.by_rule import facts_by_rule, facts_of_note
 from slowcat_memory.core.facts.fact import (
     ExtractedFact,
     fact_id,
@@ -25,18 +25,15 @@ from slowcat_memory.core.facts.fact import (
     is_fact,
     key_id,
 )
-from slowcat_memory.core.facts.prompt import VERSION, facts_by_rule
-from slowcat_memory.core.language import LANGUAGES, Language
+from slowcat_memory.core.facts.prompt import VERSION
 from slowcat_memory.core.memory import FACT, NOTE, chunk_id
-from slowcat_memory.core.text.normalize import estimate_tokens, fold
+from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
-    Needs,
     Plan,
     Trigger,
     cursor_at,
-    llm_of,
     names_of,
     new_task,
     payload_of,
@@ -46,11 +43,12 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Request,
     SessionExtractor,
+    with_vectors,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, may_see
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME, MERGE = "facts", "merge"
@@ -78,8 +76,8 @@ class Facts(SessionExtractor):
 
     name = NAME
     version = VERSION
-    needs: Needs = "llm or rules"
-    Options: type[Struct] = FactsOptions
+    needs = "llm or rules"
+    Options = FactsOptions
     rank = 45
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
@@ -145,7 +143,7 @@ class Facts(SessionExtractor):
             made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
-        answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
+        answer = await context.ask(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
         if not answer.value.facts and _facts_by_rule(due, context):  # weak models overlook them
@@ -153,8 +151,7 @@ class Facts(SessionExtractor):
         made = Made(job=NAME, version=self.version, model=answer.model)
         kept, graph = await registered(due, found.kept, found.named, made, context)
         new = _standing_in(_memories(kept, made, context), ruled)
-        batch = await _batch(new, _replaced(ruled, new, context), context)
-        batch = _joined(batch, graph)
+        batch = await _batch(new, _replaced(ruled, new, context), graph, context)
         if answer.whole:
             return batch
         rest = self.rest_of(request, {one.turn for one in answer.value.facts})
@@ -164,15 +161,11 @@ class Facts(SessionExtractor):
         """Read turns that no LLM has read."""
         due, made = request.due, Made(job=NAME, version=self.version)
         found, graph = await registered(due, _facts_by_rule(due, context), None, made, context)
-        return _joined(await _batch(_memories(found, made, context), [], context), graph)
-
-
-def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:
-    return replace(batch, memories=(*batch.memories, *graph.memories), drop=graph.drop)
+        return await _batch(_memories(found, made, context), [], graph, context)
 
 
 def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
-    turns, read = context.pausing(due.values()), fact_prompts.facts_by_rule
+    turns, read = context.pausing(due.values()), facts_by_rule
     return [fact for turn in turns for fact in read(turn, context.zone)]
 
 
@@ -279,19 +272,28 @@ def _replaced(ruled: Sequence[Memory], new: Sequence[Memory], context: JobContex
 
 
 async def _batch(
-    new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
+    new: Sequence[Memory], changed: Sequence[Memory], graph: WriteBatch, context: JobContext
 ) -> WriteBatch:
-    written = (*new, *changed)
-    keys = [key for one in written if (key := fact_key(one))]
-    kept = {key.id for key in keys}
-    to_merge = [one for one in written if one.retired_at is None and is_fact(one)]
-    batch = WriteBatch(
-        memories=written,
-        keys=tuple(keys),
-        drop_keys=tuple((one.scope, id) for one in changed if (id := key_id(one)) not in kept),
+    """Return facts, the register's changes, and the task that merges the facts."""
+    batch = await fact_batch(new, changed, context)
+    to_merge = [one for one in batch.memories if one.retired_at is None and is_fact(one)]
+    return replace(
+        batch,
+        memories=(*batch.memories, *graph.memories),
+        drop=graph.drop,
         tasks=(merge_task(to_merge, context),) if to_merge else (),
     )
-    return await with_key_vectors(batch, keys, context)
+
+
+async def fact_batch(
+    new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
+) -> WriteBatch:
+    """Return facts with their keys; that of a changed fact goes that may have none any more."""
+    written = (*new, *changed)
+    keys = {key.id: key for one in written if (key := fact_key(one))}
+    gone = ((one.scope, id) for one in changed if (id := key_id(one)) not in keys)
+    batch = WriteBatch(memories=written, keys=tuple(keys.values()), drop_keys=tuple(gone))
+    return await with_vectors(batch, context)
 
 
 def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
@@ -302,21 +304,6 @@ def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
 
 
-async def with_key_vectors(
-    batch: WriteBatch, keys: Sequence[Key], context: JobContext
-) -> WriteBatch:
-    """Add vectors of the batch's new keys; without a model the batch stays as it is."""
-    if not keys or not context.space:
-        return batch
-    made = await context.embed([key.text for key in keys])
-    vectors = tuple(
-        Vector(scope=key.scope, memory=key.id, values=row)
-        for key, row in zip(keys, made.vectors, strict=False)  # none without a model
-    )
-    return replace(batch, vectors=vectors, embedder=context.space)
-
-
-MOST_WORDS = 40  # of a note that is tried in the first person
 NOTES, NOTES_VERSION, NOTES_RANK = "note_facts", 1, 46
 
 
@@ -366,44 +353,3 @@ def _of_notes(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
                 derived_from=((note.scope, note.id),),
                 local_inherited=note.local_only,
             )
-
-
-def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:
-    """Return the facts that the rules read in a note; their turn is the note, and they quote it."""
-    for text in (note.text, *dict.fromkeys(_first_person(note))):
-        turn = Turn(
-            session="", scope=note.scope, speaker=note.speaker, role="user", text=text,
-            at=note.valid_from,
-        )  # fmt: skip
-        if found := facts_by_rule(turn, zone):
-            return [replace(one, quote=note.text, sources=note.sources) for one in found]
-    return []
-
-
-def _first_person(note: Memory) -> Iterator[str]:
-    for language in LANGUAGES:
-        words = _without_subject(note, language).split()
-        if not 2 <= len(words) <= MOST_WORDS:
-            continue
-        verb, rest = words[0].lower(), " ".join(words[1:])
-        yield f"{language.noted.i} {_conjugated(verb, language)} {rest}"
-        for my in language.noted.mine:
-            yield f"{my} {verb} {rest}"
-
-
-def _without_subject(note: Memory, language: Language) -> str:
-    """Return a note without the words for the user at its beginning."""
-    for subject in (note.speaker, *language.noted.subjects):
-        for after in ("'s ", "’s ", " "):
-            if fold(note.text).startswith(fold(subject) + after):
-                return note.text[len(subject) + len(after) :]
-    return note.text
-
-
-def _conjugated(verb: str, language: Language) -> str:
-    """Return a verb of the third person in the first; a verb in the first person stays."""
-    if known := dict(language.noted.verbs).get(verb):
-        return known
-    ends = ((ending, own) for ending, own in language.noted.endings if verb.endswith(ending))
-    ending, own = next(ends, ("", ""))
-    return verb.removesuffix(ending) + own

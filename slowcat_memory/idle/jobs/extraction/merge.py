@@ -12,21 +12,15 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.options import MergeOptions
 from slowcat_memory.core.facts import matter, merging
-from slowcat_memory.core.facts.fact import fact_key, key_id
+from slowcat_memory.core.facts.fact import key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
-from slowcat_memory.core.facts.merging import (
-    MAX_PAIRS,
-    VERSION,
-    Outcome,
-    Pair,
-    PairsReply,
-)
+from slowcat_memory.core.facts.merging import MAX_PAIRS, VERSION, Outcome, Pair, PairsReply
 from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
-from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
+from slowcat_memory.idle.job import Job, JobContext, Trigger, new_task
+from slowcat_memory.idle.jobs.extraction.facts import MERGE, fact_batch
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -46,21 +40,17 @@ class _Decision(Struct, frozen=True):
     model: str = ""
 
 
-class Merge:
+class Merge(Job):
     """The job; see ``idle.job.Job``. Its tasks are made by `Facts`."""
 
     name = MERGE
     version = VERSION
-    needs: Needs = "llm if any"
+    needs = "llm if any"
     trigger = Trigger()
-    Options: type[Struct] = MergeOptions
+    Options = MergeOptions
 
     def __init__(self) -> None:
         self._tokenize = Tokenizer("english").for_queries()  # jobs outlive a person
-
-    def plan(self, context: JobContext) -> Plan | None:
-        """Return nothing: `Facts` writes the tasks."""
-        return None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         wanted = msgspec.json.decode(task.note, type=list[str])
@@ -234,12 +224,9 @@ class _MergeState:
 
     async def batch(self) -> WriteBatch:
         """Return the changes; the key of a fact with more sources depends on all of them."""
-        changed = tuple(self._changed.values())
-        keys = [key for one in changed if (key := fact_key(one))]
-        drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
         marked = (one for id, one in self._marked.items() if id not in self._changed)
-        batch = WriteBatch(memories=(*changed, *marked), keys=tuple(keys), drop_keys=drop)
-        return await with_key_vectors(batch, keys, self._context)
+        batch = await fact_batch([], tuple(self._changed.values()), self._context)
+        return replace(batch, memories=(*batch.memories, *marked))
 
 
 def _is_open(fact: Memory) -> bool:

@@ -6,7 +6,7 @@ the task's turns again and passes them to the subclass, which has the prompt, th
 check of the reply and the result. A task that is too long for the LLM is split.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -23,10 +23,10 @@ from slowcat_memory.core.extraction.prompt_record import (
     small_talk,
     windows,
 )
-from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.core.text.normalize import digest, estimate_tokens
 from slowcat_memory.idle.job import JobContext, new_task
 from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, turns_around
-from slowcat_memory.records import Session, Task, Turn, WriteBatch
+from slowcat_memory.records import Session, Task, TokenVectors, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 # Of a prompt without the record, what is known in it, and of a server's template.
@@ -192,8 +192,8 @@ class SessionExtractor(SessionJob):
         return Request(task, asked.again, turns, seen, due)
 
     def _room(self, context: JobContext) -> int:
-        reads = context.llm.prompt_tokens if context.llm else 0
-        return max(MIN_RECORD_TOKENS, reads - FRAME_TOKENS - self.prompt_overhead(context))
+        others = FRAME_TOKENS + self.prompt_overhead(context)
+        return max(MIN_RECORD_TOKENS, context.prompt_tokens - others)
 
     def task(
         self, scope: str, session: str, asked: Asked, seen: Sequence[int], created: datetime,
@@ -216,3 +216,30 @@ class SessionExtractor(SessionJob):
 
 def asked_of(task: Task) -> Asked:
     return msgspec.json.decode(task.note or "{}", type=Asked)
+
+
+async def with_vectors(
+    batch: WriteBatch, context: JobContext, lines: Mapping[tuple[str, str], str] = {}
+) -> WriteBatch:
+    """Add the vectors of a batch's keys, and of what is described; none without a model.
+
+    Args:
+        lines: What is described, as it is indexed, by scope and id; with vectors of its tokens.
+    """
+    texts = {**lines, **{(key.scope, key.id): key.text for key in batch.keys}}
+    if not texts or not context.space:
+        return batch
+    made = await context.embed(list(texts.values()))
+    return replace(
+        batch,
+        vectors=tuple(
+            Vector(scope=scope, memory=id, values=row, of=digest(text))
+            for ((scope, id), text), row in zip(texts.items(), made.vectors, strict=False)
+        ),
+        embedder=context.space,
+        tokens=tuple(
+            TokenVectors(scope=scope, memory=id, values=rows, of=digest(text))
+            for ((scope, id), text), rows in zip(lines.items(), made.tokens, strict=False)
+        ),
+        token_key=context.token_space,
+    )

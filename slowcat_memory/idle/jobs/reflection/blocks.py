@@ -15,23 +15,16 @@ from slowcat_memory.core.blocks import block as blocks
 from slowcat_memory.core.blocks import prompt, rules, statements
 from slowcat_memory.core.blocks.block import OWNERS, PERSONA, BlocksOptions
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named, plain
+from slowcat_memory.core.blocks.near_days import coming_facts
 from slowcat_memory.core.blocks.prompt import REST, VERSION, Asked, BlockLines, Support
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import SourcedLine, coming_facts
+from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.errors import PromptTooLongError
-from slowcat_memory.idle.job import (
-    JobContext,
-    Needs,
-    Trigger,
-    cursor_at,
-    llm_of,
-    names_of,
-    payload_of,
-)
+from slowcat_memory.idle.job import JobContext, Trigger, cursor_at, names_of, payload_of
 from slowcat_memory.idle.jobs.session_log import ScopeJob, recent_sessions, user_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -44,14 +37,6 @@ MOST_STATEMENTS = 24  # in the prompt about the user
 MOST_NEAR = 6  # of them of the next days
 MOST_NOTES, FEW = 8, 4  # in the others
 BRIEF_CHARS = 200  # of a summary in a prompt
-
-
-class BlockInput(Struct, frozen=True, kw_only=True):
-    """The memories and last sessions of a namespace, and the user's name."""
-
-    memories: list[Memory]
-    sessions: list[SessionView]
-    user: str
 
 
 class Material(Struct, frozen=True, kw_only=True):
@@ -71,10 +56,6 @@ class Material(Struct, frozen=True, kw_only=True):
     over: Sequence[SourcedLine] = ()
     others: Sequence[str] = ()
 
-    def marked(self, label: str) -> Sequence[SourcedLine]:
-        """Return the statements whose change may make a prompt due."""
-        return self.shown if label == PERSONA else self.by_rule
-
 
 class Draft(Struct, frozen=True, kw_only=True):
     """A block to be: the lines that an LLM wrote, and behind them those of rules."""
@@ -90,9 +71,9 @@ class Blocks(ScopeJob):
     """The job; see ``Job``."""
 
     name, version, rank, writes = NAME, VERSION, RANK, "block/"
-    needs: Needs = "llm if any"
+    needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=300.0)
-    Options: type[Struct] = BlocksOptions
+    Options = BlocksOptions
 
     def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterable[tuple[str, int]]:
         return ((label, RANK) for label in LABELS if context.options.chars_of(label))
@@ -101,205 +82,183 @@ class Blocks(ScopeJob):
         return f"{super().mark(snapshot, context)}.{context.llm is not None:d}"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        options: BlocksOptions = context.options
-        label = task.key
-        with context.snapshot() as snapshot:
-            memories = list(snapshot.memories(task.scope))
-            sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
-            asked = payload_of(snapshot.cursor(_asked_name(task)), Asked)
-            user = user_of(snapshot, task.scope)
-        before = blocks.current(memories, label)
-        if before is not None and blocks.owner_of(before) == "user":
+        block = BlockStep(task, context)
+        if block.before is not None and blocks.owner_of(block.before) == "user":
             return WriteBatch()
-        seen = BlockInput(memories=memories, sessions=sessions, user=user)
-        found = material(label, seen, context)
-        draft = draft_of(label, found, before, asked, context)
-        cursor = None
-        rest = timedelta(days=options.persona_days) if label == PERSONA else REST
-        due = prompt.is_due(
-            asked, VERSION, found.marked(label), len(draft.written), context.now, rest
+        return await block.batch()
+
+
+class BlockStep:
+    """Writes one block of a namespace."""
+
+    def __init__(self, task: Task, context: JobContext) -> None:
+        self._label, self._scope, self._context = task.key, task.scope, context
+        self._options: BlocksOptions = context.options
+        self._chars = self._options.chars_of(self._label)
+        self._asked_name = f"{NAME}/{task.key}/{task.scope}"
+        with context.snapshot() as snapshot:
+            self._memories = list(snapshot.memories(task.scope))
+            self._sessions = recent_sessions(
+                snapshot, task.scope, self._memories, self._options.sessions
+            )
+            self._asked = payload_of(snapshot.cursor(self._asked_name), Asked)
+            self._user = user_of(snapshot, task.scope)
+        self.before = blocks.current(self._memories, self._label)
+
+    async def batch(self) -> WriteBatch:
+        """Return the block as rules keep it, or as an LLM writes it if that is due."""
+        label, now, found = self._label, self._context.now, self._material()
+        draft, cursor = self._draft(found), None
+        rest = timedelta(days=self._options.persona_days) if label == PERSONA else REST
+        marked = found.shown if label == PERSONA else found.by_rule
+        due = prompt.is_due(self._asked, VERSION, marked, len(draft.written), now, rest)
+        if self._context.llm is not None and found.shown and due:
+            draft = await self._ask(found, draft)
+            marks, lines = prompt.marks_of(marked), len(draft.written)
+            done = Asked(at=self._context.now, version=VERSION, seen=marks, lines=lines)
+            cursor = cursor_at(self._asked_name, 0, done)
+        versions = blocks.history(self._memories, label)
+        changed = blocks.revised(
+            versions, self._block(draft), owner=OWNERS[label], limit=self._chars
         )
-        if context.llm is not None and found.shown and due:
-            draft = await _asked(label, found, draft, seen, task, context)
-            marks = prompt.marks_of(found.marked(label))
-            done = Asked(at=context.now, version=VERSION, seen=marks, lines=len(draft.written))
-            cursor = cursor_at(_asked_name(task), 0, done)
-        new = _block(label, draft, before, seen.user, task, context)
-        versions = blocks.history(memories, label)
-        changed = blocks.revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
         return WriteBatch(memories=changed, cursor=cursor)
 
-
-def material(label: str, seen: BlockInput, context: JobContext) -> Material:
-    """Return the statements for a block."""
-    options: BlocksOptions = context.options
-    language = language_of(context.language)
-    if label == blocks.BACKGROUND:
-        now, zone = context.now, context.zone
-        lines = rules.background(seen.memories, now, zone, options.threads, language)
-        return Material(by_rule=lines)
-    lasting = human(seen.memories, context.now)
-    summaries = statements.to_lines(one.summary for one in seen.sessions if one.summary)
-    others = named(seen.memories)
-    if label == blocks.HUMAN:
-        ahead = coming_facts(seen.memories, context.now, context.zone)
-        near = statements.to_lines(ahead)[:MOST_NEAR]
-        facts = statements.valid_of_kind(seen.memories, "fact", context.now)
-        holding_now = statements.to_lines([*facts, *ahead])
-        known = [*lasting, *holding_now, *summaries]
-        ids = {one.of for one in (*lasting, *holding_now)}
-        over = [m for m in seen.memories if m.kind.startswith("fact/") and m.id not in ids]
-        every = (*chosen(lasting, MOST_STATEMENTS - len(near)), *near)
-        distinct = {one.of: one for one in every}.values()
-        shown = sorted(distinct, key=lambda one: one.at)
+    def _material(self) -> Material:
+        """Return the statements for the block."""
+        memories, now, zone = self._memories, self._context.now, self._context.zone
+        language = language_of(self._context.language)
+        if self._label == blocks.BACKGROUND:
+            lines = rules.background(memories, now, zone, self._options.threads, language)
+            return Material(by_rule=lines)
+        lasting = human(memories, now)
+        summaries = statements.to_lines(one.summary for one in self._sessions if one.summary)
+        others = named(memories)
+        if self._label == blocks.HUMAN:
+            ahead = coming_facts(memories, now, zone)
+            near = statements.to_lines(ahead)[:MOST_NEAR]
+            facts = statements.valid_of_kind(memories, "fact", now)
+            holding_now = statements.to_lines([*facts, *ahead])
+            ids = {one.of for one in (*lasting, *holding_now)}
+            over = [m for m in memories if m.kind.startswith("fact/") and m.id not in ids]
+            every = (*chosen(lasting, MOST_STATEMENTS - len(near)), *near)
+            distinct = {one.of: one for one in every}.values()
+            return Material(
+                by_rule=by_importance(plain(lasting, memories)),
+                shown=sorted(distinct, key=lambda one: one.at),
+                known=[*lasting, *holding_now, *summaries],
+                over=statements.to_lines(m for m in over if m.retired_at or m.valid_to),
+                others=others,
+            )
+        told = rules.relationship(self._sessions, zone, language)
+        advised = rules.advice(self._sessions, zone, language)
+        notes = told[-MOST_NOTES:]
+        brief = [
+            replace(one, text=shorten_to_chars(one.text, BRIEF_CHARS)) for one in summaries[-FEW:]
+        ]
+        by_rule, shown = {
+            blocks.RELATIONSHIP: (told, [*notes, *brief]),
+            blocks.SELF: (advised, [*advised[-MOST_NOTES:], *notes[-FEW:]] if advised else []),
+            PERSONA: ([], [*notes, *advised[-FEW:]]),
+        }[self._label]
         return Material(
-            by_rule=by_importance(plain(lasting, seen.memories)),
-            shown=shown,
-            known=known,
-            over=statements.to_lines(m for m in over if m.retired_at or m.valid_to),
+            by_rule=by_rule,
+            shown=sorted(shown, key=lambda one: one.at),
+            known=[*told, *advised, *summaries, *lasting],
             others=others,
         )
-    told = rules.relationship(seen.sessions, context.zone, language)
-    advised = rules.advice(seen.sessions, context.zone, language)
-    known = [*told, *advised, *summaries, *lasting]
-    notes = told[-MOST_NOTES:]
-    shown = {
-        blocks.RELATIONSHIP: [*notes, *map(_brief, summaries[-FEW:])],
-        blocks.SELF: [*advised[-MOST_NOTES:], *notes[-FEW:]] if advised else [],
-        PERSONA: [*notes, *advised[-FEW:]],
-    }[label]
-    return Material(
-        by_rule={blocks.RELATIONSHIP: told, blocks.SELF: advised, PERSONA: []}[label],
-        shown=sorted(shown, key=lambda one: one.at),
-        known=known,
-        others=others,
-    )
 
-
-def _brief(line: SourcedLine) -> SourcedLine:
-    return replace(line, text=shorten_to_chars(line.text, BRIEF_CHARS))
-
-
-def draft_of(
-    label: str, found: Material, before: Memory | None, asked: Asked | None, context: JobContext
-) -> Draft:
-    """Return a block without asking an LLM: its own lines that still hold, then what is new."""
-    chars = context.options.chars_of(label)
-    kept = _still_true(_written(before), label, found, before, context)
-    if not kept or before is None or before.made is None:
-        lines = statements.fit(found.by_rule, chars)
-        return Draft(lines=lines, model="")
-    seen = set(asked.seen) if asked else set[str]()
-    new = [
-        one
-        for one, mark in zip(found.by_rule, prompt.marks_of(found.by_rule), strict=True)
-        if mark not in seen
-    ]
-    return Draft(
-        written=kept,
-        lines=_added(kept, new, before.speaker, chars),
-        model=before.made.model,
-        sources=before.sources,
-        of=tuple(id_ for _, id_ in before.derived_from),
-    )
-
-
-def _still_true(
-    written: list[str], label: str, found: Material, before: Memory | None, context: JobContext
-) -> list[str]:
-    """Return lines without those that only what held once supports."""
-    if before is None or not written or not found.over:
-        return written
-    names = (before.speaker,)
-    holding = [one for one in found.known if not one.of.startswith("summary/")]
-    once, now = (Support(x, names, context.zone, found.others) for x in (found.over, holding))
-    return [one for one in written if now.holds(one, label) or not once.holds(one, label)]
-
-
-def _written(before: Memory | None) -> list[str]:
-    """Return the lines of a block that an LLM wrote; what rules added stands behind them."""
-    if before is None or before.made is None or not before.made.model:
-        return []
-    lines = before.text.splitlines()
-    number = before.facets.get("written", "")
-    return lines[: int(number)] if number.isdecimal() else lines
-
-
-def _added(
-    kept: Sequence[str], new: Iterable[SourcedLine], user: str, chars: int
-) -> list[SourcedLine]:
-    """Return those of some statements that a text does not say, as far as there is room."""
-    told = Told((user,))
-    for line in kept:
-        told.add(line)
-    room = chars - sum(len(line) + 1 for line in kept) + 1
-    lines = [one for one in new if not told.repeats(one.text)]
-    return statements.fit(lines, max(0, room - 1))
-
-
-async def _asked(
-    label: str, found: Material, draft: Draft, seen: BlockInput, task: Task, context: JobContext
-) -> Draft:
-    """Ask the LLM for a block."""
-    chars, user = context.options.chars_of(label), seen.user
-    before = blocks.current(seen.memories, label)
-    there = "\n".join(draft.written) if before is not None and not is_withheld(before) else ""
-    shown = found.shown
-    while True:
-        question = Prompt(
-            job=NAME,
-            version=VERSION,
-            system=prompt.system(label, chars),
-            user=prompt.build_prompt(label, shown, there, user, context.zone),
-            made_from=names_of(
-                task.scope,
-                statements.sources_of(shown),
-                (*statements.memories_of(shown), before.id if before is not None and there else ""),
-            ),
-            max_tokens=chars,
+    def _draft(self, found: Material) -> Draft:
+        """Return the block without asking an LLM: its own lines that still hold, then what is new."""
+        kept, before = self._still_true(found), self.before
+        if not kept or before is None or before.made is None:
+            return Draft(lines=statements.fit(found.by_rule, self._chars), model="")
+        seen = set(self._asked.seen) if self._asked else set[str]()
+        marks = prompt.marks_of(found.by_rule)
+        told = Told((before.speaker,))
+        for line in kept:
+            told.add(line)
+        room = self._chars - sum(len(line) + 1 for line in kept)
+        new = [
+            one
+            for one, mark in zip(found.by_rule, marks, strict=True)
+            if mark not in seen and not told.repeats(one.text)
+        ]
+        return Draft(
+            written=kept,
+            lines=statements.fit(new, max(0, room)),
+            model=before.made.model,
+            sources=before.sources,
+            of=tuple(id_ for _, id_ in before.derived_from),
         )
-        try:
-            answer = await llm_of(context).complete(question, BlockLines)
-            break
-        except PromptTooLongError:
-            if len(shown) < 2:
-                raise
-            shown = shown[len(shown) // 2 :]
-    names = (user, "User", _agent(seen.sessions))
-    support = Support(found.known, names, context.zone, found.others)
-    ground = statements.ground_of(found.known, (*names, *found.others), context.zone)
-    lines = prompt.kept(answer.value, label, ground, support, chars)
-    if not lines:
-        return draft
-    return Draft(
-        written=lines,
-        lines=[],
-        model=answer.model,
-        sources=statements.sources_of(shown),
-        of=statements.memories_of(shown),
-    )
 
+    def _still_true(self, found: Material) -> list[str]:
+        """Return the lines that an LLM wrote, but those that only what held once supports.
 
-def _block(
-    label: str, draft: Draft, before: Memory | None, user: str, task: Task, context: JobContext
-) -> Memory:
-    text = "\n".join((*draft.written, *(one.text for one in draft.lines)))
-    new = blocks.block(
-        label,
-        text,
-        scope=task.scope,
-        speaker=user,
-        now=context.now,
-        sources=tuple(sorted({*draft.sources, *statements.sources_of(draft.lines)})),
-        made=Made(job=NAME, version=VERSION, model=draft.model),
-        facets={"written": str(len(draft.written))} if draft.written else {},
-    )
-    origins = dict.fromkeys((*draft.of, *statements.memories_of(draft.lines)))
-    return replace(new, derived_from=tuple((task.scope, id_) for id_ in origins))
+        What rules added stands behind them.
+        """
+        before, label = self.before, self._label
+        if before is None or before.made is None or not before.made.model:
+            return []
+        written, number = before.text.splitlines(), before.facets.get("written", "")
+        written = written[: int(number)] if number.isdecimal() else written
+        names, zone = (before.speaker,), self._context.zone
+        holding = [one for one in found.known if not one.of.startswith("summary/")]
+        once, now = (Support(x, names, zone, found.others) for x in (found.over, holding))
+        return [one for one in written if now.holds(one, label) or not once.holds(one, label)]
 
+    async def _ask(self, found: Material, draft: Draft) -> Draft:
+        """Ask the LLM for the block."""
+        label, zone, before = self._label, self._context.zone, self.before
+        known = before if before is not None and draft.written and not is_withheld(before) else None
+        shown = found.shown
+        while True:
+            question = Prompt(
+                job=NAME,
+                version=VERSION,
+                system=prompt.system(label, self._chars),
+                user=prompt.build_prompt(
+                    label, shown, "\n".join(draft.written) if known else "", self._user, zone
+                ),
+                made_from=names_of(
+                    self._scope,
+                    statements.sources_of(shown),
+                    (*statements.memories_of(shown), known.id if known else ""),
+                ),
+                max_tokens=self._chars,
+            )
+            try:
+                answer = await self._context.ask(question, BlockLines)
+                break
+            except PromptTooLongError:
+                if len(shown) < 2:
+                    raise
+                shown = shown[len(shown) // 2 :]
+        names = (self._user, "User", _agent(self._sessions))
+        support = Support(found.known, names, zone, found.others)
+        ground = statements.ground_of(found.known, (*names, *found.others), zone)
+        lines = prompt.kept(answer.value, label, ground, support, self._chars)
+        if not lines:
+            return draft
+        return Draft(
+            written=lines,
+            lines=[],
+            model=answer.model,
+            sources=statements.sources_of(shown),
+            of=statements.memories_of(shown),
+        )
 
-def _asked_name(task: Task) -> str:
-    return f"{NAME}/{task.key}/{task.scope}"
+    def _block(self, draft: Draft) -> Memory:
+        return blocks.block(
+            self._label,
+            "\n".join((*draft.written, *(one.text for one in draft.lines))),
+            scope=self._scope,
+            speaker=self._user,
+            now=self._context.now,
+            sources=(*draft.sources, *statements.sources_of(draft.lines)),
+            of=(*draft.of, *statements.memories_of(draft.lines)),
+            made=Made(job=NAME, version=VERSION, model=draft.model),
+            facets={"written": str(len(draft.written))} if draft.written else {},
+        )
 
 
 def _agent(sessions: Sequence[SessionView]) -> str:

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import block as blocks
 from slowcat_memory.core.blocks import lasting
 from slowcat_memory.core.blocks.block import OWNERS, PROFILE
 from slowcat_memory.core.blocks.lasting import PROFILE_VERSION, ProfileField
+from slowcat_memory.core.blocks.near_days import EVENT, THREAD
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import EVENT, THREAD
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
@@ -23,7 +22,7 @@ from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
-from slowcat_memory.idle.job import JobContext, Needs, new_task
+from slowcat_memory.idle.job import JobContext, new_task
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (
     ScopeJob,
@@ -50,7 +49,7 @@ class BringUp(ScopeJob):
     """
 
     name, version, rank, writes = NAME, VERSION, RANK, f"{ICEBREAKER}/"
-    Options: type[Struct] = BringUpOptions
+    Options = BringUpOptions
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BringUpOptions = context.options
@@ -157,11 +156,10 @@ class Profile(ScopeJob):
             scope=task.scope,
             speaker=user,
             now=context.now,
-            sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
+            sources=(turn for one in fields.values() for turn in one.sources),
+            of=(id_ for one in fields.values() for id_ in one.of),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
         )
-        stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
-        new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
         changed = blocks.revised(
             blocks.history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0
         )
@@ -187,8 +185,8 @@ class Episodes(SessionJob):
 
     name = EPISODES
     version = EPISODES_VERSION
-    needs: Needs = "nothing"
-    Options: type[Struct] = EpisodesOptions
+    needs = "nothing"
+    Options = EpisodesOptions
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
