@@ -21,14 +21,7 @@ from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
 from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import (
-    JobContext,
-    Needs,
-    Trigger,
-    llm_of,
-    names_of,
-    new_task,
-)
+from slowcat_memory.idle.job import JobContext, Needs, Trigger, llm_of, names_of, new_task
 from slowcat_memory.idle.jobs.options import SummariesOptions
 from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, visible_turns
 from slowcat_memory.providers import Prompt

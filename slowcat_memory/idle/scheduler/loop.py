@@ -18,11 +18,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
-from slowcat_memory.errors import (
-    StoreClosedError,
-    StoreFullError,
-    describe_error,
-)
+from slowcat_memory.errors import StoreClosedError, StoreFullError, describe_error
 from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions

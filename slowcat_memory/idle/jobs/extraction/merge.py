@@ -15,13 +15,7 @@ from slowcat_memory.core.facts import matter, merging
 from slowcat_memory.core.facts.fact import fact_key, key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
-from slowcat_memory.core.facts.merging import (
-    MAX_PAIRS,
-    VERSION,
-    Outcome,
-    Pair,
-    PairsReply,
-)
+from slowcat_memory.core.facts.merging import MAX_PAIRS, VERSION, Outcome, Pair, PairsReply
 from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
