@@ -22,6 +22,7 @@ from slowcat_memory.core.extraction.known import ground_with, sources_used
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
+from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
@@ -34,16 +35,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import (
-    Context,
-    Key,
-    Made,
-    Session,
-    TokenVectors,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Key, Made, Session, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "contextualize"
@@ -161,9 +153,7 @@ async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobCon
     made = await context.embed(texts)
     subjects = [(one.scope, one.memory) for one in batch.contexts]
     subjects += [(key.scope, key.id) for key in batch.keys]
-    owners = [
-        (scope, id, text_digest(text)) for (scope, id), text in zip(subjects, texts, strict=True)
-    ]
+    owners = [(*one, of) for one, of in zip(subjects, map(text_digest, texts), strict=True)]
     return replace(
         batch,
         vectors=tuple(
@@ -172,7 +162,7 @@ async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobCon
         ),  # none without a model
         embedder=context.space,
         tokens=tuple(
-            TokenVectors(scope=scope, memory=id, values=rows, of=of)
+            TokenCodes(scope=scope, memory=id, codes=encode(rows), of=of)
             for (scope, id, of), rows in zip(owners[: len(lines)], made.tokens, strict=False)
         ),
         token_key=context.token_space,
