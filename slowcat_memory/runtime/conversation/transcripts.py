@@ -79,7 +79,8 @@ class Transcripts:
     def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> FinalTranscript:
         self._part += begins
         self._order += 1
-        return FinalTranscript(voice, words, _mark(words), self._part, self._order, off_record)
+        mark = _mark(words)
+        return FinalTranscript(voice, words, mark, self._part, self._order, off_record)
 
     def any_in(self, text: str) -> bool:
         """Return whether a transcript's words, as whole words, are among those of a text."""
