@@ -195,7 +195,7 @@ def batch(embedder: TokenEmbedder, turns: Sequence[Turn], made: Embedded) -> Wri
         ),
         embedder=embedder.key,
         tokens=tuple(
-            TokenCodes(scope=scope, memory=id_, codes=rows, dim=embedder.token_dim)
+            TokenCodes(scope=scope, memory=id_, codes=rows)
             for (scope, id_), rows in zip(ids, made.tokens, strict=True)
         ),
         token_key=token_key_of(embedder),

@@ -189,23 +189,13 @@ class Vector(Struct, frozen=True, kw_only=True):
     of: int = 0
 
 
-class TokenVectors(Struct, frozen=True, kw_only=True, tag="vectors"):
+class TokenCodes(Struct, frozen=True, kw_only=True):
     """The vectors of a memory's tokens by one embedder, for MaxSim (``core.ranking.token_codes``)."""
 
     scope: str  # the memory's namespace
     memory: str  # the memory's id
-    values: np.ndarray  # shape (n, token_dim), int8; n may be 0
+    codes: np.ndarray  # shape (n, bytes of a token), uint8; n may be 0
     of: int = 0  # as in ``Vector``
-
-
-class TokenCodes(Struct, frozen=True, kw_only=True, tag="codes"):
-    """A memory's token vectors as they are stored (``core.ranking.token_codes``)."""
-
-    scope: str
-    memory: str
-    codes: np.ndarray  # shape (n, bytes of a token), uint8
-    dim: int  # length of a token vector
-    of: int = 0
 
 
 # ------------------------------------------------------------------- bookkeeping
@@ -302,7 +292,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
     vectors: tuple[Vector, ...] = ()
     embedder: str = ""  # key of the embedder that made ``vectors``
-    tokens: tuple[TokenVectors | TokenCodes, ...] = ()
+    tokens: tuple[TokenCodes, ...] = ()
     token_key: str = ""  # key of the space of ``tokens``
     cursor: Cursor | None = None
     command: CommandEntry | None = None  # the voice command that asked for it

@@ -29,7 +29,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
+from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
@@ -146,8 +146,7 @@ def test_exits_every_tool_is_attacked():
 
 
 def test_exits_every_spoken_answer_is_attacked(engine):
-    executor = CommandExecutor(engine.command_memory, engine.config.commands, "english")
-    assert set(executor._methods) - NO_ANSWER == set(SPOKEN_EXITS)
+    assert set(engine._commands._methods) - NO_ANSWER == set(SPOKEN_EXITS)
 
 
 # ------------------------------------------------------------------- the memory

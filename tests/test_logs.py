@@ -99,8 +99,8 @@ def writer(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 def writer_listeners(home: Home, patch: pytest.MonkeyPatch) -> None:
     writing = home.open().store._checked_writer()
-    patch.setattr(writing, "_on_trouble", fail)
-    patch.setattr(writing, "_on_back", fail)
+    patch.setattr(writing, "on_trouble", fail)
+    patch.setattr(writing, "on_back", fail)
     writing._report(StoreError("the disk is full"))
     writing._pause = 1.0
     writing._end_trouble()

@@ -29,18 +29,16 @@ class Availability:
     """Reports each trouble once, and once that it is over. Safe to use from any thread.
 
     Listeners are called on the thread that reports, and must return at once.
+
+    Attributes:
+        trouble: Why the memory cannot be saved now; None while it can.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: list[tuple[OnTrouble, OnBack]] = []
-        self._trouble: SlowcatError | None = None
+        self.trouble: SlowcatError | None = None
         self._notices: list[SlowcatError] = []  # for the first listener
-
-    @property
-    def trouble(self) -> SlowcatError | None:
-        """Why the memory cannot be saved now; None while it can."""
-        return self._trouble
 
     def subscribe(self, on_trouble: OnTrouble, on_back: OnBack) -> Callable[[], None]:
         """Register callbacks; a trouble that lasts is reported at once.
@@ -52,8 +50,8 @@ class Availability:
         with self._lock:
             self._listeners.append(listener)
             reports, self._notices = self._notices, []
-            if self._trouble:
-                reports.append(self._trouble)
+            if self.trouble:
+                reports.append(self.trouble)
         for error in reports:
             _tell((listener,), error)
 
@@ -67,22 +65,22 @@ class Availability:
         """Report a trouble, unless one lasts already."""
         error = fresh(error)  # it is kept
         with self._lock:
-            if self._trouble:
+            if self.trouble:
                 return
-            self._trouble, listeners = error, tuple(self._listeners)
+            self.trouble, listeners = error, tuple(self._listeners)
         _tell(listeners, error)
 
     def recover(self) -> None:
         """Report that the trouble is over, if there was one."""
         with self._lock:
-            trouble, self._trouble = self._trouble, None
+            trouble, self.trouble = self.trouble, None
         if trouble is not None:
             self.announce()
 
     def announce(self) -> None:
         """Report that a memory has joined a conversation that began without it."""
         with self._lock:
-            listeners = () if self._trouble else tuple(self._listeners)
+            listeners = () if self.trouble else tuple(self._listeners)
         _tell(listeners)
 
     def report(self, error: SlowcatError) -> None:

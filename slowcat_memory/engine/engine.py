@@ -42,12 +42,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import (
-    CommandContext,
-    CommandExecutor,
-    CommandMemory,
-    Outcome,
-)
+from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
@@ -149,7 +144,7 @@ class MemoryEngine:
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
         self.undo_log, self.events = wiring.undo_log, wiring.events
         self._search = Search(wiring)
-        self.command_memory = CommandMemory(
+        self._commands = CommandExecutor(
             store=wiring.store,
             undo_log=wiring.undo_log,
             zone=wiring.zone,
@@ -158,9 +153,8 @@ class MemoryEngine:
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
             keep_local=partial(self.notes.keep_local, on=True),
-        )
-        self._commands = CommandExecutor(
-            self.command_memory, config.commands, config.memory.language
+            options=config.commands,
+            language=config.memory.language,
         )
         if self.readonly:
             return

@@ -9,7 +9,8 @@ work begins, not when an agent starts or a command runs.
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import wait
+from contextlib import ExitStack
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,7 +34,6 @@ from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine.engine import MemoryEngine
     from slowcat_memory.idle.scheduler.loop import IdleLoop
     from slowcat_memory.idle.scheduler.thread import IdleThread
 
@@ -115,8 +115,7 @@ class IdleWork:
             self._contexts.interrupt()
         if self._thread is not None:
             self._thread.stop()
-        if self._contexts:
-            self._contexts.close()
+        self._close_contexts()
 
     def until_done(
         self,
@@ -142,17 +141,55 @@ class IdleWork:
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         self._wanted.set()
-        if self._thread is not None:
-            return self._wait(self._thread, jobs, progress, patience_s)
-        # It starts to plan what is due before draining.
-        thread = self._make_thread(self._open_llm(), jobs)
-        thread.start()
-        try:
-            return self._wait(thread, jobs, progress, patience_s)
-        finally:
-            thread.stop()
-            if self._contexts:
-                self._contexts.close()
+        with ExitStack() as ends:
+            if (thread := self._thread) is None:  # one that plans what is due before it drains
+                thread = self._make_thread(self._open_llm(), jobs)
+                ends.callback(self._close_contexts)
+                ends.callback(thread.stop)
+                thread.start()
+
+            def report() -> None:
+                if progress is not None:
+                    with self._parts.store.snapshot() as snapshot:
+                        now = forecast(snapshot, jobs or (), thread.waits())
+                    progress(now)
+
+            future = thread.drain(jobs, patience_s)
+            ends.callback(future.cancel)
+            while wait((future,), PROGRESS_S).not_done:
+                report()
+            left = future.result()
+            report()
+            return left
+
+    def _close_contexts(self) -> None:
+        if self._contexts:
+            self._contexts.close()
+
+    def over(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> "IdleWork":
+        """Wire the same work over another store and clock: without upkeep, gate hours or budget.
+
+        The result works only when ``until_done`` is called. Needs an engine in the same process.
+        """
+        from slowcat_memory.idle.registry import UPKEEP
+
+        options = replace(
+            self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True, tokens_per_hour=0
+        )
+        return IdleWork(
+            replace(self._parts, store=store, clock=clock),
+            options,
+            self._llm,
+            Metrics(),
+            lambda batch: None,
+            [job for job in self.jobs if job not in UPKEEP],
+            sleep=sleep,
+        )
 
     def _open_llm(self) -> CircuitBreakerLLM | None:
         if (given := self._parts.llm) is None:
@@ -203,34 +240,6 @@ class IdleWork:
                     logger.warning(f"A listener to idle work failed: {describe_error(error)}")
         await self._sleep(seconds)
 
-    def _wait(
-        self,
-        thread: "IdleThread",
-        jobs: Sequence[str] | None,
-        progress: Callable[[Forecast], object] | None,
-        patience_s: float,
-    ) -> int:
-        def report() -> None:
-            if progress is not None:
-                with self._parts.store.snapshot() as snapshot:
-                    now = forecast(snapshot, jobs or (), thread.waits())
-                progress(now)
-
-        future = thread.drain(jobs, patience_s)
-        try:
-            while True:
-                try:
-                    left = future.result(PROGRESS_S)
-                except NotYet:
-                    if future.done():
-                        raise
-                    report()
-                else:
-                    report()
-                    return left
-        finally:
-            future.cancel()
-
 
 async def _is_there() -> bool:
     """Return that an LLM without a probe may be asked: its answers tell whether it is there."""
@@ -253,31 +262,4 @@ def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:
         options=asdict(config) | dict.fromkeys(SHARED_SECTION, config.summaries),
         jobs=config.idle.jobs,
         language=config.memory.language,
-    )
-
-
-def idle_work_over(
-    engine: "MemoryEngine",
-    store: Store,
-    clock: Callable[[], datetime],
-    sleep: Callable[[float], Awaitable[object]],
-) -> IdleWork:
-    """Wire an engine's idle work over another store and clock: without upkeep, gate hours or budget.
-
-    The result works only when ``until_done`` is called. Needs an engine in the same process.
-    """
-    from slowcat_memory.idle.registry import UPKEEP
-
-    idle = engine.idle
-    options = replace(
-        idle._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True, tokens_per_hour=0
-    )
-    return IdleWork(
-        replace(idle._parts, store=store, clock=clock),
-        options,
-        idle._llm,
-        Metrics(),
-        lambda batch: None,
-        [job for job in idle.jobs if job not in UPKEEP],
-        sleep=sleep,
     )

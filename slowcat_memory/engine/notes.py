@@ -5,14 +5,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.block import (
-    PROFILE,
-    block,
-    current,
-    history,
-    label_of,
-    revised,
-)
+from slowcat_memory.core.blocks.block import PROFILE, block, current, history, label_of, revised
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time

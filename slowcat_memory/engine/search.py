@@ -6,17 +6,17 @@ promising ones are read, and embedded where they have none; these vectors are ke
 search.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.clock import Clock
-from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import searched_text
 from slowcat_memory.core.disclosure import (
     Reader,
@@ -51,8 +51,9 @@ from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session, Tur
 from slowcat_memory.runtime.recall import time_travel
 from slowcat_memory.runtime.recall.choosing import with_endings
 from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.runtime.session_head import SLACK
-from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames, Portrait
@@ -76,9 +77,8 @@ OWN = 0.7  # weight of a memory's own text; the rest is that of its turns
 TURNS = 50  # hits among turns that count for what was made from them
 FAINT = 0.02  # a lower score is no hit
 
-Found = tuple[
-    Disclosed, float, float
-]  # with its share of the query's words, and its turns' likelihood
+# A memory with its share of the query's words, and its turns' likelihood.
+Found = tuple[Disclosed, float, float]
 
 
 class QueryArguments(TypedDict, total=False):
@@ -331,14 +331,13 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     needs an engine in the same process.
     """
     wiring = engine.wiring
-    store = cast(
-        Store, time_travel.store_before(wiring.store, turn)
-    )  # has everything that a namespace reads
-    options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
+    then: Any = StoreThen(wiring.store, turn.at, turn.id - 1)  # without sessions
+    namespaces = wiring.namespaces_of(then)
     for scope in dict.fromkeys((query.scope, *query.also)):
         if not namespaces.is_guests(scope):
             namespaces.get(scope).finish_opening()
-    return wiring.retrieval_of(options, namespaces, store).answer(query)
+    retrieval = dataclasses.replace(wiring.retrieval, namespaces=namespaces, store=then)
+    return retrieval.answer(query)
 
 
 class Graph:

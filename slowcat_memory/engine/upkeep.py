@@ -24,10 +24,10 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Aged, Forget, Forgotten, Manifest, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
+from slowcat_memory.runtime.namespaces.embedding import Told
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
 Stop = Callable[[], bool]

@@ -29,12 +29,11 @@ from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope, reader_of
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.embedding import DocumentVectors, Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
-from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
-from slowcat_memory.runtime.recall.query import RetrievalOptions
+from slowcat_memory.runtime.recall.query import BlockWriter
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -134,7 +133,21 @@ class EngineWiring:
         )
         user = config.memory.user_name
         self.users = UserNames(self.store.snapshot, user)
-        self.retrieval = self.retrieval_of(retrieval_options(config))
+        options = retrieval_options(config)
+        self.retrieval = Retrieval(
+            self.namespaces,
+            self.embedding,
+            self.indexer,
+            self.store,
+            self.metrics,
+            self.page_cache,
+            self.zone,
+            options,
+            self.users,
+            partial(self.gate.closed, RECALL),
+            lambda: self.others.look_soon(),
+            BlockWriter(self.zone, self.tokenizer, options),
+        )
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(
             self.store,
@@ -186,28 +199,6 @@ class EngineWiring:
         """Let a recall go first, nearly: a load goes on slowly beside recalls that never pause."""
         if self.gate.is_active(RECALL):
             time.sleep(0.001)
-
-    def retrieval_of(
-        self,
-        options: RetrievalOptions,
-        namespaces: Namespaces | None = None,
-        store: Store | None = None,
-    ) -> Retrieval:
-        """Build a retrieval with other options, or over other indexes of another store."""
-        return Retrieval(
-            namespaces or self.namespaces,
-            self.embedding,
-            self.indexer,
-            store or self.store,
-            self.metrics,
-            self.page_cache,
-            self.zone,
-            self.tokenizer,
-            options,
-            self.users,
-            partial(self.gate.closed, RECALL),
-            lambda: self.others.look_soon(),
-        )
 
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""

@@ -68,15 +68,8 @@ class Copies:
                 if is_part or not data_file(path).is_file():
                     remove(path)
 
-    def stores(self) -> list[Path]:
-        """Return the copies that no process has open."""
-        return self._closed(COPY)
-
-    def unsent(self) -> list[Path]:
-        """Return the stores of what could not be sent that no process has open."""
-        return self._closed(UNSENT)
-
-    def _closed(self, kind: str) -> list[Path]:
+    def closed(self, kind: str) -> list[Path]:
+        """Return the stores of a kind, ``COPY`` or ``UNSENT``, that no process has open."""
         found = sorted(self.folder.glob(f"{kind}*"))
         whole = (one for one in found if not one.suffix and data_file(one).is_file())
         return [one for one in whole if not living(one)]

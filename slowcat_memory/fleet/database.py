@@ -65,7 +65,6 @@ class Database:
             )
         self._dsn = dsn
         self._pool: asyncpg.Pool | None = None
-        self._opening: asyncio.Lock | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="slowcat-fleet", daemon=True)
         self._background = set[Future[None]]()
@@ -129,20 +128,18 @@ class Database:
                     await (await taken.enter_async_context(acquired)).fetchval("SELECT 1")
 
     async def _open_pool(self) -> asyncpg.Pool:
-        if self._opening is None:
-            self._opening = asyncio.Lock()
-        async with self._opening:
-            if self._pool is None:
-                self._pool = await asyncpg.create_pool(
-                    self._dsn,
-                    min_size=0,  # a connection that is lost is made again when it is needed
-                    max_size=MOST_CONNECTIONS,
-                    timeout=CONNECT_S,
-                    command_timeout=COMMAND_S,
-                    connection_class=_Connection,
-                    server_settings={"application_name": "slowcat-memory"},
-                )
-            return self._pool
+        if self._pool is None:
+            # No other task comes in between: nothing is awaited to make an empty pool.
+            self._pool = await asyncpg.create_pool(
+                self._dsn,
+                min_size=0,  # a connection that is lost is made again when it is needed
+                max_size=MOST_CONNECTIONS,
+                timeout=CONNECT_S,
+                command_timeout=COMMAND_S,
+                connection_class=_Connection,
+                server_settings={"application_name": "slowcat-memory"},
+            )
+        return self._pool
 
     # ---------------------------------------------------------------- in the background
 

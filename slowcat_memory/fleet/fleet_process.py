@@ -29,7 +29,7 @@ from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import housekeeping, leases, person_log, tasks, unsent
-from slowcat_memory.fleet.copies import Copies, copy_name
+from slowcat_memory.fleet.copies import UNSENT, Copies, copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Worker
@@ -207,7 +207,7 @@ class SharedMember(BackgroundEngine):
         self._schedule_idle_work()
         super().shut()
         self._waiting.close()
-        if (lost and not lost.is_released) or self._place.unsent():
+        if (lost and not lost.is_released) or self._place.closed(UNSENT):
             housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
         forget_texts()
 

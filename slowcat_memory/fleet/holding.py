@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,7 @@ class Holding:
         """
         self.worker, self._is_open, self.is_released = worker, False, False
         self.lease = lease or worker.database.run(leases.take, worker, person, purpose)
-        self.shipper = Shipper(
-            worker.database, self.lease, metrics, on_lost=on_lost, on_away=on_away
-        )
+        self.shipper = Shipper(worker.database, self.lease, metrics, on_lost, on_away)
         worker.holdings[self] = None
         self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
@@ -139,33 +138,26 @@ class Holding:
             logger.debug("fleet: a lease runs out by itself: {}", error.message)
 
 
+@dataclass(eq=False, repr=False)
 class Shipper:
-    """Sends what one open copy has to send, on a thread of its own.
+    """Sends what one open copy has to send, on a thread of its own; nothing before ``start``.
 
     Attributes:
+        on_lost: Called once, when another worker has taken over; nothing is sent any more.
+        on_away: Called when the database cannot be reached, and with None when it can again.
         recalls: Returns whether a recall runs, which sending lets end first.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        lease: Lease,
-        metrics: Metrics,
-        *,
-        on_lost: Callable[[StoreError], object],
-        on_away: Callable[[StoreError | None], object],
-    ) -> None:
-        """Prepare; nothing is sent before ``start``.
+    database: Database
+    lease: Lease
+    metrics: Metrics
+    on_lost: Callable[[StoreError], object]
+    on_away: Callable[[StoreError | None], object]
 
-        Args:
-            on_lost: Called once, when another worker has taken over; nothing is sent any more.
-            on_away: Called when the database cannot be reached, and with None when it can again.
-        """
+    def __post_init__(self) -> None:
         self.recalls: Callable[[], bool] = lambda: False
-        self._database, self._lease, self._metrics = database, lease, metrics
-        self._on_lost, self._on_away = on_lost, on_away
-        self._sent, self._snapshot_upto = lease.last_seq, lease.snapshot_upto
-        self._purged = lease.forget_epoch
+        self._sent, self._snapshot_upto = self.lease.last_seq, self.lease.snapshot_upto
+        self._purged = self.lease.forget_epoch
         self._generations: tuple[str, ...] | None = None
         self.replica: Replica | None = None
         self.is_away = self._stopping = False
@@ -307,8 +299,8 @@ class Shipper:
                 return False
             last = also if sets[-1].seq == self._copy.seq else None
             began = time.perf_counter()
-            upto = self._database.run(person_log.append, self._lease, sets, last)
-            self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
+            upto = self.database.run(person_log.append, self.lease, sets, last)
+            self.metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
             self._copy.note_sent(upto)
             with self._changed:
                 self._sent = upto
@@ -349,8 +341,8 @@ class Shipper:
             whole = self._copy.whole()
             while self._sent < whole.seq and self._send():
                 pass
-            work = person_log.write_snapshot, self._lease, whole, forgets
-            self._database.run(*work, timeout_s=SNAPSHOT_S)
+            work = person_log.write_snapshot, self.lease, whole, forgets
+            self.database.run(*work, timeout_s=SNAPSHOT_S)
             self._snapshot_upto, self._generations = whole.seq, whole.generations
 
     # ---------------------------------------------------------------- trouble
@@ -359,8 +351,8 @@ class Shipper:
         if self.is_away != (error is not None):
             self.is_away = error is not None
             if error is not None:
-                self._metrics.count("fleet_away")
-            self._on_away(error)
+                self.metrics.count("fleet_away")
+            self.on_away(error)
 
     def end(self, error: StoreError) -> None:
         """Send nothing any more, and fail all receipts. Once; any thread."""
@@ -373,5 +365,5 @@ class Shipper:
         for _, future in failed:
             future.set_exception(fresh(error))
         if isinstance(error, LeaseLostError):
-            self._metrics.count("fleet_leases_lost")
-        self._on_lost(error)
+            self.metrics.count("fleet_leases_lost")
+        self.on_lost(error)

@@ -73,14 +73,14 @@ def _tidy(worker: Worker, name: str) -> None:
     place, waits = Copies(worker.cache, name), ""
     with place.locked():
         place.sweep()
-        for folder, state, sets in copies.readable(place.stores()):
+        for folder, state, sets in copies.readable(place.closed(copies.COPY)):
             waiting = hydration.not_sent(worker.database, state, sets)
             now = worker.database.run(leases.look, state.tenant, state.person)
             if now is not None and state.epoch < now.purged_under:
                 unsent.move(folder, place, state, waiting)
             elif waiting:
                 waits = state.person
-        for _, state, _ in copies.readable(place.unsent()):
+        for _, state, _ in copies.readable(place.closed(copies.UNSENT)):
             waits = state.person
     if waits:
         try:

@@ -38,7 +38,7 @@ def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
         FleetError: It lacks a part of this memory.
     """
     place.sweep()
-    for folder, state, sets in copies.readable(place.stores()):
+    for folder, state, sets in copies.readable(place.closed(copies.COPY)):
         if _follow_up(worker.database, place, folder, lease, state, sets):
             return folder, True
     folder = place.vacant(copies.COPY)

@@ -64,10 +64,7 @@ class IdleWorker:
     """Runs the tasks of a fleet's tenant, on the thread that calls it."""
 
     def __init__(
-        self,
-        fleet: Fleet,
-        *,
-        on_worked: Callable[[Worked], object] = lambda worked: None,
+        self, fleet: Fleet, *, on_worked: Callable[[Worked], object] = lambda worked: None
     ) -> None:
         """Set up; nothing is claimed yet. ``on_worked`` is called after each task."""
         self._fleet, self._on_worked = fleet, on_worked
@@ -84,20 +81,17 @@ class IdleWorker:
         away = False
         while not stop.is_set():
             try:
-                worked = self.work_once(stop)
-                away = False
+                worked, away = self.work_once(stop), False
             except DatabaseAwayError as error:
                 if until_done:
                     raise
                 if not away:
                     logger.warning("fleet: idle work waits: {}", error.message)
-                away = True
-                stop.wait(AWAY_S)
-                continue
+                worked, away = None, True
             if worked is None:
                 if until_done:
                     return
-                stop.wait(POLL_S)
+                stop.wait(AWAY_S if away else POLL_S)
 
     def work_once(self, stop: threading.Event) -> Worked | None:
         """Run the task that has been due longest; None if none is due.

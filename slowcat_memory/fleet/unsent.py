@@ -119,7 +119,7 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
     """
     if any(_without_derived(one.body) for one in sets):
         logger.warning("fleet: {} change sets could not be sent in time", len(sets))
-        made = [replace(one, body=outbox.pack_changes(_without_derived(one.body))) for one in sets]
+        made = [replace(one, body=outbox.pack(_without_derived(one.body))) for one in sets]
         _make(place.vacant(copies.UNSENT), state, made)
     remove(folder)
 
@@ -160,10 +160,9 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
     """
     with ExitStack() as claims:
         with place.locked():
-            free = [
-                folder for folder in place.unsent() if claims.enter_context(if_free(folder / CLAIM))
-            ]
-            found, others = _read(free), [left for _, left in _read(place.stores())]
+            closed = place.closed(copies.UNSENT)
+            free = [one for one in closed if claims.enter_context(if_free(one / CLAIM))]
+            found, others = _read(free), [left for _, left in _read(place.closed(copies.COPY))]
         appended = dict[str, int]()  # also by copies that were not sent since
         for left in (*others, *(left for _, left in found)):
             for name, position in left.appended.items():

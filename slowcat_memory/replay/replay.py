@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, chunk_id, family
 from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import StoreError, TranscriptError
 from slowcat_memory.idle.scheduler.step import mark_inherited
@@ -203,10 +202,7 @@ class _SimulatedClock:
 
 
 def _walk(
-    engine: MemoryEngine,
-    copy: Store,
-    jobs: Sequence[str] | None,
-    progress: Callable[[int], object],
+    engine: MemoryEngine, copy: Store, jobs: Sequence[str] | None, progress: Callable[[int], object]
 ) -> int:
     then, done = StoreThen(copy, BEGINNING), 0
 
@@ -214,7 +210,7 @@ def _walk(
         then.now += timedelta(seconds=max(seconds, WAIT_S))  # simulated time
         await asyncio.sleep(0)
 
-    thinking = idle_work_over(engine, cast(Any, then), _SimulatedClock(then), sleep)
+    thinking = engine.idle.over(cast(Any, then), _SimulatedClock(then), sleep)
     wanted = [job.name for job in thinking.jobs] if jobs is None else list(jobs)
 
     def think() -> None:

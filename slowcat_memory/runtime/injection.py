@@ -97,21 +97,19 @@ def strip_memories(messages: Iterable[Message]) -> list[Message]:
 
     Messages without a block are returned as the same objects.
     """
-    return [
-        {**message, "content": _stripped(message["content"])}
-        if isinstance(message, dict) and block_of(message)
-        else message
-        for message in messages
-    ]
+    return [_stripped(message) for message in messages]
 
 
-def _stripped(content: Any) -> Any:
+def _stripped(message: Message) -> Message:
+    if not (isinstance(message, dict) and block_of(message)):
+        return message
+    content = message["content"]
     if isinstance(content, str):
-        return without_block(content)
+        return {**message, "content": without_block(content)}
     first = next(n for n, part in enumerate(content) if _part_text(part))
     words = without_block(content[first]["text"])
     rest = [{**content[first], "text": words}] if words else []
-    return [*content[:first], *rest, *content[first + 1 :]]
+    return {**message, "content": [*content[:first], *rest, *content[first + 1 :]]}
 
 
 class Visible:

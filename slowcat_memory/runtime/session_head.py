@@ -11,6 +11,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 import msgspec
@@ -59,19 +60,17 @@ class Taken(Struct, frozen=True):
     at: datetime
 
 
+@dataclass(eq=False, repr=False)
 class Icebreakers:
     """Pushes, lists, drops and takes icebreakers. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        store: Store,
-        zone: tzinfo,
-        clock: Callable[[], datetime],
-        options: IcebreakerOptions,
-        user_name: str,
-    ) -> None:
-        self._store, self._zone, self._clock = store, zone, clock
-        self._options, self._user_name = options, user_name
+    store: Store
+    zone: tzinfo
+    clock: Callable[[], datetime]
+    options: IcebreakerOptions
+    user_name: str
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
     def push(
@@ -100,8 +99,8 @@ class Icebreakers:
             ConfigError: The scope has no valid name.
             StoreError: It cannot be saved.
         """
-        now, (kept, _) = self._clock(), clean(text)
-        expires = expires or now + timedelta(days=self._options.expire_days)
+        now, (kept, _) = self.clock(), clean(text)
+        expires = expires or now + timedelta(days=self.options.expire_days)
         if not kept:
             raise ValueError("an icebreaker needs a text")
         if not 0 <= priority <= 1:
@@ -113,7 +112,7 @@ class Icebreakers:
             id=f"{ICEBREAKER}/{digest.hexdigest()}",
             kind=ICEBREAKER if quiet else ANY_HOUR,
             scope=scope,
-            speaker=self._user_name,
+            speaker=self.user_name,
             text=kept,
             valid_from=now,
             valid_to=expires,
@@ -122,24 +121,24 @@ class Icebreakers:
             trust="agent",
         )
         with self._lock:
-            with self._store.snapshot() as snapshot:
+            with self.store.snapshot() as snapshot:
                 known = {one.id: one for one in _all(snapshot, scope)}
             same = known.get(memory.id)
             if same is not None and same.retired_at and not expired(same, now):
                 return None
             known[memory.id] = memory
-            surplus = waiting(known.values(), now)[max(0, self._options.most) :]
+            surplus = waiting(known.values(), now)[max(0, self.options.most) :]
             if memory in surplus:
                 return None
             stale = tuple((scope, one.id) for one in known.values() if expired(one, now))
             puts = (memory, *_retired(surplus, now))
-            self._store.apply(ICEBREAKER, WriteBatch(memories=puts, drop=stale)).wait(None)
+            self.store.apply(ICEBREAKER, WriteBatch(memories=puts, drop=stale)).wait(None)
         return memory
 
     def waiting(self, scope: str) -> list[Memory]:
         """Return the queued icebreakers, the next one first."""
-        with self._store.snapshot() as snapshot:
-            return waiting(_all(snapshot, scope), self._clock())
+        with self.store.snapshot() as snapshot:
+            return waiting(_all(snapshot, scope), self.clock())
 
     def drop(self, scope: str, ids: Iterable[str]) -> list[Memory]:
         """Remove icebreakers from the queue, by id; return those that were in it.
@@ -153,8 +152,8 @@ class Icebreakers:
         with self._lock:
             found = [memory for memory in self.waiting(scope) if memory.id in wanted]
             if found:
-                batch = WriteBatch(memories=_retired(found, self._clock()))
-                self._store.apply(ICEBREAKER, batch).wait(None)
+                batch = WriteBatch(memories=_retired(found, self.clock()))
+                self.store.apply(ICEBREAKER, batch).wait(None)
         return found
 
     def for_session(
@@ -164,27 +163,27 @@ class Icebreakers:
 
         None if none may be used. One that ``reader`` must not see is left in the queue.
         """
-        now = self._clock()
+        now = self.clock()
         going = max((s.started for s in sessions if s.ended is None), default=None)
         latest = max((s for s in sessions if s.ended), key=lambda s: s.last, default=None)
         after = latest.id if latest else ""
         with self._lock:
-            with self._store.snapshot() as snapshot:
+            with self.store.snapshot() as snapshot:
                 every = _all(snapshot, scope)
                 shown = (disclose_found(one, reader, snapshot.memory) for one in every)
                 known = {one.id: one for one in shown if one}
                 taken = _taken(snapshot, scope)
             if taken and taken.after == after and (going or now) - taken.at <= HOLD:
                 return known.get(taken.memory)
-            if going is not None or self._store.readonly:
+            if going is not None or self.store.readonly:
                 return None
             last = latest.last if latest else None
-            chosen = choose(known.values(), now, self._zone, last, self._options)
+            chosen = choose(known.values(), now, self.zone, last, self.options)
             if chosen is None:
                 if taken and taken.memory:
                     self._record(scope, Taken("", after, now), ())
                 return None
-            others = due(known.values(), now) if self._options.drop_others else ()
+            others = due(known.values(), now) if self.options.drop_others else ()
             rest = (one for one in others if one.id != chosen.id)
             passed = (with_outcome(one, PASSED) for one in rest)
             used = (with_outcome(chosen, USED), *passed)
@@ -199,7 +198,7 @@ class Icebreakers:
         cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
         batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)
         try:
-            self._store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
+            self.store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
         except (StoreError, TimeoutError) as error:
             logger.warning(f"memory: an icebreaker is left unused: {describe_error(error)}")
             return False
@@ -232,24 +231,20 @@ Lend = Callable[[str, Snapshot], AbstractContextManager[Catalogue]]
 SLACK = timedelta(minutes=1)  # a session that is later than now by more was dated by a wrong clock
 
 
+@dataclass(eq=False, repr=False)
 class Heads:
     """Renders the context of sessions."""
 
-    def __init__(
-        self,
-        store: Store,
-        lend: Lend,
-        icebreakers: Icebreakers,
-        zone: tzinfo,
-        clock: Callable[[], datetime],
-        options: HeadOptions,
-        users: UserNames,
-        language: str,
-    ) -> None:
-        self._store, self._icebreakers, self._zone = store, icebreakers, zone
-        self._lend = lend
-        self._clock, self._options, self._users = clock, options, users
-        self._language = language
+    store: Store
+    lend: Lend
+    icebreakers: Icebreakers
+    zone: tzinfo
+    clock: Callable[[], datetime]
+    options: HeadOptions
+    users: UserNames
+    language: str
+
+    def __post_init__(self) -> None:
         # By scope: the latest session when a context was rendered after its end, and when that was.
         self._ended: dict[str, tuple[Session, datetime]] = {}
         self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
@@ -262,14 +257,14 @@ class Heads:
         """
         if scope not in reader.scopes:
             return ""
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             sessions = self._continued(scope, snapshot.sessions(scope))
             ended = [session for session in sessions if session.ended is not None]
             moment = self._moment(scope, sessions, len(ended))
-            past = [session for session in ended if session.last <= self._clock() + SLACK]
+            past = [session for session in ended if session.last <= self.clock() + SLACK]
             last = max(past, key=lambda session: session.last, default=None)
             going = len(ended) < len(sessions)
-            with self._lend(scope, snapshot) as catalogue:
+            with self.lend(scope, snapshot) as catalogue:
                 rows = self._chosen(catalogue, moment, last, going=going)
             memories = [
                 replace(shown, retired_at=None)
@@ -277,7 +272,7 @@ class Heads:
                 if (one := snapshot.memory(scope, row.id))
                 and (shown := disclose_found(one, reader, snapshot.memory))
             ]
-        icebreaker = self._icebreakers.for_session(scope, sessions, reader)
+        icebreaker = self.icebreakers.for_session(scope, sessions, reader)
         told = [m for m in memories if last and m.kind == SESSION_SUMMARY and _is_of(m, last)]
         start = SessionStart(
             moment=moment,
@@ -286,9 +281,9 @@ class Heads:
             summary=max(told, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None),
             memories=memories,
             icebreaker=icebreaker,
-            user=self._users.of(scope),
+            user=self.users.of(scope),
         )
-        return session_preamble(start, self._zone, self._options, self._language)
+        return session_preamble(start, self.zone, self.options, self.language)
 
     def _chosen(
         self, catalogue: Catalogue, moment: datetime, last: Session | None, *, going: bool
@@ -297,7 +292,7 @@ class Heads:
         facts = catalogue.having(*(("kind", kind) for kind in DATED))
         summaries = catalogue.having(("kind", SESSION_SUMMARY)) if last else ()
         every = (
-            *(one for one in facts if may_have_line(one, moment, self._zone)),
+            *(one for one in facts if may_have_line(one, moment, self.zone)),
             *(one for one in summaries if last and _is_of(one, last)),
             *catalogue.having("/pinned", *_WHOLE),
         )
@@ -305,7 +300,7 @@ class Heads:
             one
             for one in {one.id: one for one in every}.values()
             if _is_due(one, moment, going)
-            and holds(replace(one, retired_at=None), self._clock())
+            and holds(replace(one, retired_at=None), self.clock())
             and (one.retired_at is None or (going and _stood(one, moment, catalogue)))
         ]
 
@@ -316,20 +311,20 @@ class Heads:
         ended by then: it stays ended here, and what follows is a session of its own.
         """
         open_ = {session.id for session in sessions if session.ended is None}
-        latest, since = self._ended.get(scope, (None, self._clock()))
+        latest, since = self._ended.get(scope, (None, self.clock()))
         if latest is not None and latest.id in open_:
             rest = [session for session in sessions if session.id != latest.id]
             new = Session(id=f"{latest.id} resumed", scope=scope, started=since, last=since)
             return [*rest, latest, new]
         last = max(sessions, key=lambda session: session.last, default=None)
         if not open_ and last is not None and last != latest:
-            self._ended[scope] = (last, self._clock())
+            self._ended[scope] = (last, self.clock())
         return list(sessions)
 
     def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
         """Return when the session begins, or its context was first rendered, shortly before."""
         going = [session.started for session in sessions if session.ended is None]
-        begins = max(going) if going else self._clock()
+        begins = max(going) if going else self.clock()
         known, at = self._asked.get(scope, (-1, begins))
         if known != talks or begins - at > HOLD:
             at = begins

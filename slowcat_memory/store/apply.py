@@ -29,7 +29,6 @@ from slowcat_memory.core.disclosure import (
     with_mark,
 )
 from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
-from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.records import (
     Context,
@@ -38,7 +37,6 @@ from slowcat_memory.records import (
     Key,
     Memory,
     TokenCodes,
-    TokenVectors,
     Turn,
     Vector,
     WriteBatch,
@@ -108,7 +106,7 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     if batch.vectors:
         _put_vectors(batch.embedder, batch.vectors, codec.encode_vector, tx)
     if batch.tokens:
-        _put_vectors(batch.token_key, tuple(map(_coded, batch.tokens)), codec.encode_tokens, tx)
+        _put_vectors(batch.token_key, batch.tokens, codec.encode_tokens, tx)
     bookkeeping.log_changes(replace(batch, memories=(*batch.memories, *marked)), tx)
     bookkeeping.move_cursor(batch.cursor, tx)
     if batch.command is not None:
@@ -116,30 +114,12 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     bookkeeping.put_tasks(batch, tx)
 
 
-def coded(batch: WriteBatch) -> WriteBatch:
-    """Return a batch with all token vectors as codes: 0.3 ms each, which the writer is spared."""
-    return replace(batch, tokens=tuple(map(_coded, batch.tokens))) if batch.tokens else batch
-
-
-def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
-    if isinstance(tokens, TokenCodes):
-        return tokens
-    return TokenCodes(
-        scope=tokens.scope,
-        memory=tokens.memory,
-        codes=token_codes.encode(tokens.values),
-        dim=tokens.values.shape[1],
-        of=tokens.of,
-    )
-
-
 def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
     replaced = list[tuple[Memory, Memory]]()  # before and after
     for record in batch.memories:
-        if bookkeeping.names_forgotten(record.scope, record.id, tx) or bookkeeping.any_forgotten(
-            record.sources, tx
-        ):
+        gone = bookkeeping.names_forgotten(record.scope, record.id, tx)
+        if gone or bookkeeping.any_forgotten(record.sources, tx):
             continue
         before = tx.read(Memory, "memories", keys.scoped_key(record.scope, record.id))
         kept = inherit(record, before, tx)
@@ -230,10 +210,8 @@ def _put_vectors(
         tx.set_meta(EMBEDDERS, {**known, hashed: embedder})
     for vector in vectors:
         scope, id = vector.scope, vector.memory
-        if (
-            not bookkeeping.exists(scope, id, tx)
-            and tx.get("keys", keys.scoped_key(scope, id)) is None
-        ):
+        row = keys.scoped_key(scope, id)
+        if not bookkeeping.exists(scope, id, tx) and tx.get("keys", row) is None:
             continue  # of what does not exist: text can be guessed from a vector
         if not vector.of or digest(bookkeeping.text_of(scope, id, tx)) == vector.of:
             key = keys.vector_key(embedder, scope, id)
@@ -331,11 +309,8 @@ def _find(tx: Transaction, kind: str, scope: str, id: str) -> Memory | None:
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
     if found is None and kind == NOTE and turn_of(id):
         turn = bookkeeping.turn_at(turn_of(id), tx)
-        return (
-            None
-            if turn is None or turn.scope == scope
-            else bookkeeping.memory_or_chunk(turn.scope, id, tx)
-        )
+        if turn is not None and turn.scope != scope:
+            return bookkeeping.memory_or_chunk(turn.scope, id, tx)
     return found
 
 

@@ -359,11 +359,7 @@ LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``plac
 
 def tier_sizes(rows: Rows) -> dict[str, Held]:
     """Return the contents of each tier, by its name, hot first; nothing is unpacked."""
-    return {
-        "hot": _event_rows(rows),
-        WARM: _blocks(rows, WARM),
-        COLD: _blocks(rows, COLD),
-    }
+    return {"hot": _event_rows(rows), WARM: _blocks(rows, WARM), COLD: _blocks(rows, COLD)}
 
 
 def _blocks(rows: Rows, table: str) -> Held:

@@ -165,6 +165,17 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
         tx.drop(table, key)
 
 
+def subjects_of(batch: WriteBatch) -> list[Subject]:
+    """Return the memories that a step changes by anything but vectors; some more than once."""
+    return [
+        *batch.drop,
+        *((memory.scope, memory.id) for memory in batch.memories),
+        *((context.scope, context.memory) for context in batch.contexts),
+        *((key.scope, key.memory) for key in batch.keys),
+        *((scope, keys.owner_of(id)) for scope, id in batch.drop_keys),
+    ]
+
+
 def log_changes(batch: WriteBatch, tx: Transaction) -> None:
     """Write the ids of the memories that a step changes, under a change number.
 
@@ -172,14 +183,8 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
     changes that it contains.
     """
     changed: dict[str, dict[str, None]] = defaultdict(dict)
-    for scope, id in (
-        *batch.drop,
-        *((memory.scope, memory.id) for memory in batch.memories),
-        *((context.scope, context.memory) for context in batch.contexts),
-        *((key.scope, key.memory) for key in batch.keys),
-        *((scope, keys.owner_of(id)) for scope, id in batch.drop_keys),
-        *((vector.scope, _subject(vector, tx)) for vector in batch.vectors),
-    ):
+    embedded = ((vector.scope, _subject(vector, tx)) for vector in batch.vectors)
+    for scope, id in (*subjects_of(batch), *embedded):
         changed[scope][id] = None
     if changed:
         _write_changes(changed, tx)

@@ -77,11 +77,9 @@ class OpenReport(Struct, frozen=True, kw_only=True):
         """What the application must know, as a sentence; "" when the store was whole."""
         if self.moved_aside is None:
             return ""
-        rescued = (
-            f"the backup {self.restored_from} was restored"
-            if self.restored_from
-            else f"{self.salvaged} events were recovered"
-        )
+        rescued = f"{self.salvaged} events were recovered"
+        if self.restored_from:
+            rescued = f"the backup {self.restored_from} was restored"
         return (
             f"the store was damaged: {rescued}. Its files are kept in {self.moved_aside} until "
             "`slowcat-memory doctor --delete-damaged` deletes them."

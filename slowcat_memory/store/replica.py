@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
-import zstandard
 from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
@@ -29,7 +28,6 @@ from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import StoreOptions
 
 PART_BYTES = 2 << 20  # of a part before compression
-LEVEL = 1  # of zstd: 400 MB/s, and vectors do not shrink further
 NEW = ".new"  # ends the name of a folder that is being made
 
 
@@ -41,12 +39,7 @@ class FilePiece(Struct, frozen=True, array_like=True):
     data: bytes
 
 
-_pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(FilePiece).decode
-
-
-def seal(content: FilePiece) -> bytes:
-    return zstandard.compress(_pack(content), LEVEL)
 
 
 def unseal(part: bytes) -> FilePiece:
@@ -55,10 +48,7 @@ def unseal(part: bytes) -> FilePiece:
     Raises:
         StoreDamagedError: It is none.
     """
-    try:
-        return _unpack(zstandard.decompress(part))
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
-        raise StoreDamagedError("a part of a snapshot does not unpack") from error
+    return outbox.unpack(_unpack, part, "a part of a snapshot")
 
 
 def of_store(tx: Transaction, env: Environment) -> list[bytes]:
@@ -71,12 +61,12 @@ def of_store(tx: Transaction, env: Environment) -> list[bytes]:
     while not made:
         with suppress(FileNotFoundError), folder.fresh_folder(path) as fresh:  # erasures remove it
             write_copy(tx, fresh / folder.DATA, env.map_size, (outbox.OUTBOX,))
-            made = [seal(piece) for piece in _pieces(fresh / folder.DATA, fresh)]
+            made = [outbox.pack(piece) for piece in _pieces(fresh / folder.DATA, fresh)]
     for manifest in tx.records(Manifest, "manifest"):
         root = folder.index_folder(path, manifest.scope) / manifest.generation
         try:
             found = [_pieces(root / file.name, path) for file in manifest.files]
-            made += [seal(piece) for pieces in found for piece in pieces]
+            made += [outbox.pack(piece) for pieces in found for piece in pieces]
         except OSError:
             continue
     return made

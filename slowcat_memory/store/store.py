@@ -39,7 +39,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import bookkeeping, forget
-from slowcat_memory.store.apply import append_events, apply_batch, coded
+from slowcat_memory.store.apply import append_events, apply_batch
 from slowcat_memory.store.blocks import KEPT_BLOCKS, read_block
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
@@ -197,7 +197,7 @@ class Store:
         index key does not exist. ``job`` names the counter.
         """
         self._metrics.count(f"store_apply_{job}")
-        return self._write_derived(partial(apply_batch, coded(batch)))
+        return self._write_derived(partial(apply_batch, batch))
 
     def write_ledger(self, entry: LedgerEntry) -> Ack:
         return self._write_derived(partial(bookkeeping.write_ledger, entry))

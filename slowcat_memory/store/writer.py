@@ -306,30 +306,23 @@ class ImpossibleError(Exception):
     """A write can never succeed; the cause says why."""
 
 
+@dataclass(eq=False, repr=False)
 class Writer:
-    """Saves the queued writes."""
+    """Saves the queued writes, on its thread; no other one of this process may write to ``env``.
 
-    def __init__(
-        self,
-        env: Environment,
-        queue: WriteQueue,
-        options: StoreOptions,
-        on_trouble: Callable[[StoreError], None],
-        on_back: Callable[[], None],
-        metrics: Metrics,
-        look_around: Callable[[], None],
-    ) -> None:
-        """Start the thread; no other one of this process may write to ``env``.
+    ``on_trouble`` is called on it, once each time that the disk begins to refuse, ``on_back`` once
+    it accepts again, and ``look_around`` at least every ``LOOK_S`` seconds.
+    """
 
-        ``on_trouble`` is called on it, once each time that the disk begins to refuse, ``on_back``
-        once it accepts again, and ``look_around`` at least every ``LOOK_S`` seconds.
-        """
-        self._look_around = look_around
-        self._env = env
-        self._queue = queue
-        self._options = options
-        self._on_trouble, self._on_back = on_trouble, on_back
-        self._metrics = metrics
+    env: Environment
+    queue: WriteQueue
+    options: StoreOptions
+    on_trouble: Callable[[StoreError], None]
+    on_back: Callable[[], None]
+    metrics: Metrics
+    look_around: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._pause = 0.0
         self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
         self._thread = threading.Thread(target=self._run, name="slowcat-store", daemon=True)
@@ -351,11 +344,11 @@ class Writer:
         if threading.current_thread() is self._thread:
             raise StoreError("this waits for the writer thread, so it cannot be called on it")
         call = Write(run, weight=0, derived=False, is_call=True)
-        self._queue.add(call)
+        self.queue.add(call)
         return cast(T, call.future.result())
 
     def _run(self) -> None:
-        while (batch := self._queue.take_batch(self._options.batch_limit, LOOK_S)) is not None:
+        while (batch := self.queue.take_batch(self.options.batch_limit, LOOK_S)) is not None:
             try:
                 if batch and batch[0].is_call:
                     self._perform(batch[0])
@@ -366,10 +359,10 @@ class Writer:
                 logger.error("the store's writer failed: {}", why)
                 self._settle(batch, StoreError(f"the writer failed: {why}"))
             with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
-                self._look_around()
+                self.look_around()
                 if time.monotonic() >= self._next_reader_check:
                     self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
-                    self._env.env.reader_check()
+                    self.env.env.reader_check()
 
     def _perform(self, call: Write) -> None:
         try:
@@ -391,7 +384,7 @@ class Writer:
         """Write a batch in one transaction; each alone where one can never succeed."""
         start = time.perf_counter()
         try:
-            transact(self._env, lambda tx: self._apply_all(batch, tx))
+            transact(self.env, lambda tx: self._apply_all(batch, tx))
         except (ImpossibleError, *POISON) as error:
             if len(batch) == 1:
                 return self._settle(batch, error.__cause__ or error)
@@ -400,12 +393,12 @@ class Writer:
             return None
         refused: StoreError | None = None
         try:
-            self._env.check_in_place()
+            self.env.check_in_place()
         except StoreError as error:  # it was replaced meanwhile: the batch is in the former file
             refused = error
-        self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
-        self._metrics.observe("store_batch", sum(write.weight for write in batch))
-        self._metrics.observe("store_unsaved", self._queue.unsaved)
+        self.metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
+        self.metrics.observe("store_batch", sum(write.weight for write in batch))
+        self.metrics.observe("store_unsaved", self.queue.unsaved)
         self._settle(batch, refused)
 
     def _apply_all(self, batch: list[Write], tx: Transaction) -> None:
@@ -416,15 +409,15 @@ class Writer:
                 raise
             except Exception as error:
                 raise ImpossibleError from error
-        trim("ledger", self._options.ledger_keep, tx)
-        trim("runs", self._options.runs_keep, tx)
-        trim("calls", self._options.ledger_keep, tx)
+        trim("ledger", self.options.ledger_keep, tx)
+        trim("runs", self.options.runs_keep, tx)
+        trim("calls", self.options.ledger_keep, tx)
 
     def _settle(self, batch: Sequence[Write], error: BaseException | None = None) -> None:
         for item in batch:
             if item.future.done():
                 continue
-            self._queue.mark_settled(item)
+            self.queue.mark_settled(item)
             if isinstance(error, Exception):
                 item.future.set_exception(as_store_error(error))
             else:
@@ -432,31 +425,31 @@ class Writer:
 
     def _retry_later(self, batch: list[Write], error: Exception) -> None:
         """Keep everything in memory and retry after a pause."""
-        self._queue.put_back(batch)
+        self.queue.put_back(batch)
         if not self._pause:
             self._report(as_store_error(error))
         self._pause = min(LONGEST_PAUSE_S, 2 * self._pause or FIRST_PAUSE_S)
-        for call in self._queue.remove_calls():
+        for call in self.queue.remove_calls():
             call.future.set_exception(as_store_error(error))
-        if self._queue.pause(self._pause):  # it is being closed: save everything now, or fail it
-            rest = self._queue.take_batch(self._options.queue_limit, 0) or []
+        if self.queue.pause(self._pause):  # it is being closed: save everything now, or fail it
+            rest = self.queue.take_batch(self.options.queue_limit, 0) or []
             try:
                 self._commit([item for item in rest if not item.is_call])
             except (lmdb.Error, StoreError):
                 self._settle(rest, error)
         elif isinstance(error, BROKEN):
-            self._env.reopen()
+            self.env.reopen()
 
     def _report(self, error: StoreError) -> None:
         logger.error("the store cannot save: {}", describe_error(error))
-        self._metrics.count("store_trouble")
-        _tell(partial(self._on_trouble, error))
+        self.metrics.count("store_trouble")
+        _tell(partial(self.on_trouble, error))
 
     def _end_trouble(self) -> None:
         if self._pause:
             self._pause = 0.0
             logger.info("the store can save again")
-            _tell(self._on_back)
+            _tell(self.on_back)
 
 
 def _tell(listener: Callable[[], object]) -> None:

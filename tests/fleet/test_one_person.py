@@ -191,7 +191,7 @@ class Waits:
         """Return what is on the disk once it is closed."""
         self.turns.close()
         found = list[Turn]()
-        for folder in self.place.unsent():
+        for folder in self.place.closed(copies.UNSENT):
             state = replica.state_of(folder)
             left = unsent.read(*state)
             assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"
@@ -213,7 +213,7 @@ def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_pat
         ("one", 1, 0), ("two", 2, 1), ("three", 3, 0)
     ]  # fmt: skip
     assert [cursor.position for cursor in waits.cursors] == [1, 1, 2, 3]
-    assert len(waits.place.unsent()) == 1
+    assert len(waits.place.closed(copies.UNSENT)) == 1
 
 
 def _refuse(cursor: Cursor) -> Ack:
@@ -243,7 +243,7 @@ def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(first, second, monke
     blocked, send = True, Shipper._send
 
     def send_of_others(shipper: Shipper) -> bool:
-        if blocked and shipper._database is first.database:
+        if blocked and shipper.database is first.database:
             return False
         return send(shipper)
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Context, Forget, Key, Run, Task, TokenVectors, Vector, WriteBatch
+from slowcat_memory.records import Context, Forget, Key, Run, Task, TokenCodes, Vector, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from tests.harness.samples import at, memory, turn
 from tests.support.memories import Look, ids
@@ -38,9 +38,8 @@ def run(name: str = "1") -> Run:
 
 def vectors(*ids: str) -> dict:
     rows = tuple(Vector(scope="anna", memory=id, values=np.ones(2, np.float32)) for id in ids)
-    cells = tuple(
-        TokenVectors(scope="anna", memory=id, values=np.ones((1, 2), np.int8)) for id in ids
-    )
+    codes = np.ones((1, 1), np.uint8)
+    cells = tuple(TokenCodes(scope="anna", memory=id, codes=codes) for id in ids)
     return {"vectors": rows, "embedder": SPACE, "tokens": cells, "token_key": TOKENS}
 
 

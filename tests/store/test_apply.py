@@ -16,7 +16,7 @@ from slowcat_memory.records import (
     Forget,
     LedgerEntry,
     Offer,
-    TokenVectors,
+    TokenCodes,
     Vector,
     WriteBatch,
 )
@@ -74,8 +74,8 @@ def test_apply_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(sto
 
 
 def tokens(memory="fact/1", count=3):
-    values = np.arange(count * 2, dtype=np.int8).reshape(count, 2)
-    return TokenVectors(scope="anna", memory=memory, values=values)
+    codes = token_codes.encode(np.arange(count * 2, dtype=np.int8).reshape(count, 2))
+    return TokenCodes(scope="anna", memory=memory, codes=codes)
 
 
 def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
@@ -92,8 +92,7 @@ def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
     ids = ["chunk/1", "x", "fact/2", "fact/1", "gone"]
     one, none, empty, other, gone = Look(store).tokens("e~0/2", "anna", ids)
     assert none is None and gone is None, "a vector without its memory is left out"
-    expected = token_codes.encode(tokens().values)
-    assert one.tolist() == other.tolist() == expected.tolist() and one.dtype == np.uint8
+    assert one.tolist() == other.tolist() == tokens().codes.tolist() and one.dtype == np.uint8
     assert empty.shape == (0, 1)
     assert Look(store).tokens("e~1/2", "anna", ["fact/1"]) == [None]
     assert Look(store).tokens("e~0/2", "bob", ["fact/1"]) == [None]

@@ -21,7 +21,7 @@ from slowcat_memory.records import (
     Offer,
     Run,
     Task,
-    TokenVectors,
+    TokenCodes,
     Vector,
     WriteBatch,
 )
@@ -107,7 +107,7 @@ def _derive(store: Store, id: int, word: str) -> None:
         keys=(key,),
         vectors=tuple(Vector(scope="anna", memory=i, values=np.ones(2, np.float32)) for i in ids),
         embedder="e",
-        tokens=(TokenVectors(scope="anna", memory=own.id, values=np.ones((1, 2), np.int8)),),
+        tokens=(TokenCodes(scope="anna", memory=own.id, codes=np.ones((1, 1), np.uint8)),),
         token_key="t",
         tasks=(task,),
         run=Run(task=task.id, job="job", at=at(), ms=1.0, outcome="done"),

@@ -223,7 +223,7 @@ def test_snapshot_using_a_snapshot_after_its_block_is_an_error(store):
     with pytest.raises(Exception):  # noqa: B017 - LMDB's, whichever
         snapshot.last_id()
     with pytest.raises(StoreError), store.snapshot() as snapshot:
-        snapshot._rows._txn.abort()
+        snapshot._rows.txn.abort()
         snapshot.last_id()
 
 

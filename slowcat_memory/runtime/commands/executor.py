@@ -5,6 +5,8 @@ returns one sentence to be read aloud; what it confirms is already durable.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
@@ -30,22 +32,40 @@ from slowcat_memory.runtime.commands.undo_log import (
     LATEST,
     UNDOABLE,
     CommandContext,
-    CommandMemory,
     CommandOptions,
     Outcome,
+    UndoLog,
     last_exchange,
 )
 from slowcat_memory.runtime.recall.time_travel import waiting_to_be_erased
-from slowcat_memory.store import Snapshot
+from slowcat_memory.store import Snapshot, Store
 
 
+@dataclass(eq=False, repr=False)
 class CommandExecutor:
-    """Executes commands. Safe to use from several threads; blocks."""
+    """Executes commands. Safe to use from several threads; blocks.
 
-    def __init__(self, engine: CommandMemory, options: CommandOptions, language: str) -> None:
-        """Set the memory, and the language of the answers by its Snowball name."""
-        self._engine, self._options, self._language = engine, options, language_of(language)
-        self._tokenize = Tokenizer("none" if language == "none" else language)
+    Attributes:
+        note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
+        reader: Returns who is answered: see ``audience.reader_of``.
+        is_guests: Returns whether a scope is that of guests, whose commands are refused.
+        keep_local: Marks a memory, by scope and id, as one that never leaves this machine.
+        language: Of the answers, by its Snowball name.
+    """
+
+    store: Store
+    undo_log: UndoLog
+    zone: tzinfo
+    clock: Callable[[], datetime]
+    note: Callable[..., Memory]
+    reader: Callable[..., Reader]
+    is_guests: Callable[[str], bool]
+    keep_local: Callable[[str, str], object]
+    options: CommandOptions
+    language: str
+
+    def __post_init__(self) -> None:
+        self._language, self._tokenize = language_of(self.language), Tokenizer(self.language)
         self._methods: dict[CommandKind, Callable[[Command, CommandContext], Outcome]] = {
             "remember": self._remember,
             "forget_that": self._forget_that,
@@ -71,15 +91,15 @@ class CommandExecutor:
         Raises:
             StoreError: The disk is full, or the store is closed; nothing is changed.
         """
-        if self._engine.is_guests(context.scope):  # nothing is read or written for them
+        if self.is_guests(context.scope):  # nothing is read or written for them
             return self._outcome(command, "guest", done=False)
-        self._engine.store.flush(self._options.wait_s)  # earlier turns must be readable
+        self.store.flush(self.options.wait_s)  # earlier turns must be readable
         return self._methods[command.kind](command, context)
 
     def _reader(self, context: CommandContext) -> Reader:
         """Return who hears an answer: the speaker, and the LLM, whose context it enters."""
         scopes = filter(None, (context.scope, context.shared))
-        reader = self._engine.reader(*scopes, local=context.llm == "local")
+        reader = self.reader(*scopes, local=context.llm == "local")
         return reader if context.scope in reader.scopes else Reader()
 
     def _outcome(
@@ -100,7 +120,7 @@ class CommandExecutor:
     def _remember(self, command: Command, context: CommandContext) -> Outcome:
         scope = context.shared if command.shared and context.shared else context.scope
         note = self._note(command.argument, scope, context)
-        entry = self._engine.undo_log.add_memory("remember", note, context.turn)
+        entry = self.undo_log.add_memory("remember", note, context.turn)
         name = "remembered"
         if command.shared:
             name = "remembered_shared" if context.shared else "remembered_alone"
@@ -110,7 +130,7 @@ class CommandExecutor:
         self, text: str, scope: str, context: CommandContext, sources: Sequence[int] = ()
     ) -> Memory:
         sources = (*sources, context.turn)
-        return self._engine.note(text, scope, speaker=context.speaker, sources=sources)
+        return self.note(text, scope, speaker=context.speaker, sources=sources)
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
         """Retire the wrong memory, and the agent's answer, which would be recalled too.
@@ -118,14 +138,9 @@ class CommandExecutor:
         What the agent said by itself is in no memory: nothing is changed, and the answer says so.
         """
         right = command.argument
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             old = targets.corrected(
-                snapshot,
-                context,
-                right,
-                self._language,
-                self._tokenize,
-                self._reader(context),
+                snapshot, context, right, self._language, self._tokenize, self._reader(context)
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
         if old == "own" or old == "unclear":
@@ -133,7 +148,7 @@ class CommandExecutor:
             return self._outcome(command, reply, done=False)
         if old == "new":
             note = self._note(right, context.scope, context)
-            entry = self._engine.undo_log.add_memory("correct", note, context.turn)
+            entry = self.undo_log.add_memory("correct", note, context.turn)
             return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
         return self._replace(command, context, old, said)
 
@@ -153,7 +168,7 @@ class CommandExecutor:
         note = self._note(corrected, context.scope, context, old.sources)
         facets = {**note.facets, targets.RIGHT: right}
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
-        entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
+        entry = self.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
         if was in ("", old.text):
             return self._outcome(
                 command, "corrected", entry=entry, old=wrong, text=quote(right, 60)
@@ -165,7 +180,7 @@ class CommandExecutor:
     # ---------------------------------------------------------------- forget
 
     def _forget_that(self, command: Command, context: CommandContext) -> Outcome:
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             others = self._others(snapshot, turns)
             turns = tuple(dict.fromkeys((*turns, *others.turns)))
@@ -175,13 +190,13 @@ class CommandExecutor:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
-        entry = self._engine.undo_log.hide(
+        entry = self.undo_log.hide(
             "forget_that",
             scope,
             memories,
             turns,
             context.turn,
-            self._options.undo_s,
+            self.options.undo_s,
             others.memories,
         )
         return self._gone(command, "forgotten", entry)
@@ -208,7 +223,7 @@ class CommandExecutor:
         Guests' words are turns alone: nothing was made of them.
         """
         found = targets.others(snapshot, turns)
-        known = [one for one in found.memories if not self._engine.is_guests(one[0])]
+        known = [one for one in found.memories if not self.is_guests(one[0])]
         return targets.Others(found.turns, tuple(known))
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
@@ -220,15 +235,15 @@ class CommandExecutor:
     def _mentioning(self, command: Command, context: CommandContext) -> tuple[list[str], list[int]]:
         """Return the memories and turns that mention a command's topic; see ``targets``."""
         about = mentions(command.argument, self._tokenize)
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return targets.mentioning(snapshot, context.scope, about, context.turn)
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
-        now, words = self._engine.clock(), command.argument
-        asked = times(words, now, self._engine.zone, self._language.name)
+        now, words = self.clock(), command.argument
+        asked = times(words, now, self.zone, self._language.name)
         if not asked:
             return self._outcome(command, "which_time", done=False, span=quote(words))
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             memories, turns = targets.said_during(snapshot, context.scope, asked, context.turn)
         if not memories:
             return self._outcome(command, "nothing_from", done=False, span=quote(words))
@@ -243,19 +258,19 @@ class CommandExecutor:
         words: str,
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
-        entry = self._engine.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
+        entry = self.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
         many = counted(self._language, len(what[0]), "thing")
         return self._outcome(command, reply, entry=entry, things=many, about=words)
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             entry = {one.id: one for one in snapshot.commands(context.scope)}.get(context.asked)
         if entry is None or entry.state != "asked":
             return self._outcome(command, "nothing_to_undo", done=False)
         if command.kind == "no":
-            self._engine.undo_log.undo(entry)
+            self.undo_log.undo(entry)
             return self._outcome(command, "kept")
-        entry = self._engine.undo_log.confirm(entry, self._options.undo_s)
+        entry = self.undo_log.confirm(entry, self.options.undo_s)
         return self._gone(command, "forgotten_many", entry)
 
     def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
@@ -263,7 +278,7 @@ class CommandExecutor:
             command,
             name,
             entry=entry,
-            minutes=counted(self._language, max(1, int(self._options.undo_s // 60)), "minute"),
+            minutes=counted(self._language, max(1, int(self.options.undo_s // 60)), "minute"),
             things=counted(self._language, len(entry.hidden), "thing"),
         )
         hidden = (id_ for _, id_ in entry.all_hidden)
@@ -272,11 +287,11 @@ class CommandExecutor:
     # ---------------------------------------------------------------- undo
 
     def _undo(self, command: Command, context: CommandContext) -> Outcome:
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             entry = self._latest(snapshot, context)
         if entry is None:
             return self._outcome(command, "nothing_to_undo", done=False)
-        undone = self._engine.undo_log.undo(entry)
+        undone = self.undo_log.undo(entry)
         if undone is None:
             return self._outcome(command, "too_late", done=False)
         if entry.state == "asked":
@@ -300,11 +315,11 @@ class CommandExecutor:
 
         Of a topic, the facts that mention it; where there are none, the LLM answers.
         """
-        reader, most = self._reader(context), self._options.tell
+        reader, most = self._reader(context), self.options.tell
         language, scope, topic = self._language, context.scope, command.argument
         statements: list[Disclosed] = []
-        with self._engine.store.snapshot() as snapshot:
-            facts = targets.known_facts(snapshot, scope, reader, self._engine.clock())
+        with self.store.snapshot() as snapshot:
+            facts = targets.known_facts(snapshot, scope, reader, self.clock())
             if not facts and not topic:
                 statements = targets.own_statements(snapshot, scope, language.commands.own, reader)
         if topic:
@@ -321,7 +336,7 @@ class CommandExecutor:
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:
         reader = self._reader(context)
-        with self._engine.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
             asked = targets.question(said)
             offered = [
@@ -330,8 +345,8 @@ class CommandExecutor:
                 if memory.id not in waiting_to_be_erased(snapshot, memory.scope)
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             ]
-        now, zone = self._engine.clock(), self._engine.zone
-        text = describe_sources(self._language, offered, self._options.tell, now, zone)
+        now, zone = self.clock(), self.zone
+        text = describe_sources(self._language, offered, self.options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
 
     def _who_sees(self, command: Command, context: CommandContext) -> Outcome:
@@ -342,7 +357,7 @@ class CommandExecutor:
 
     def _local(self, command: Command, context: CommandContext) -> Outcome:
         """Keep what mentions a topic, or the last exchange, on this machine."""
-        keep = self._engine.keep_local
+        keep = self.keep_local
         memories, turns = self._mentioning(command, context) if command.argument else ([], [])
         if memories:
             for memory in memories:
@@ -350,7 +365,7 @@ class CommandExecutor:
             things, about = counted(self._language, len(memories), "thing"), quote(command.argument)
             outcome = self._outcome(command, "local_about", things=things, about=about)
         else:
-            with self._engine.store.snapshot() as snapshot:
+            with self.store.snapshot() as snapshot:
                 scope, memories, own = self._that(snapshot, context)
                 said = [t for id_ in own if (t := snapshot.turn(id_)) and not t.aside]
                 others = self._others(snapshot, own)

@@ -10,13 +10,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.language import CommandKind
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
@@ -26,31 +25,25 @@ UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
 ANSWERS = 8  # turns behind a command that are searched for its answer
 
 
+@dataclass(eq=False, repr=False)
 class UndoLog:
     """Applies and undoes the changes of commands. Safe to use from several threads; blocks.
 
     Attributes:
+        write: Writes a batch; returns once it is durable.
+        index: Updates a stored memory in its index.
+        clock: Returns the current time, timezone-aware.
+        doubt: Returns why nothing may be erased by time now, "" if it may.
         on_hidden: Called when something was hidden, with the seconds until it is to be erased.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        write: Callable[[WriteBatch], None],
-        index: Callable[[Memory], None],
-        clock: Callable[[], datetime],
-        doubt: Callable[[], str],
-    ) -> None:
-        """Store the arguments.
+    store: Store
+    write: Callable[[WriteBatch], None]
+    index: Callable[[Memory], None]
+    clock: Callable[[], datetime]
+    doubt: Callable[[], str]
 
-        Args:
-            write: Writes a batch; returns once it is durable.
-            index: Updates a stored memory in its index.
-            clock: Returns the current time, timezone-aware.
-            doubt: Returns why nothing may be erased by time now, "" if it may.
-        """
-        self._store, self._write, self._index, self._clock = store, write, index, clock
-        self._doubt = doubt
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self.on_hidden: Callable[[float], object] = lambda undo_s: None
 
@@ -62,7 +55,7 @@ class UndoLog:
         Memories with the ids ``instead``, of the same namespace, are retired and stay readable.
         """
         with self._alone():
-            now = self._clock()
+            now = self.clock()
             old = self._retired(((memory.scope, id_) for id_ in instead), now)
             hidden = tuple(one.id for one in old)
             entry = self._entry(kind, memory.scope, turn, at=now, made=(memory.id,), hidden=hidden)
@@ -91,11 +84,11 @@ class UndoLog:
         """
         with self._alone():
             what = {"hidden": tuple(memories), "others": tuple(others), "turns": tuple(turns)}
-            entry = self._entry(kind, scope, turn, at=self._clock(), state="asked", **what)
+            entry = self._entry(kind, scope, turn, at=self.clock(), state="asked", **what)
             return self._apply([], entry) if undo_s is None else self._hide(entry, undo_s)
 
     def _hide(self, entry: CommandEntry, undo_s: float) -> CommandEntry:
-        now = self._clock()
+        now = self.clock()
         done = replace(entry, state="done", at=now, due=now + timedelta(seconds=undo_s))
         self._apply(self._retired(entry.all_hidden, now), done)
         self.on_hidden(undo_s)
@@ -113,8 +106,8 @@ class UndoLog:
         be undone: what it made was replaced since.
         """
         with self._alone():
-            now = self._clock()
-            with self._store.snapshot() as snapshot:
+            now = self.clock()
+            with self.store.snapshot() as snapshot:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
                 if present and present.state == "asked":
                     return self._apply([], replace(present, state="undone"))
@@ -144,33 +137,33 @@ class UndoLog:
         return bool(self._due())
 
     def _due(self) -> dict[int, list[Forget]]:
-        if self._doubt():
+        if self.doubt():
             return {}
-        now = self._clock()
-        with self._store.snapshot() as snapshot:
+        now = self.clock()
+        with self.store.snapshot() as snapshot:
             over = (entry for entry in snapshot.commands() if is_due(entry, now))
             return {entry.id: _erasures(entry, snapshot) for entry in over}
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        with self._lock, self._store.commanding():
+        with self._lock, self.store.commanding():
             yield
 
     def _entry(self, kind: str, scope: str, turn: int, **more: Any) -> CommandEntry:
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             stored = max((entry.id for entry in snapshot.commands(n=1)), default=0)
         return CommandEntry(id=stored + 1, scope=scope, kind=kind, turn=turn, **more)
 
     def _retired(self, memories: Iterable[tuple[str, str]], now: datetime) -> list[Memory]:
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             found = [snapshot.read(*one) for one in memories]
         current = (memory for memory in found if memory and memory.retired_at is None)
         return [replace(memory, retired_at=now, valid_to=_end(memory, now)) for memory in current]
 
     def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
-        self._write(WriteBatch(memories=tuple(memories), command=entry))
+        self.write(WriteBatch(memories=tuple(memories), command=entry))
         for memory in memories:
-            self._index(memory)
+            self.index(memory)
         return entry
 
 
@@ -309,27 +302,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     entry: int = 0
     turns: tuple[int, ...] = ()
     memories: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CommandMemory:
-    """The engine's functions that commands use.
-
-    Attributes:
-        note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
-        reader: Returns who is answered: see ``audience.reader_of``.
-        is_guests: Returns whether a scope is that of guests, whose commands are refused.
-        keep_local: Marks a memory, by scope and id, as one that never leaves this machine.
-    """
-
-    store: Store
-    undo_log: UndoLog
-    zone: tzinfo
-    clock: Callable[[], datetime]
-    note: Callable[..., Memory]
-    reader: Callable[..., Reader]
-    is_guests: Callable[[str], bool]
-    keep_local: Callable[[str, str], object]
 
 
 LATEST = 50  # commands among which the one to undo is searched

@@ -11,6 +11,7 @@ passed to ``append``, which neither blocks nor waits.
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -118,34 +119,30 @@ class Exchange(Struct):
     private: list[tuple[str, str]] = []
 
 
+@dataclass(eq=False, repr=False)
 class Conversation:
-    """Logs each turn in its speakers' scopes. Use it on the event loop."""
+    """Logs each turn in its speakers' scopes. Use it on the event loop.
 
-    def __init__(
-        self,
-        audience: Audience,
-        trackers: Iterable[SessionTracker],
-        append: Append,
-        names: Names,
-        off_record: OffRecord,
-        clock: Callable[[], datetime],
-        monotonic: Callable[[], float] = lambda: session_tracker.monotonic(),
-    ) -> None:
-        """Start a conversation.
+    Attributes:
+        trackers: One for each scope of the audience, guests included.
+        append: Logs an event, and returns it numbered. Must neither block nor wait.
+        clock: Returns the current time, timezone-aware.
+        monotonic: Returns seconds, for durations.
+    """
 
-        Args:
-            trackers: One for each scope of the audience, guests included.
-            append: Logs an event, and returns it numbered. Must neither block nor wait.
-            clock: Returns the current time, timezone-aware.
-            monotonic: Returns seconds, for durations.
-        """
-        self.off_record = off_record
-        self._monotonic = monotonic
-        self._audience, self._names, self._clock = audience, names, clock
-        self._logs = {tracker.scope: ScopeLog(tracker, append) for tracker in trackers}
+    audience: Audience
+    trackers: Iterable[SessionTracker]
+    append: Append
+    names: Names
+    off_record: OffRecord
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float] = lambda: session_tracker.monotonic()
+
+    def __post_init__(self) -> None:
+        self._logs = {tracker.scope: ScopeLog(tracker, self.append) for tracker in self.trackers}
         self._transcripts = Transcripts()
         self._speaker = ""  # the current speaker, as set by the application
-        self._exchange = Exchange((audience.scope_of(""),))
+        self._exchange = Exchange((self.audience.scope_of(""),))
         self._answering: Exchange | None = None  # the exchange that the present reply answers
         # How a turn was divided whose speakers were asked for, until it is logged.
         self._divided: tuple[object, list[FinalTranscript], list[ScopedWords]] | None = None
@@ -195,8 +192,8 @@ class Conversation:
 
     def _voice(self, speaker: str) -> Voice:
         if self._speaker:
-            return Voice(self._audience.named_scope(self._speaker), self._names.of(self._speaker))
-        return Voice(self._audience.scope_of(speaker), self._names.of(speaker))
+            return Voice(self.audience.named_scope(self._speaker), self.names.of(self._speaker))
+        return Voice(self.audience.scope_of(speaker), self.names.of(speaker))
 
     def heard(self, speaker: str, words: str, *, begins: bool = False) -> None:
         """Add a final transcript of the current turn. Leave out those that the aggregator mutes.
@@ -244,15 +241,10 @@ class Conversation:
         return self._divided[1:]
 
     def _now(self) -> ClockReading:
-        return ClockReading(self._clock(), self._monotonic())
+        return ClockReading(self.clock(), self.monotonic())
 
     def user_said(
-        self,
-        text: str,
-        channel: Channel | None = None,
-        *,
-        aside: bool = False,
-        keep: bool = True,
+        self, text: str, channel: Channel | None = None, *, aside: bool = False, keep: bool = True
     ) -> list[Turn]:
         """Log a user turn, each part in its speaker's scope.
 
@@ -274,9 +266,9 @@ class Conversation:
         turns: list[Turn] = []
         for scope, speaker, words in parts if self._exchange.kept else ():
             kept, cut = clean(words)
-            unnamed = speaker == self._names.user
-            if unnamed and self._names.may_change and (name := introduced(kept)):
-                self._names, speaker = self._names._replace(user=name), name
+            unnamed = speaker == self.names.user
+            if unnamed and self.names.may_change and (name := introduced(kept)):
+                self.names, speaker = self.names._replace(user=name), name
             log, how = self._logs[scope], channel or ("voice" if heard else "text")
             if not kept:
                 continue
@@ -336,7 +328,7 @@ class Conversation:
             turn = Turn(
                 session=log.tracker.session,
                 scope=scope,
-                speaker=self._names.agent,
+                speaker=self.names.agent,
                 role="assistant",
                 text=kept,
                 at=now.at,

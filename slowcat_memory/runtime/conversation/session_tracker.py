@@ -17,6 +17,7 @@ a clock, or writes.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Literal, NamedTuple
 
@@ -65,28 +66,26 @@ class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     resume_grace_s: Annotated[float, Meta(ge=0, le=86_400)] = 300.0
 
 
+@dataclass(eq=False, repr=False)
 class SessionTracker:
-    """Turns utterances, silences and disconnects of one conversation into log events."""
+    """Turns utterances, silences and disconnects of one conversation into log events.
 
-    def __init__(
-        self,
-        scope: str,
-        new_id: Callable[[datetime], str],
-        options: SessionOptions,
-        previous: Session | None = None,
-        now: ClockReading | None = None,
-        held: set[str] | None = None,
-    ) -> None:
-        """Start without a session.
+    Attributes:
+        previous: The scope's latest session. It may be resumed if it ended, by the wall clock, at
+            most the grace period before ``now``.
+        held: Ids of the sessions that are open in conversations with the same store, which these
+            share: each belongs to one of them.
+    """
 
-        Args:
-            previous: The scope's latest session. It may be resumed if it ended, by the wall clock,
-                at most the grace period before ``now``.
-            held: Ids of the sessions that are open in conversations with the same store, which
-                these share: each belongs to one of them. None for a set of its own.
-        """
-        self.scope, self._new_id, self._options = scope, new_id, options
-        self._held = set[str]() if held is None else held
+    scope: str
+    new_id: Callable[[datetime], str]
+    options: SessionOptions
+    previous: Session | None = None
+    now: ClockReading | None = None
+    held: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        previous, now = self.previous, self.now
         self._state: State = "idle"
         self._session = ""
         self._last: ClockReading | None = None
@@ -117,7 +116,7 @@ class SessionTracker:
             return edges
         if self._state != "open":
             return []
-        self._held.discard(self._session)
+        self.held.discard(self._session)
         self._state, self._ended = "dropped", now.seconds
         return [self._edge("end", now.at, "disconnect")]
 
@@ -125,10 +124,10 @@ class SessionTracker:
         """Return the end of the session, if the silence was long enough."""
         if self._state != "open" or self._last is None:
             return []
-        due = self._last.later(self._options.silence_s)
+        due = self._last.later(self.options.silence_s)
         if now.seconds < due.seconds:
             return []
-        self._held.discard(self._session)
+        self.held.discard(self._session)
         self._state = "idle"
         return [self._edge("end", due.at, "silence")]
 
@@ -139,14 +138,14 @@ class SessionTracker:
         if self._may_resume(now):
             kind: Literal["start", "resume"] = "resume"
         else:
-            kind, self._session = "start", self._new_id(now.at)
-        self._held.add(self._session)
+            kind, self._session = "start", self.new_id(now.at)
+        self.held.add(self._session)
         self._state, self._last = "open", now
         return [*edges, self._edge(kind, now.at)]
 
     def _may_resume(self, now: ClockReading) -> bool:
-        soon = now.seconds - self._ended <= self._options.resume_grace_s
-        return self._state == "dropped" and soon and self._session not in self._held
+        soon = now.seconds - self._ended <= self.options.resume_grace_s
+        return self._state == "dropped" and soon and self._session not in self.held
 
     def _edge(
         self, kind: Literal["start", "end", "resume"], at: datetime, reason: str = ""
@@ -160,6 +159,7 @@ class SessionTracker:
 APPLICATION = ""  # begins and ends it for everybody
 
 
+@dataclass(eq=False, repr=False)
 class OffRecord:
     """Whether turns are kept.
 
@@ -173,18 +173,15 @@ class OffRecord:
     and would lose turns without knowing; it does outlast a short disconnection, because the user
     who asked for it is still talking. All this is measured by a monotonic clock: a step of the wall
     clock changes nothing.
+
+    ``on_change`` is called with each new value of ``off``; it begins on the record.
     """
 
-    def __init__(
-        self,
-        options: SessionOptions,
-        on_change: Callable[[bool], None],
-        monotonic: Callable[[], float] = lambda: monotonic(),
-    ) -> None:
-        """Start on the record; ``on_change`` is called with each new value of ``off``."""
-        self._silence, self._grace = options.silence_s, options.resume_grace_s
-        self._on_change = on_change
-        self._monotonic = monotonic
+    options: SessionOptions
+    on_change: Callable[[bool], None]
+    monotonic: Callable[[], float] = lambda: monotonic()
+
+    def __post_init__(self) -> None:
         self._by: set[str] = set()  # scopes, or the application
         self._until: float | None = None  # when the conversation is over
 
@@ -210,19 +207,19 @@ class OffRecord:
     def touch(self) -> None:
         """Extend the conversation, because somebody speaks."""
         self.tick()
-        self._until = self._monotonic() + self._silence
+        self._until = self.monotonic() + self.options.silence_s
 
     def disconnected(self) -> None:
         """Start the grace period of a dropped connection."""
         self.tick()
-        self._until = self._monotonic() + self._grace
+        self._until = self.monotonic() + self.options.resume_grace_s
 
     def tick(self) -> None:
         """End it if the conversation is over."""
-        if self._until is not None and self._monotonic() >= self._until:
+        if self._until is not None and self.monotonic() >= self._until:
             self.end()
 
     def _set(self, by: set[str]) -> None:
         before, self._by = self.off, by
         if self.off != before:
-            self._on_change(self.off)
+            self.on_change(self.off)

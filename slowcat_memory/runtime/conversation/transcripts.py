@@ -79,7 +79,7 @@ class Transcripts:
     def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> FinalTranscript:
         self._part += begins
         self._order += 1
-        mark = tuple(fingerprint(words).split())
+        mark = _mark(words)
         return FinalTranscript(voice, words, mark, self._part, self._order, off_record)
 
     def any_in(self, text: str) -> bool:

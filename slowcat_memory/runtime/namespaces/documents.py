@@ -19,6 +19,7 @@ from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.format import split_key_id
 from slowcat_memory.records import Event, Key, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
+from slowcat_memory.store.bookkeeping import subjects_of
 
 PART = 1000  # rows that are read from one snapshot
 Read = Callable[[], AbstractContextManager[Snapshot]]
@@ -97,6 +98,7 @@ def document(
         about: Likewise; reading it (``time_about``) is most of the work.
     """
     says = substance(memory, reading.language)
+    is_agents = memory.kind == CHUNK and memory.role == "assistant"
     return Document(
         id=memory.id,
         text=indexed_text(memory),
@@ -105,9 +107,7 @@ def document(
         pinned=memory.pinned,
         substance=says.share,
         asks=says.asks,
-        agent=memory.kind == CHUNK
-        and memory.role == "assistant"
-        and not memory.facets.get("tools"),
+        agent=is_agents and not memory.facets.get("tools"),
         before=before,
         after=after,
         words=len(memory.text.split()),
@@ -245,15 +245,8 @@ class LastChunks:
 
 def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
     """Return the ids of the memories that a batch changes in an index, by namespace."""
-    changed = [
-        *batch.drop,
-        *((memory.scope, memory.id) for memory in batch.memories),
-        *((context.scope, context.memory) for context in batch.contexts),
-        *((key.scope, key.memory) for key in batch.keys),
-        *((scope, split_key_id(key)[0]) for scope, key in batch.drop_keys),
-        *((one.scope, split_key_id(one.memory)[0] or one.memory) for one in batch.vectors),
-    ]
+    embedded = ((one.scope, split_key_id(one.memory)[0] or one.memory) for one in batch.vectors)
     found: dict[str, list[str]] = defaultdict(list)
-    for scope, memory_id in dict.fromkeys(changed):
+    for scope, memory_id in dict.fromkeys((*subjects_of(batch), *embedded)):
         found[scope].append(memory_id)
     return dict(found)

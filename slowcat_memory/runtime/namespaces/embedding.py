@@ -1,31 +1,44 @@
-"""The embedding model in each of its states: missing, to be exported, or ready.
+"""The embedding model in each of its states: missing, to be exported, or ready; and what it makes.
 
 Queries are embedded while a turn waits, behind a cache and a circuit breaker. Until a model is
-available there are no vectors, and recall is by words.
+available there are no vectors, and recall is by words. Vectors of memories are made once, on the
+thread that embeds, with a model that returns them together with their token vectors. A text that
+changes loses both, and gets new ones.
 """
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
 import numpy as np
 from loguru import logger
+from msgspec import Struct
 
 from slowcat_memory import providers
 from slowcat_memory.clock import Clock, seconds_of
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
+from slowcat_memory.core.ranking.token_codes import encode
+from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import SlowcatError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import (
+    Embedded,
     Embedder,
     EmbedderOptions,
     EmbedderReport,
     Encoded,
     TokenEmbedder,
+    sends_texts_away,
     token_key_of,
 )
 from slowcat_memory.providers.breaker import CircuitBreaker
+from slowcat_memory.records import Key, Memory, TokenCodes, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.store import Store
 
 Embed = Callable[[str], Encoded | np.ndarray | None]
 """Turns a query into a unit vector, with or without its tokens; None where it cannot."""
@@ -34,44 +47,42 @@ FAILURES, OPEN_S = 3, 60.0  # failures in a row that open the breaker, and for h
 LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
 
 
+@dataclass(eq=False, repr=False)
 class GuardedEmbed:
     """Embeds queries, and returns None instead of raising: at worst a turn has no vectors.
 
     Failures in a row, or answers as late as ``LATE_S``, open a circuit breaker: for a while every
     answer is None at once. Then the next query is tried again.
+
+    Attributes:
+        embed: It may raise.
+        clock: Of how long the breaker stays open.
+        on_failure: Called with one word for the cause, each time.
+        watch: Seconds, of how long an answer takes. Not ``clock``: a clock that is set, or a
+            machine that was suspended meanwhile, does not make an answer late.
     """
 
-    def __init__(
-        self,
-        embed: Embed,
-        clock: Clock,
-        on_failure: Callable[[str], None],
-        watch: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        """Start with a closed breaker; ``embed`` may raise.
+    embed: Embed
+    clock: Clock
+    on_failure: Callable[[str], None]
+    watch: Callable[[], float] = time.perf_counter
 
-        Args:
-            clock: Of how long the breaker stays open.
-            on_failure: Called with one word for the cause, each time.
-            watch: Seconds, of how long an answer takes. Not ``clock``: a clock that is set, or a
-                machine that was suspended meanwhile, does not make an answer late.
-        """
-        self._embed, self._on_failure, self._watch = embed, on_failure, watch
+    def __post_init__(self) -> None:
         self._breaker = CircuitBreaker(
-            failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=seconds_of(clock)
+            failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=seconds_of(self.clock)
         )
 
     def __call__(self, text: str) -> Encoded | None:
         if not self._breaker.allows():
             return None
-        began = self._watch()
+        began = self.watch()
         try:
-            value = self._embed(text)
+            value = self.embed(text)
             encoded = None if value is None else Encoded.of(value)
         except Exception as error:  # any error of a model or an endpoint
             self._fail(type(error).__name__)
             return None
-        if self._watch() - began < LATE_S:
+        if self.watch() - began < LATE_S:
             self._breaker.succeeded()
         else:
             self._fail("late")
@@ -79,11 +90,14 @@ class GuardedEmbed:
 
     def _fail(self, problem: str) -> None:
         self._breaker.failed()
-        self._on_failure(problem)
+        self.on_failure(problem)
 
 
+@dataclass(eq=False, repr=False)
 class Embedding:
-    """The configured model.
+    """The configured model, or ``given`` for everything.
+
+    A model or an endpoint that cannot be used costs the vectors, and one warning.
 
     Attributes:
         query: Embeds queries, behind a cache; None without a model.
@@ -92,21 +106,14 @@ class Embedding:
         token_key: Key of the space of token vectors, "" when none are made.
     """
 
-    def __init__(
-        self,
-        options: EmbedderOptions,
-        cache_size: int,
-        clock: Clock,
-        metrics: Metrics,
-        given: Embedder | None,
-    ) -> None:
-        """Open the model if it is available, or use ``given`` for everything.
+    options: EmbedderOptions
+    cache_size: int
+    clock: Clock
+    metrics: Metrics
+    given: Embedder | None
 
-        A model or an endpoint that cannot be used costs the vectors, and one warning.
-        """
-        self._options, self._clock = options, clock
-        self._metrics, self._given = metrics, given
-        self._cached = lru_cache(cache_size)(self._encode)
+    def __post_init__(self) -> None:
+        self._cached = lru_cache(self.cache_size)(self._encode)
         self.embedder: Embedder | None = None
         self.query: GuardedEmbed | None = None
         self.passing: GuardedEmbed | None = None
@@ -116,7 +123,7 @@ class Embedding:
     @property
     def is_own(self) -> bool:
         """Whether the query model runs in this process, for this engine alone."""
-        return self._given is None and self._options.kind == "local" and self.query is not None
+        return self.given is None and self.options.kind == "local" and self.query is not None
 
     @property
     def needs_export(self) -> bool:
@@ -124,23 +131,23 @@ class Embedding:
         return self.report.state == "needs export"
 
     def open(self) -> None:
-        embedder = self._given
+        embedder = self.given
         if embedder is not None:
             self.report = EmbedderReport(state="ready", source=embedder.name, key=embedder.key)
         else:
             embedder, self.report = self._open_configured()
         if embedder is not None:
             self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
-            self.token_key = token_key_of(embedder) if self._options.token_vectors else ""
+            self.token_key = token_key_of(embedder) if self.options.token_vectors else ""
             self.forget()
-            self.query = GuardedEmbed(self._cached, self._clock, self._failed)
-            self.passing = GuardedEmbed(self._encode, self._clock, self._failed)
+            self.query = GuardedEmbed(self._cached, self.clock, self._failed)
+            self.passing = GuardedEmbed(self._encode, self.clock, self._failed)
 
     def _open_configured(self) -> tuple[Embedder | None, EmbedderReport]:
         try:
-            embedder, report = providers.open_query_embedder(self._options)
+            embedder, report = providers.open_query_embedder(self.options)
         except Exception as error:  # of a URL, a model's files, or a library that reads them
-            failed = f"{self._options.model} cannot be opened: {type(error).__name__}"
+            failed = f"{self.options.model} cannot be opened: {type(error).__name__}"
             embedder = None
             report = EmbedderReport(
                 state="missing",
@@ -162,7 +169,7 @@ class Embedding:
         Raises:
             ProviderError: It could not be exported.
         """
-        providers.export_model(self._options)
+        providers.export_model(self.options)
         self.open()
 
     def forget(self) -> None:
@@ -170,5 +177,156 @@ class Embedding:
         self._cached.cache_clear()
 
     def _failed(self, problem: str) -> None:
-        self._metrics.count("embedding_failures")
+        self.metrics.count("embedding_failures")
         logger.warning(f"memory: embedding a query failed: {problem}")
+
+
+# ------------------------------------------------------------------- vectors of memories
+
+
+SLICE = 16  # texts embedded between two looks whether the memory closes, and stored together
+Told = Callable[[str, int, int], None]
+"""Progress callback: what is being done, how many are done, of how many."""
+
+
+class Passage(Struct, frozen=True):
+    """A text to embed: a memory's line in its context, or an index key.
+
+    ``owner`` is the memory that a key points to, "" for a memory; ``sources`` are log ids of the
+    turns that a key was made from.
+    """
+
+    id: str
+    text: str
+    owner: str = ""
+    sources: tuple[int, ...] = ()
+
+
+class DocumentVectors:
+    """Embeds memories and index keys, stores the vectors, and adds them to the indexes."""
+
+    def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
+        self._embedding, self._namespaces, self._store = embedding, namespaces, store
+        self.closing = threading.Event()  # once set, a call ends with its next slice
+
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts. Blocks, some milliseconds a text. Empty without a model.
+
+        Empty also for a model on another machine: it is not known here whose texts these are.
+        ``embed`` makes such vectors, from the memories.
+        """
+        embedder = self._embedding.embedder
+        if embedder is None or sends_texts_away(embedder):
+            return Embedded(np.zeros((0, 0), np.float32), [])
+        return self._encode(embedder, texts)
+
+    def _encode(self, embedder: Embedder, texts: Sequence[str]) -> Embedded:
+        if self._embedding.token_key:
+            return cast(TokenEmbedder, embedder).encode_tokens(texts)
+        return Embedded(embedder.encode(texts), [])
+
+    def embed(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Make the vectors that the index lacks of memories and their keys."""
+        namespace = self._namespaces.get(scope)
+        found = namespace.recent(memory_ids)  # for those that are not stored yet
+        with self._store.snapshot() as snapshot:
+            found |= {id_: m for id_ in memory_ids if (m := snapshot.read(scope, id_))}
+            keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
+        memories = (found[id_] for id_ in memory_ids if id_ in found)
+        every = [*map(_passage_of, memories), *map(_passage_of_key, keys)]
+        self._embed(scope, [one for one in every if not namespace.searcher.has_vector(one.id)])
+
+    def embed_missing(self, scope: str) -> None:
+        """Make every vector that the index of a namespace lacks."""
+        if self._embedding.embedder is None:
+            return
+        self.embed(scope, self._namespaces.get(scope).searcher.incomplete())
+
+    def embed_all(self, scope: str, told: Told) -> None:
+        """Make every vector and token vector that the store lacks. Reads the namespace.
+
+        Raises:
+            ProviderError: The embedder failed; the vectors it finished are stored.
+        """
+        if self._embedding.embedder is not None:
+            self._embed(scope, self._missing(scope), told)
+            self._store.flush(None)
+
+    def _embed(self, scope: str, passages: Sequence[Passage], told: Told | None = None) -> None:
+        embedder, space = self._embedding.embedder, self._namespaces.get(scope).space
+        if embedder is None or space.key != embedder.key or self._store.readonly:
+            return
+        wanted = self._sendable(scope, embedder, passages)
+        for start in range(0, len(wanted), SLICE):
+            if start and self.closing.is_set():
+                return
+            if told:
+                told("embed", start, len(wanted))
+            part = wanted[start : start + SLICE]
+            self._store_vectors(scope, space, part, self._encode(embedder, [p.text for p in part]))
+        if told:
+            told("embed", len(wanted), len(wanted))
+
+    def _sendable(
+        self, scope: str, embedder: Embedder, passages: Sequence[Passage]
+    ) -> list[Passage]:
+        """Return the passages that may be passed to an embedder.
+
+        For one on another machine, passages of local-only memories are left out, and those whose
+        context or key was made from a local-only turn.
+        """
+        if not sends_texts_away(embedder):
+            return list(passages)
+        namespace = self._namespaces.get(scope)
+        with self._store.snapshot() as snapshot:
+
+            def is_local(one: Passage) -> bool:
+                context = snapshot.context(scope, one.owner or one.id)
+                turns = map(chunk_id, (*one.sources, *(context.sources if context else ())))
+                origins = namespace.fetch([one.owner or one.id, *turns])  # saved or not
+                return any(memory.local_only for memory in origins.values())
+
+            return [one for one in passages if not is_local(one)]
+
+    def _missing(self, scope: str) -> list[Passage]:
+        key, token_key = self._namespaces.get(scope).space.key, self._embedding.token_key
+        with self._store.snapshot() as snapshot:
+            done = {vector.memory for vector in snapshot.vectors(key, scope)}
+            pointing = [_passage_of_key(one) for one in snapshot.keys(scope) if one.id not in done]
+            if token_key:
+                done &= snapshot.has_tokens(token_key, scope)
+            notes = [m for m in snapshot.memories(scope) if not m.retired_at]
+            chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
+            every = {memory.id: memory for memory in (*chunks, *notes)}
+            lines = (snapshot.in_context(m) for id_, m in every.items() if id_ not in done)
+            return [*map(_passage_of, lines), *pointing]
+
+    def _store_vectors(
+        self, scope: str, space: Space, passages: Sequence[Passage], made: Embedded
+    ) -> None:
+        """Store vectors; the store drops those whose text has changed since it was read."""
+        of = [digest(one.text) for one in passages]
+        vectors = tuple(
+            Vector(scope=scope, memory=one.id, values=values, of=hashed)
+            for one, values, hashed in zip(passages, made.vectors, of, strict=True)
+        )
+        tokens = tuple(
+            TokenCodes(scope=scope, memory=one.id, codes=encode(rows), of=hashed)
+            for one, rows, hashed in zip(passages, made.tokens, of, strict=False)
+            if not one.owner  # of a key, the tokens of its memory count
+        )
+        token_key = self._embedding.token_key
+        batch = WriteBatch(vectors=vectors, embedder=space.key, tokens=tokens, token_key=token_key)
+        self._store.apply("embed", batch)
+        namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
+        if namespace.space == space:
+            for vector in vectors:
+                namespace.put_vector(vector.memory, vector.values, vector.of)
+
+
+def _passage_of(memory: Memory) -> Passage:
+    return Passage(memory.id, indexed_text(memory))
+
+
+def _passage_of_key(key: Key) -> Passage:
+    return Passage(key.id, key.text, key.memory, key.sources)

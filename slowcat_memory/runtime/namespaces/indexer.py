@@ -25,9 +25,9 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import changed_by_scope
+from slowcat_memory.runtime.namespaces.embedding import DocumentVectors
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
 T = TypeVar("T")

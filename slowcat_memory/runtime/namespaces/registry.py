@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakSet
 
@@ -22,6 +23,7 @@ from slowcat_memory.store.disk.folder import index_folder
 Later = Callable[[Callable[[], None]], "Future[None] | None"]
 
 
+@dataclass(eq=False, repr=False)
 class PageCache:
     """Releases pages of mapped files to the system after a while without recalls.
 
@@ -29,102 +31,91 @@ class PageCache:
     files of the store and the indexes would count as this process's memory. A background worker
     releases them once no recall has come for a while; the next recall takes a few milliseconds
     longer at a million memories. With little memory they can be released after every recall.
+
+    Attributes:
+        most_mb: Megabytes of mapped files above which they are released; 0 for never.
+        after_s: Seconds without a recall until then, at most twice as many; 0 for after every
+            recall.
+        releases: Functions that release what they can, in some milliseconds.
+        later: Runs a function on a worker that no turn waits for.
+        warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for never.
     """
 
-    def __init__(
-        self,
-        most_mb: float,
-        after_s: float,
-        releases: Sequence[Callable[[], None]],
-        later: Later,
-        measure: Callable[[], float] = mapped_mb,
-        warn_mb: float = 0,
-        resident: Callable[[], float] = resident_mb,
-    ) -> None:
-        """Connect the parts.
+    most_mb: float
+    after_s: float
+    releases: Sequence[Callable[[], None]]
+    later: Later
+    measure: Callable[[], float] = mapped_mb
+    warn_mb: float = 0
+    resident: Callable[[], float] = resident_mb
 
-        Args:
-            most_mb: Megabytes of mapped files above which they are released; 0 for never.
-            after_s: Seconds without a recall until then, at most twice as many; 0 for after every
-                recall.
-            releases: Functions that release what they can, in some milliseconds.
-            later: Runs a function on a worker that no turn waits for.
-            warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for
-                never.
-        """
-        self._warn, self._resident, self._warned = warn_mb, resident, False
-        self._most, self._releases, self._later = most_mb, releases, later
-        self._measure = measure
+    def __post_init__(self) -> None:
         self._running: Future[None] | None = None
-        self._after_each = most_mb > 0 and after_s <= 0
-        self._recalls, self._stopped = 0, threading.Event()
-        if most_mb > 0 and after_s > 0:
-            threading.Thread(None, self._run, "slowcat-pages", (after_s,), daemon=True).start()
+        self._recalls, self._stopped, self._warned = 0, threading.Event(), False
+        if self.most_mb > 0 and self.after_s > 0:
+            threading.Thread(target=self._run, name="slowcat-pages", daemon=True).start()
 
     def recalled(self) -> None:
         """Restart the idle period after a recall; takes microseconds."""
         self._recalls += 1
-        if self._after_each:
+        if self.most_mb > 0 >= self.after_s:
             self._trim_later()
 
     def stop(self) -> None:
         self._stopped.set()
 
-    def _run(self, after_s: float) -> None:
+    def _run(self) -> None:
         seen, trimmed = 0, -1
-        while not self._stopped.wait(after_s):
+        while not self._stopped.wait(self.after_s):
             if trimmed != seen == self._recalls:
                 trimmed = seen
                 self._trim_later()
             seen = self._recalls
 
     def trim(self) -> None:
-        if self._measure() > self._most:
-            for release in self._releases:
+        if self.measure() > self.most_mb:
+            for release in self.releases:
                 release()
-        if not self._warned and 0 < self._warn < (used := self._resident()):
+        if not self._warned and 0 < self.warn_mb < (used := self.resident()):
             self._warned = True
             logger.warning(
-                f"This process uses {used:,.0f} MB, more than memory.warn_mb ({self._warn:,.0f}). "
+                f"This process uses {used:,.0f} MB, more than memory.warn_mb ({self.warn_mb:,.0f}). "
                 'preset = "small" makes the memory smaller.'
             )
 
     def _trim_later(self) -> None:
         if self._running is None or self._running.done():
-            self._running = self._later(self.trim)
+            self._running = self.later(self.trim)
 
 
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
 FLUSH_S = 10.0
 
 
+@dataclass(eq=False, repr=False)
 class Namespaces:
-    """Loads namespaces, and drops those that nobody uses. Safe to use from several threads."""
+    """Loads namespaces, and drops those that nobody uses. Safe to use from several threads.
 
-    def __init__(
-        self,
-        store: Store,
-        order: Callable[[str], SealOrder],
-        tokenizer: Tokenizer,
-        hot_cache_size: int,
-        guest: str = "",
-        give_way: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Start with none loaded; the arguments are as for ``Namespace``.
+    Attributes:
+        order: Returns what a scope's index is made with.
+        guest: The guests' scope, which is never indexed; "" for none.
+    """
 
-        Args:
-            order: Returns what a scope's index is made with.
-            guest: The guests' scope, which is never indexed; "" for none.
-        """
-        self._guest, self._store, self._order = guest, store, order
-        self._arguments = tokenizer, hot_cache_size, give_way
+    store: Store
+    order: Callable[[str], SealOrder]
+    tokenizer: Tokenizer
+    hot_cache_size: int
+    guest: str = ""
+    give_way: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
         self._loaded: dict[str, Namespace] = {}
         self._alive = defaultdict[str, "WeakSet[Namespace]"](WeakSet)  # replaced ones too
         self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def is_guests(self, scope: str) -> bool:
-        return scope == self._guest != ""
+        return scope == self.guest != ""
 
     def loaded(self, scope: str) -> Namespace | None:
         """Return a scope's namespace if it is loaded."""
@@ -156,7 +147,7 @@ class Namespaces:
         Must be called on the thread that adds turns. All are kept while turns wait to be saved.
         """
         for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
-            if time.monotonic() - self._used[scope] >= after_s and not self._store.unsaved():
+            if time.monotonic() - self._used[scope] >= after_s and not self.store.unsaved():
                 self._loaded.pop(scope).stop()
 
     def reload(self, scope: str) -> None:
@@ -168,7 +159,7 @@ class Namespaces:
         with self._locks[scope]:
             if scope not in self._loaded:
                 return
-            if not self._store.flush(FLUSH_S):
+            if not self.store.flush(FLUSH_S):
                 raise StoreError("an index is not loaded again while turns wait to be saved")
             loaded = self._load(scope)
             loaded.finish_opening()  # now, so that no recall misses anything
@@ -192,8 +183,8 @@ class Namespaces:
                 f"{scope!r} is the guests' scope, which is not indexed",
                 hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
-        root = index_folder(Path(), scope)
-        opened = Namespace(self._order(scope), self._store, root, *self._arguments)
+        root, order, size = index_folder(Path(), scope), self.order(scope), self.hot_cache_size
+        opened = Namespace(order, self.store, root, self.tokenizer, size, self.give_way)
         self._alive[scope].add(opened)
         return opened
 

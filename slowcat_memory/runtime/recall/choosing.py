@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Reader, disclose
+from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, turn_of
 from slowcat_memory.core.query.asked_facts import (
     Wordings,
@@ -120,11 +120,6 @@ class Recall(Struct, eq=False, dict=True):
             language=options.language,
             options=options.ask,
         )
-
-    @cached_property
-    def reader(self) -> Reader:
-        """Who gets the hits."""
-        return self.query.reader
 
     @cached_property
     def wordings(self) -> Wordings:
@@ -263,7 +258,7 @@ class Recall(Struct, eq=False, dict=True):
         Those that are rejected whatever their score, and all reasons, are added to the trace.
         """
         ids, scores, reasons = trace.ids, trace.scores, trace.reasons
-        share, limit = self._share, self.limit
+        share, limit, reader = self._share, self.limit, self.query.reader
         is_visible = trace.visible[trace.order]
         trace.rejected.update(trace.order[is_visible].tolist())
         order = trace.order[~is_visible]
@@ -277,7 +272,7 @@ class Recall(Struct, eq=False, dict=True):
             memories = fetch([*names.values()])
             for n, id_ in names.items():
                 memory = memories.get(id_)
-                shown = None if memory is None else disclose(memory, self.reader)
+                shown = None if memory is None else disclose(memory, reader)
                 if memory is None:
                     trace.reject(n, LeftOutReason.DELETED)
                 elif shown is None:
@@ -316,7 +311,7 @@ class Recall(Struct, eq=False, dict=True):
     def _shown(self, ids: Sequence[str], fetch: Fetch) -> list[Disclosed]:
         """Return the memories that may stand beside the hits."""
         usable = [m for m in fetch(ids).values() if not self._rejection(m)] if ids else []
-        return [shown for memory in usable if (shown := disclose(memory, self.reader))]
+        return [shown for memory in usable if (shown := disclose(memory, self.query.reader))]
 
     def _with_stated(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put the turns that state what is asked for first."""
@@ -346,7 +341,7 @@ class Recall(Struct, eq=False, dict=True):
         ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
         newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
         for memory in self._likest(newer, memories):
-            shown = disclose(memory, self.reader)
+            shown = disclose(memory, self.query.reader)
             if shown is None or self._rejection(memory):
                 continue
             changed = (n for n, one in enumerate(chosen) if self._revises(shown, one.memory))
@@ -369,7 +364,7 @@ class Recall(Struct, eq=False, dict=True):
         Facts are added for a question, the nearest to it first, and only for a reader on this
         machine: like a context, a fact's names may come from other turns.
         """
-        namespace, reader, asked = self.namespace, self.reader, self.wordings[self.query.text]
+        namespace, reader, asked = self.namespace, self.query.reader, self.wordings[self.query.text]
         newer = [one.memory for one in chosen if one.memory.role == "user"]
         if len(chosen) < 2 or asked.asks_past:
             newer = []
@@ -380,11 +375,8 @@ class Recall(Struct, eq=False, dict=True):
             facets = dict[str, str]()
             if any(self._revises(other, memory) for other in newer):
                 facets["earlier"] = "yes"
-            if (
-                adds_facts
-                and made.valid_to is None
-                and (facts := namespace.facts.written(memory.id))
-            ):
+            holds_on = adds_facts and made.valid_to is None
+            if facts := namespace.facts.written(memory.id) if holds_on else ():
                 near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
                 facets[FACTS] = "\n".join(sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS])
             if facets:

@@ -10,6 +10,7 @@ ready: see ``settle``. All steps run on one thread: handing over to another cost
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 import numpy as np
@@ -32,12 +33,7 @@ from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.query import (
-    Query,
-    Recollection,
-    RetrievalOptions,
-    Stage,
-)
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
 from slowcat_memory.store import Snapshot, Store
 
 WARM_WORDS = 12  # of the latest memory: as many as a question has
@@ -48,26 +44,24 @@ SESSIONS = 3  # of them from the latest sessions, if the question names no time
 LOOKED_AT = 12  # sessions of a time span that are read
 
 
+@dataclass(eq=False, repr=False)
 class Pipeline:
-    """Runs queries against namespaces. Its options are constant; any thread may run it."""
+    """Runs queries against namespaces. Its options are constant; any thread may run it.
 
-    def __init__(
-        self,
-        store: Store,
-        embedding: Embedding,
-        metrics: Metrics,
-        zone: tzinfo,
-        options: RetrievalOptions,
-    ) -> None:
-        """Connect the components; ``metrics`` counts recalls that excluded local-only memories."""
-        self._store, self._embedding, self._metrics = store, embedding, metrics
-        self._zone, self._options = zone, options
+    ``metrics`` counts recalls that excluded local-only memories.
+    """
+
+    store: Store
+    embedding: Embedding
+    metrics: Metrics
+    zone: tzinfo
+    options: RetrievalOptions
 
     def begin(
         self, query: Query, namespaces: Iterable[Namespace], *, passing: bool = False
     ) -> list[Recall]:
         """Return recalls of a query for ``run``, without any result; ``passing`` as in these."""
-        known = self._options, self._zone
+        known = self.options, self.zone
         embedded = dict[str, Encoded | None]()
         return [Recall(n, query, *known, n.searcher, embedded, passing) for n in namespaces]
 
@@ -116,7 +110,7 @@ class Pipeline:
         """
         recall.abandoned = True
         lexical = recall.lexical  # read before its searcher, which is set before it
-        late = Recall(recall.namespace, recall.query, self._options, self._zone, recall.searcher)
+        late = Recall(recall.namespace, recall.query, self.options, self.zone, recall.searcher)
         late.since = time.perf_counter()
         parsed = late.parsed
         late.lap("parse")
@@ -164,7 +158,7 @@ class Pipeline:
             if memory is not None:
                 text = text or " ".join(memory.text.split()[:WARM_WORDS])
                 # Embedding may cost somebody else something, unless the model is our own.
-                vector = None if self._embedding.is_own else recall.searcher.vector(memory.id)
+                vector = None if self.embedding.is_own else recall.searcher.vector(memory.id)
             text = text or WARM_UP
             recall.query = replace(recall.query, text=text, vector=vector, floor=0.0, local=True)
             self.run(recall)
@@ -174,8 +168,8 @@ class Pipeline:
 
     def _embed(self, recall: Recall, text: str) -> Encoded | None:
         """Embed a text, if there is a model and the namespace's vectors are of its space."""
-        embed = self._embedding.passing if recall.passing else self._embedding.query
-        if embed is None or recall.namespace.space != self._embedding.space:
+        embed = self.embedding.passing if recall.passing else self.embedding.query
+        if embed is None or recall.namespace.space != self.embedding.space:
             return None
         if text not in recall.embedded:
             value = embed(text)
@@ -184,7 +178,7 @@ class Pipeline:
 
     def _turned(self, recall: Recall, own: np.ndarray) -> np.ndarray:
         """Return the query's vector, shifted towards those of the last two turns."""
-        weight = self._options.ask.dialogue
+        weight = self.options.ask.dialogue
         vectors = list[np.ndarray]()
         for turn in recall.query.dialogue[-2:] if weight else ():
             if turn.memory:  # a stored turn has its vector in the index
@@ -203,10 +197,10 @@ class Pipeline:
 
     def _rank(self, recall: Recall, lexical: Lexical) -> Candidates:
         """Propose candidates and put them into order."""
-        searcher, parsed, options = recall.searcher, recall.parsed, self._options
+        searcher, parsed, options = recall.searcher, recall.parsed, self.options
         own = recall.encoded.vector if recall.encoded else None
         if not recall.query.local and searcher.has_local:
-            self._metrics.count("local_only_withheld")
+            self.metrics.count("local_only_withheld")
         candidates = searcher.candidates(
             lexical,
             recall.turned,
@@ -241,12 +235,12 @@ class Pipeline:
         None without token vectors.
         """
         tokens = recall.encoded.tokens if recall.encoded else None
-        space = self._embedding.token_key
+        space = self.embedding.token_key
         if tokens is None or not space:
             return None
         similarity = np.full(len(candidates), np.nan)
         ids = [candidates.ids[n] for n in best.tolist()]
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             vectors = snapshot.tokens(space, recall.namespace.scope, ids)
         similarity[best] = maxsim(tokens, vectors)
         return similarity
@@ -259,9 +253,9 @@ class Pipeline:
     def _lead(self, recall: Recall) -> list[Hit] | None:
         """Return the hits of an overview question with summaries before them; None without any."""
         query, scope = recall.query, recall.namespace.scope
-        asked = times(query.text, query.now, self._zone, self._options.language)
+        asked = times(query.text, query.now, self.zone, self.options.language)
         past = [one for one in asked if one.start < query.now]
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             found = list(self._summaries(snapshot, scope, query, past))
         if not found:
             return None
@@ -297,7 +291,7 @@ class Pipeline:
         if not past:
             yield from self._sessions(snapshot, scope, None)
         days = list[Memory]()
-        for name in periods_of(past, now, self._zone):
+        for name in periods_of(past, now, self.zone):
             if memory := snapshot.memory(scope, f"{SUMMARY}/{name}"):
                 days.append(memory)
                 yield memory

@@ -28,9 +28,8 @@ from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollec
 
 KEEP_S = 30.0  # a turn later than this is not expected any more
 EVERY_S = 0.1  # between two recalls at least
-SHARE = (
-    0.015  # of one core, while somebody speaks; the rest of two percent is the event loop's part
-)
+# Of one core, while somebody speaks; the rest of two percent is the event loop's part.
+SHARE = 0.015
 FIRST_S = 0.005  # of processor time: what a recall is taken to cost before one was measured
 SETTLE_S = 10.0  # after the voice: a turn later than this is not expected any more
 LOST_S = 60.0  # after the last sign of a voice whose end was lost

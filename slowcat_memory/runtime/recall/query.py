@@ -260,17 +260,7 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         session=turn.session,
         at=turn.at,
         stage=found.stage,
-        offers=tuple(
-            Offer(
-                m.id,
-                hit.score,
-                hit.views,
-                hit.probability,
-                m.scope if m.scope != turn.scope else "",
-            )
-            for hit in packed.hits
-            for m in (hit.memory,)
-        ),
+        offers=tuple(_offer(hit, turn.scope) for hit in packed.hits),
         tokens=packed.tokens,
         timings=found.timings,
     )
@@ -285,6 +275,12 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         visible=tuple(visible[:MOST_VISIBLE]),
         candidates=len(found.trace) - len(visible),
     )
+
+
+def _offer(hit: Hit, own: str) -> Offer:
+    memory = hit.memory
+    scope = memory.scope if memory.scope != own else ""
+    return Offer(memory.id, hit.score, hit.views, hit.probability, scope)
 
 
 def heard_words(snapshot: Snapshot, row: LedgerEntry) -> frozenset[str]:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cache
 from typing import Any
@@ -28,7 +29,6 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
-from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.conversation.audience import UserNames
@@ -65,39 +65,32 @@ async def ended_within(future: "Future[Any]", ms: float) -> bool:
     return future.done()
 
 
+@dataclass(eq=False, repr=False)
 class Retrieval:
-    """Answers queries from namespaces."""
+    """Answers queries from namespaces.
 
-    def __init__(
-        self,
-        namespaces: Namespaces,
-        embedding: Embedding,
-        indexer: Indexer,
-        store: Store,
-        metrics: Metrics,
-        page_cache: PageCache,
-        zone: tzinfo,
-        tokenizer: Tokenizer,
-        options: RetrievalOptions,
-        users: UserNames,
-        while_recalling: Callable[[], AbstractContextManager[None]],
-        look_soon: Callable[[], None],
-    ) -> None:
-        """Connect the components.
+    Attributes:
+        page_cache: Notified of each recall.
+        while_recalling: Makes the context in which each recall runs, from whatever door; may be
+            entered several times at once. It keeps idle work away.
+        look_soon: Called before each recall: has its worker take over what other processes wrote.
+    """
 
-        Args:
-            page_cache: Notified of each recall.
-            while_recalling: Makes the context in which each recall runs, from whatever door; may be
-                entered several times at once. It keeps idle work away.
-            look_soon: Called before each recall: has its worker take over what other processes
-                wrote.
-        """
-        self._look_soon = look_soon
-        self._namespaces, self._indexer = namespaces, indexer
-        self._metrics, self._page_cache = metrics, page_cache
-        self._options, self.writer = options, BlockWriter(zone, tokenizer, options)
-        self._users, self._while_recalling = users, while_recalling
-        self._pipeline = Pipeline(store, embedding, metrics, zone, options)
+    namespaces: Namespaces
+    embedding: Embedding
+    indexer: Indexer
+    store: Store
+    metrics: Metrics
+    page_cache: PageCache
+    zone: tzinfo
+    options: RetrievalOptions
+    users: UserNames
+    while_recalling: Callable[[], AbstractContextManager[None]]
+    look_soon: Callable[[], None]
+    writer: BlockWriter
+
+    def __post_init__(self) -> None:
+        self._pipeline = Pipeline(self.store, self.embedding, self.metrics, self.zone, self.options)
         self._touching: list[Recall] = []  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
@@ -113,7 +106,7 @@ class Retrieval:
         Raises:
             ConfigError: The scope's name is not valid.
         """
-        with self._while_recalling():
+        with self.while_recalling():
             abandon(self._touching)
             began = time.perf_counter()
             attempt = prefetch.take() if prefetch else None
@@ -127,9 +120,9 @@ class Retrieval:
             gate = round((time.perf_counter() - began) * 1e3, 4)
             found = await self._in_time(query, attempt)
         found = replace(found, timings={"gate": gate, **found.timings})
-        self._metrics.count(f"recall_{found.stage}")
+        self.metrics.count(f"recall_{found.stage}")
         if found.unknown:
-            self._metrics.count("told_unknown")
+            self.metrics.count("told_unknown")
         return found
 
     def begin(self, query: Query) -> Attempt | None:
@@ -143,15 +136,15 @@ class Retrieval:
         """
         abandon(self._touching)
         need, scopes = self._need(query), self._readable(query)
-        if not need.query or not scopes or not all(map(self._namespaces.loaded, scopes)):
+        if not need.query or not scopes or not all(map(self.namespaces.loaded, scopes)):
             return None
-        self._look_soon()
-        self._metrics.count("prefetch_begun")
+        self.look_soon()
+        self.metrics.count("prefetch_begun")
         recalls = self._recalls(self._gated(query, need), scopes, passing=True)
         versions = [recall.namespace.version for recall in recalls]
-        behind = not self._indexer.ahead.is_idle
-        with self._while_recalling():  # at once: the worker waits where idle work computes
-            running = self._indexer.ahead.submit(self._run_each, recalls, True)
+        behind = not self.indexer.ahead.is_idle
+        with self.while_recalling():  # at once: the worker waits where idle work computes
+            running = self.indexer.ahead.submit(self._run_each, recalls, True)
         return Attempt(query.text, recalls, versions, running, behind)
 
     def touch(self, query: Query) -> "Future[float] | None":
@@ -165,13 +158,13 @@ class Retrieval:
         Returns:
             The processor time it takes, in seconds; None if no scope is loaded.
         """
-        scopes = [*filter(self._namespaces.loaded, self._readable(query))]
+        scopes = [*filter(self.namespaces.loaded, self._readable(query))]
         if not scopes:
             return None
-        self._indexer.release()
+        self.indexer.release()
         recalls = self._touching = self._recalls(query, scopes, passing=True)
-        self._page_cache.recalled()
-        running = self._indexer.warm.submit(self._pipeline.touch, recalls)
+        self.page_cache.recalled()
+        running = self.indexer.warm.submit(self._pipeline.touch, recalls)
         running.add_done_callback(lambda _: recalls.clear())  # each holds an index, and its words
         return running
 
@@ -185,52 +178,52 @@ class Retrieval:
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
-        self._look_soon()
-        self._indexer.release()
+        self.look_soon()
+        self.indexer.release()
         recalls = self._recalls(self._named(query), self._readable(query))
         for recall in recalls:
             recall.namespace.finish_opening()
         if not recalls:
             return Recollection()
-        with self._while_recalling():
-            return self._indexer.talk.submit(self._run_each, recalls).result()
+        with self.while_recalling():
+            return self.indexer.talk.submit(self._run_each, recalls).result()
 
     # ------------------------------------------------------------------- before a recall
 
     def _skipped(self, need: Need) -> Recollection:
-        self._metrics.count("recall_skipped")
+        self.metrics.count("recall_skipped")
         return Recollection(stage="skipped", asks_time=need.asks_time)
 
     def _readable(self, query: Query) -> list[str]:
         """Return the distinct scopes to query, excluding guest scopes."""
         scopes = dict.fromkeys((query.scope, *query.also))
-        return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
+        return [scope for scope in scopes if not self.namespaces.is_guests(scope)]
 
     def _recalls(
         self, query: Query, scopes: Sequence[str], *, passing: bool = False
     ) -> list[Recall]:
         """Return a recall in each of the scopes; one that is not loaded is loaded."""
-        return self._pipeline.begin(query, map(self._namespaces.get, scopes), passing=passing)
+        return self._pipeline.begin(query, map(self.namespaces.get, scopes), passing=passing)
 
     def _need(self, query: Query) -> Need:
         """Return what a turn needs; names are what is one in a scope that is loaded.
 
         With the gate off, everything is searched.
         """
-        loaded = map(self._namespaces.loaded, self._readable(query))
+        loaded = map(self.namespaces.loaded, self._readable(query))
         names = [namespace.searcher.names for namespace in loaded if namespace]
-        language, is_gated = self._options.language, self._options.gate.enabled
+        language, is_gated = self.options.language, self.options.gate.enabled
         need = judge(query.text, language, lambda word: any(n.is_name(word) for n in names))
         return need if is_gated else replace(need, query=query.text)
 
     def _gated(self, query: Query, need: Need) -> Query:
         """Return a turn's query after the gate, with its users' names as far as they are read."""
-        called = self._users.called(query.scope, *query.also)
+        called = self.users.called(query.scope, *query.also)
         return replace(query, text=need.query, need=need, called=called)
 
     def _named(self, query: Query) -> Query:
         """Return a query whose hits carry the users' present names, which may be read from disk."""
-        return replace(query, called=self._users.loaded(query.scope, *query.also))
+        return replace(query, called=self.users.loaded(query.scope, *query.also))
 
     # ------------------------------------------------------------------- under the deadline
 
@@ -240,34 +233,34 @@ class Retrieval:
         A scope that is not loaded is loaded for the next turn, and skipped in this one.
         """
         scopes = self._readable(query)
-        loaded = [*filter(self._namespaces.loaded, scopes)]
+        loaded = [*filter(self.namespaces.loaded, scopes)]
         for scope in scopes:
             if scope not in loaded:
-                self._indexer.talk.submit(self._indexer.open, check_scope(scope), self._load)
+                self.indexer.talk.submit(self.indexer.open, check_scope(scope), self._load)
         if not loaded:
             if attempt:
                 attempt.abandon()
             return self._conclude(query, [Recollection()])
         if attempt and self._stands(attempt, query, loaded):
-            self._metrics.count("prefetch_stood")
+            self.metrics.count("prefetch_stood")
             return await self._wait(attempt.running, query, attempt.recalls)
         if attempt:
             attempt.abandon()
             query = self._with_vector_of(attempt, query)
-        self._look_soon()
-        self._indexer.release(but=query.exclude)
+        self.look_soon()
+        self.indexer.release(but=query.exclude)
         recalls = self._recalls(query, loaded)
-        return await self._wait(self._indexer.talk.submit(self._run_each, recalls), query, recalls)
+        return await self._wait(self.indexer.talk.submit(self._run_each, recalls), query, recalls)
 
     async def _wait(
         self, running: "Future[Recollection]", query: Query, recalls: Sequence[Recall]
     ) -> Recollection:
         """Wait for a recall until the deadline, then, a little more, for its results so far."""
-        options = self._options.recall
+        options = self.options.recall
         try:
             if await ended_within(running, options.deadline_ms):
                 return running.result()
-            late = self._indexer.late.submit(self._settle, query, recalls)
+            late = self.indexer.late.submit(self._settle, query, recalls)
             if await ended_within(late, options.settle_ms):
                 return late.result()
         finally:  # also when an interruption cancels the turn
@@ -280,14 +273,14 @@ class Retrieval:
         return self._conclude(query, every)
 
     def _load(self, scope: str) -> None:
-        self._users.load(scope)
-        self._namespaces.get(scope).finish_opening()  # what is over must be known before an offer
+        self.users.load(scope)
+        self.namespaces.get(scope).finish_opening()  # what is over must be known before an offer
 
     # ------------------------------------------------------------------- recalls begun ahead
 
     def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
         """Return whether a recall begun ahead is the same query on the same indexes."""
-        present = [self._namespaces.get(scope) for scope in scopes]
+        present = [self.namespaces.get(scope) for scope in scopes]
         return present == [one.namespace for one in attempt.recalls] and attempt.holds(query)
 
     def _with_vector_of(self, attempt: Attempt, query: Query) -> Query:
@@ -297,15 +290,15 @@ class Retrieval:
         of the dialogue) must share ``prefetch.overlap`` of their words, and the space be the same.
         """
         ahead = attempt.recalls[0]
-        same_scope = ahead.query.scope == query.scope and self._namespaces.loaded(query.scope)
+        same_scope = ahead.query.scope == query.scope and self.namespaces.loaded(query.scope)
         if ahead.encoded is not None and query.vector is None and same_scope:
             (recall,) = self._recalls(query, [query.scope])
             shared = overlap(ahead.parsed.meaning, recall.parsed.meaning)
             same_space = ahead.namespace.space == recall.namespace.space
-            if shared >= self._options.prefetch.overlap and same_space:
-                self._metrics.count("prefetch_vector")
+            if shared >= self.options.prefetch.overlap and same_space:
+                self.metrics.count("prefetch_vector")
                 return replace(query, vector=ahead.encoded)
-        self._metrics.count("prefetch_redone")
+        self.metrics.count("prefetch_redone")
         return query
 
     # ------------------------------------------------------------------- running and merging
@@ -313,20 +306,20 @@ class Retrieval:
     def _run_each(self, recalls: Sequence[Recall], ahead: bool = False) -> Recollection:
         """Run recalls of one query; ahead of its turn, the block is written too."""
         every, query = list[Recollection](), recalls[0].query
-        with self._while_recalling():
+        with self.while_recalling():
             for recall in recalls:
                 try:
                     every.append(self._pipeline.run(recall))
                 finally:
-                    self._page_cache.recalled()
+                    self.page_cache.recalled()
             merged = self._conclude(query, every)
         return replace(merged, packed=self.writer.pack(merged, query.now)) if ahead else merged
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        merged = found[0] if len(found) == 1 else merge(found, query, self._options)
+        merged = found[0] if len(found) == 1 else merge(found, query, self.options)
         if query.need is None:
             return merged
-        return abstain(merged, query.need, self._options.recall.unknown_below)
+        return abstain(merged, query.need, self.options.recall.unknown_below)
 
 
 # ------------------------------------------------------------------- several namespaces

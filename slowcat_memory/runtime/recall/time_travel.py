@@ -104,11 +104,6 @@ class StoreThen:
             yield SnapshotThen(snapshot, self)
 
 
-def store_before(store: Store, turn: Turn) -> StoreThen:
-    """Return the store as a namespace reads it before a turn: without sessions."""
-    return StoreThen(store, turn.at, turn.id - 1)
-
-
 class SnapshotThen:
     """A ``Snapshot`` of a moment; tasks, runs, cursors, keys and vectors are today's."""
 

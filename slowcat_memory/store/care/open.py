@@ -75,10 +75,7 @@ class Opened:
 
 
 def to_write(
-    path: Path,
-    options: StoreOptions,
-    now: Callable[[], datetime],
-    outbox: Outbox | None = None,
+    path: Path, options: StoreOptions, now: Callable[[], datetime], outbox: Outbox | None = None
 ) -> Opened:
     """Open a folder for writing; raises the errors of ``Store.open``."""
     with our_errors(path), ExitStack() as undo:

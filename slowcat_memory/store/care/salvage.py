@@ -77,10 +77,7 @@ class _Salvage:
     """One file's rows on their way into a new store."""
 
     def __init__(
-        self,
-        reader: page_reader.PageReader,
-        out: lmdb.Environment,
-        forgotten: dict[bytes, bytes],
+        self, reader: page_reader.PageReader, out: lmdb.Environment, forgotten: dict[bytes, bytes]
     ) -> None:
         """Start with nothing copied; ``forgotten`` are tombstones whose rows may be in free pages."""
         self._reader = reader

@@ -12,7 +12,7 @@ import lz4.block
 import msgspec
 import numpy as np
 
-from slowcat_memory.core.ranking.token_codes import to_bytes, width_of
+from slowcat_memory.core.ranking.token_codes import PER_BYTE, to_bytes, width_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import TokenCodes, Vector
 from slowcat_memory.store.disk import envelope
@@ -115,7 +115,8 @@ def decode_vector(key: bytes, value: bytes) -> Vector:
 
 
 def encode_tokens(key: bytes, tokens: TokenCodes) -> bytes:
-    return seal(key, _TOKENS.pack(tokens.dim) + tokens.codes.tobytes(), compress=False)
+    dim = PER_BYTE * tokens.codes.shape[1]
+    return seal(key, _TOKENS.pack(dim) + tokens.codes.tobytes(), compress=False)
 
 
 def decode_tokens(key: bytes, value: bytes) -> np.ndarray:

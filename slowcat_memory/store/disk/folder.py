@@ -329,11 +329,15 @@ def damaged_folders(path: Path) -> list[Path]:
 
 
 class KnownFolder:
-    """An open folder."""
+    """An open folder.
+
+    Attributes:
+        last_path: Where it was last found; for messages, never for an access.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open it; raises ``OSError`` when there is none."""
-        self._path = path
+        self.last_path = path
         self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.id = _id(os.fstat(self.fd))
 
@@ -344,22 +348,17 @@ class KnownFolder:
         Raises:
             StoreGoneError: It was deleted, or moved to where it cannot be found.
         """
-        if self.fd < 0 or self._is_at(self._path):
-            return self._path
+        if self.fd < 0 or self._is_at(self.last_path):
+            return self.last_path
         moved = _path_of(self.fd)
         if moved is None or not self._is_at(moved):
             raise StoreGoneError(
-                f"the memory's folder {self._path} was moved or deleted while it was open",
+                f"the memory's folder {self.last_path} was moved or deleted while it was open",
                 hint="Put it back, or start the agent again.",
             )
         logger.warning("the memory's folder was moved to {}; it goes on there", moved)
-        self._path = moved
+        self.last_path = moved
         return moved
-
-    @property
-    def last_path(self) -> Path:
-        """Where it was last found; for messages, never for an access."""
-        return self._path
 
     def _is_at(self, path: Path) -> bool:
         with suppress(OSError):

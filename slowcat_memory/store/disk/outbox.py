@@ -11,7 +11,7 @@ the same. A change set is deleted by a later transaction, once it is known to ha
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 import zstandard
@@ -25,13 +25,14 @@ from slowcat_memory.store.disk.tables import COUNTS, EPOCH
 if TYPE_CHECKING:
     from slowcat_memory.store.disk.transaction import Transaction
 
+T = TypeVar("T")
 Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
 
 OUTBOX = "outbox"  # a copy's table of change sets that may not have been sent
 COPY = "copy"  # row of ``meta``: ``CopyState``
 LOCAL_TABLES = frozenset({OUTBOX, "manifest"})  # manifests name files of this machine
 LOCAL_META = frozenset(map(keys.name_key, (COUNTS, COPY)))
-LEVEL = 1  # of zstd: 0.1 ms for a turn, a third of its size
+LEVEL = 1  # of zstd: 0.1 ms for a turn, a third of its size; vectors do not shrink further
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack_changes = msgspec.msgpack.Decoder(dict[str, dict[bytes, bytes | None]]).decode
@@ -55,8 +56,17 @@ def shared(changes: Mapping[str, Mapping[bytes, bytes | None]]) -> Changes:
     return found
 
 
-def pack_changes(changes: Changes) -> bytes:
-    return zstandard.compress(_pack(changes), LEVEL)
+def pack(content: Any) -> bytes:
+    """Return a change set, or a piece of a file, as it is sent."""
+    return zstandard.compress(_pack(content), LEVEL)
+
+
+def unpack(decode: Callable[[bytes], T], body: bytes, what: str) -> T:
+    """Return what ``pack`` packed; raises ``StoreDamagedError``, which says ``what`` it is not."""
+    try:
+        return decode(zstandard.decompress(body))
+    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+        raise StoreDamagedError(f"{what} does not unpack") from error
 
 
 def unpack_changes(body: bytes) -> Changes:
@@ -65,10 +75,7 @@ def unpack_changes(body: bytes) -> Changes:
     Raises:
         StoreDamagedError: It is not one.
     """
-    try:
-        return _unpack_changes(zstandard.decompress(body))
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
-        raise StoreDamagedError("a change set does not unpack") from error
+    return unpack(_unpack_changes, body, "a change set")
 
 
 def forgets(changes: Changes) -> bool:
@@ -99,7 +106,7 @@ class Unsent(Struct, frozen=True):
         seq: Its number; the first of a person is 1.
         epoch: Epoch of the lease under which it was written.
         last_event: Highest log id of the events in it, 0 for none.
-        body: See ``pack_changes``.
+        body: See ``pack``.
     """
 
     seq: int
@@ -191,7 +198,7 @@ class Outbox:
         if forgets(changes):
             self._forgot = state.seq
         events = map(keys.id_of, tx.puts("log"))
-        unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack_changes(changes))
+        unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack(changes))
         tx.put(OUTBOX, *encode(unsent))
         tx.set_meta(COPY, state)
         return state

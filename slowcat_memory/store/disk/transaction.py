@@ -8,6 +8,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,60 +31,56 @@ ROWS = 5000  # in one transaction of a copy
 TRIES = 3  # of a change that is made beside the writers
 
 
+@dataclass(eq=False, repr=False)
 class Rows:
     """The rows that an LMDB transaction sees, by table.
 
-    A damaged record is skipped, and told to ``on_damaged`` with its table and key.
+    A damaged record is skipped, and told to ``on_damaged`` with its table and key. ``before_read``
+    is called before each read, and may raise.
     """
 
-    def __init__(
-        self,
-        txn: Txn,
-        handles: Handles,
-        before_read: BeforeRead = lambda: None,
-        on_damaged: OnDamaged = lambda table, key: None,
-    ) -> None:
-        """Read through a transaction; ``before_read`` is called before each read, and may raise."""
-        self._txn, self._handles, self._before_read = txn, handles, before_read
-        self.on_damaged = on_damaged
+    txn: Txn
+    handles: Handles
+    before_read: BeforeRead = lambda: None
+    on_damaged: OnDamaged = lambda table, key: None
 
     @property
     def number(self) -> int:
         """The number of the LMDB transaction, in its generation of the file."""
-        return int(self._txn.id())
+        return int(self.txn.id())
 
     def tables(self) -> list[str]:
-        return list(self._handles)
+        return list(self.handles)
 
     def cursor(self, table: str) -> "lmdb.Cursor[bytes]":
-        self._before_read()
-        return self._txn.cursor(self._handles[table])
+        self.before_read()
+        return self.txn.cursor(self.handles[table])
 
     def rows(
         self, table: str, prefix: bytes = b"", start: bytes = b""
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
         for row in keys.rows_with(self.cursor(table), prefix, start):
-            self._before_read()
+            self.before_read()
             yield row
 
     def keys(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[bytes]:
         for key in keys.keys_with(self.cursor(table), prefix, start):
-            self._before_read()
+            self.before_read()
             yield key
 
     def stat(self, table: str) -> "lmdb._StatDict":
-        return self._txn.stat(self._handles[table])
+        return self.txn.stat(self.handles[table])
 
     def count(self, table: str) -> int:
         return int(self.stat(table)["entries"])
 
     def counts(self) -> dict[str, int]:
-        return {table: self.count(table) for table in self._handles}
+        return {table: self.count(table) for table in self.handles}
 
     def get(self, table: str, key: bytes) -> bytes | None:
-        self._before_read()
-        return self._txn.get(key, db=self._handles[table])
+        self.before_read()
+        return self.txn.get(key, db=self.handles[table])
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
         """Return a record, None when there is none or it is damaged."""
@@ -137,23 +134,25 @@ class Transaction(Rows):
 
     def __init__(self, txn: Txn, handles: Handles) -> None:
         super().__init__(txn, handles)
-        self._rows: Changes = {}
+        self.changes: Changes = {}
 
     def merge(self, changes: Changes) -> None:
         for table, rows in changes.items():
-            self._rows.setdefault(table, {}).update(rows)
+            self.changes.setdefault(table, {}).update(rows)
 
     def get(self, table: str, key: bytes) -> bytes | None:
-        rows = self._rows.get(table)
+        rows = self.changes.get(table)
         return rows[key] if rows is not None and key in rows else super().get(table, key)
 
     def puts(self, table: str) -> dict[bytes, bytes]:
         """Return the rows that are to be put."""
-        return {key: value for key, value in self._rows.get(table, {}).items() if value is not None}
+        return {
+            key: value for key, value in self.changes.get(table, {}).items() if value is not None
+        }
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed, new = frozenset(self._rows.get(table, ())), self.puts(table)
+        changed, new = frozenset(self.changes.get(table, ())), self.puts(table)
         for key, value in self.rows(table, prefix):
             if key not in changed:
                 yield key, value
@@ -163,7 +162,7 @@ class Transaction(Rows):
         return sorted(key for key, _ in self.rows_with(table, prefix))
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        self._rows.setdefault(table, {})[key] = value
+        self.changes.setdefault(table, {})[key] = value
 
     def write_record(self, table: str, key: bytes, record: Any) -> None:
         """Put a record; raises ``ValueError`` when it is too large."""
@@ -174,15 +173,11 @@ class Transaction(Rows):
         self.put("meta", key, codec.encode_meta(key, value))
 
     def drop(self, table: str, key: bytes) -> None:
-        self._rows.setdefault(table, {})[key] = None
+        self.changes.setdefault(table, {})[key] = None
 
     def clear(self, table: str) -> None:
         """Drop every row of a table, those that are to be put included."""
-        self._rows[table] = dict.fromkeys(self.keys(table))
-
-    @property
-    def changes(self) -> Changes:
-        return self._rows
+        self.changes[table] = dict.fromkeys(self.keys(table))
 
     def erased(self) -> bool:
         """Return whether this transaction records that nothing deleted is left to erase."""
@@ -191,7 +186,7 @@ class Transaction(Rows):
         return value is not None and not codec.decode_meta(key, value)
 
     def empty(self) -> bool:
-        return not any(self._rows.values())
+        return not any(self.changes.values())
 
     def write(self) -> None:
         """Write every change and the tables' new row counts into the LMDB transaction.
@@ -199,19 +194,19 @@ class Transaction(Rows):
         Raises:
             lmdb.Error: LMDB refuses; the LMDB transaction must be aborted.
         """
-        for table in sorted(self._rows):
+        for table in sorted(self.changes):
             if table != "meta":
                 self._write(table)
-        self.set_meta(COUNTS, {name: self.count(name) for name in self._handles if name != "meta"})
+        self.set_meta(COUNTS, {name: self.count(name) for name in self.handles if name != "meta"})
         self._write("meta")
 
     def _write(self, table: str) -> None:
-        db = self._handles[table]
-        for key, value in sorted(self._rows.get(table, {}).items()):
+        db = self.handles[table]
+        for key, value in sorted(self.changes.get(table, {}).items()):
             if value is None:
-                self._txn.delete(key, db=db)
+                self.txn.delete(key, db=db)
         # One call: each single put releases the interpreter's lock, and under load waits for it.
-        self._txn.cursor(db).putmulti(sorted(self.puts(table).items()))
+        self.txn.cursor(db).putmulti(sorted(self.puts(table).items()))
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:

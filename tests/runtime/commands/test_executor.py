@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from slowcat_memory.core.commands.grammar import Heard
-from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
+from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from tests.support.engine_talks import commands, found, hide, offer, talk
 from tests.support.memories import Look
 from tests.support.said import turn_at
@@ -17,8 +17,7 @@ class Talk:
     def __init__(self, engine, scope: str = "anna", **how) -> None:
         self.engine, self.scope, self.how = engine, scope, how
         self.local: list[tuple[str, str]] = []
-        memory = replace(engine.command_memory, keep_local=lambda *what: self.local.append(what))
-        self.commands = CommandExecutor(memory, engine.config.commands, "english")
+        self.commands = replace(engine._commands, keep_local=lambda *what: self.local.append(what))
 
     def order(self, text: str, *, asked: bool = False) -> Outcome:
         known = Heard(text).command(asked=asked)

@@ -1,6 +1,7 @@
 """Recall over a store: whatever was said, sealed or not, loaded anew or not, answers alike."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -61,7 +62,7 @@ def said(retrieval: Retrieval, text: str, **how: object) -> list[str]:
 
 def answers(engine: MemoryEngine) -> dict[str, list[tuple[str, float, float]]]:
     """Everything found, with its score; among equals in the order of their texts."""
-    retrieval = engine.wiring.retrieval_of(LOUD)
+    retrieval = replace(engine.wiring.retrieval, options=LOUD)
     return {
         text: sorted(
             (hit.memory.text, hit.score, hit.probability)
@@ -85,19 +86,19 @@ def check(retrieval: Retrieval) -> None:
 
 def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(home, embedder, engine):
     fresh = answers(engine)
-    check(engine.wiring.retrieval_of(LOUD))
+    check(replace(engine.wiring.retrieval, options=LOUD))
     engine.upkeep.seal("anna")
-    check(engine.wiring.retrieval_of(LOUD))
+    check(replace(engine.wiring.retrieval, options=LOUD))
     alike(fresh, answers(engine))
     engine.close()
     again = home.open(embedder)
-    check(again.wiring.retrieval_of(LOUD))
+    check(replace(again.wiring.retrieval, options=LOUD))
     alike(fresh, answers(again))
 
 
 def test_retrieval_what_is_no_scope_is_refused(engine):
     with pytest.raises(ConfigError):
-        asyncio.run(engine.wiring.retrieval_of(LOUD).recall(asked("beer", scope="no/scope at all")))
+        asyncio.run(engine.wiring.retrieval.recall(asked("beer", scope="no/scope at all")))
 
 
 # ------------------------------------------------------------------- several namespaces at once: one deadline, one list, each index its own
@@ -122,7 +123,7 @@ def household(home: Home) -> MemoryEngine:
 
 def retrieval(household: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
     options = RecallOptions(deadline_ms=deadline_ms, floor=0.0, keep_share=0.0)
-    return household.wiring.retrieval_of(RetrievalOptions(recall=options))
+    return replace(household.wiring.retrieval, options=RetrievalOptions(recall=options))
 
 
 def of_both(text: str = KEY, **how: Any) -> Query:

@@ -1,6 +1,6 @@
 """A store as it was before a turn shows nothing that was said later."""
 
-from slowcat_memory.runtime.recall.time_travel import store_before
+from slowcat_memory.runtime.recall.time_travel import StoreThen
 from tests.support.namespace_scene import Scene
 
 
@@ -8,7 +8,7 @@ def test_a_store_before_a_turn_shows_no_later_turn_by_any_way_to_read_turns(tmp_
     scene = Scene(tmp_path)
     turns = scene.talk(6)
     scene.store.flush()
-    with store_before(scene.store, turns[3]).snapshot() as snapshot:
+    with StoreThen(scene.store, turns[3].at, turns[3].id - 1).snapshot() as snapshot:
         earlier = [turn.id for turn in turns[:3]]
         assert [turn.id for turn in snapshot.turns("anna")] == earlier
         assert [turn.id for turn in snapshot.latest_turns("anna")] == earlier[::-1]

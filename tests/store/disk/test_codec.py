@@ -123,7 +123,7 @@ def test_keys_no_two_vectors_share_a_row(scope, one, other):
 def test_codec_token_codes_come_back_as_they_were(count, dim, seed):
     codes = np.random.default_rng(seed).integers(0, 256, (count, -(-dim // 4))).astype(np.uint8)
     key = keys.vector_key("e~0/8", "anna", "m")
-    made = TokenCodes(scope="anna", memory="m", codes=codes, dim=dim)
+    made = TokenCodes(scope="anna", memory="m", codes=codes)
     back = codec.decode_tokens(key, codec.encode_tokens(key, made))
     assert back.dtype == np.uint8
     np.testing.assert_array_equal(back, codes)

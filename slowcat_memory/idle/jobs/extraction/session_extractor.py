@@ -23,10 +23,11 @@ from slowcat_memory.core.extraction.prompt_record import (
     small_talk,
     windows,
 )
+from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.core.text.normalize import digest, estimate_tokens
 from slowcat_memory.idle.job import JobContext, new_task
 from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, turns_around
-from slowcat_memory.records import Session, Task, TokenVectors, Turn, Vector, WriteBatch
+from slowcat_memory.records import Session, Task, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 # Of a prompt without the record, what is known in it, and of a server's template.
@@ -238,7 +239,7 @@ async def with_vectors(
         ),
         embedder=context.space,
         tokens=tuple(
-            TokenVectors(scope=scope, memory=id, values=rows, of=digest(text))
+            TokenCodes(scope=scope, memory=id, codes=encode(rows), of=digest(text))
             for ((scope, id), text), rows in zip(lines.items(), made.tokens, strict=False)
         ),
         token_key=context.token_space,
