@@ -39,7 +39,7 @@ SEED, EACH = 1, 60  # EACH: sentences of a template
 LEVELS = 16  # of weights, below and above 0
 STRENGTH = 30.0  # the inverse of the regularisation
 HAND_WRITTEN = 4.0  # the weight of a sentence of any other list than these
-WEIGHT = {"templates": 1.0, "talk": 1.0}
+MADE = "templates", "talk"
 KINDS = {
     "forget topic": "forget_about",
     "what do you know": "what_known",
@@ -122,7 +122,7 @@ def features(examples: Sequence[Example], language: Language) -> Any:
     for example in examples:
         found = rows(words_of(example.sentence), table)
         places.extend(found)
-        values += [1.0 / np.sqrt(len(found))] * len(found)
+        values += [len(found) ** -0.5] * len(found)
         ends.append(len(places))
     return csr_matrix((values, places, ends), shape=(len(examples), ROWS))
 
@@ -131,7 +131,7 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
     """Fit a multinomial logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    heavy = [WEIGHT.get(one.list, HAND_WRITTEN) for one in examples]
+    heavy = [1.0 if one.list in MADE else HAND_WRITTEN for one in examples]
     model = LogisticRegression(C=STRENGTH, max_iter=300).fit(
         features(examples, language), [one.kind for one in examples], sample_weight=heavy
     )
@@ -159,8 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, action="append", default=[], help="folder of talk")
     options = parser.parse_args(arguments)
     for language in LANGUAGES:
-        banked = [*templates(language), *talk(language, options.data)]
-        examples = [*banked, *_unseen(language), *_wordings(language), *_own(language)]
+        examples = [*templates(language), *talk(language, options.data), *_unseen(language)]
+        examples += [*_wordings(language), *_own(language)]
         model = fit(examples, language)
         weights, scale = whole(model.weights, LEVELS)
         constant = np.array(model.constant, np.float32)

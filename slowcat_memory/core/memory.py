@@ -20,6 +20,7 @@ NOTE = "note"
 SESSION_SUMMARY = "summary/session"
 SUMMARY = "summary"
 READING, ENTITY = "reading", "entity"
+SEPARATOR = "; "  # between the other names of an entity
 _GRAPH = frozenset({READING, ENTITY})  # looked up by name; recall finds their turns
 _NOT_INDEXED = frozenset({BLOCK, EPISODE, ICEBREAKER, SUMMARY}) | _GRAPH
 MADE_AGAIN = frozenset({SUMMARY, EPISODE, ENTITY})
@@ -96,6 +97,12 @@ def searchable(memory: Memory) -> bool:
 
 
 PINNED = "pinned"  # the type under which a pinned memory is listed too
+
+
+def names_of(entity: Memory) -> tuple[str, ...]:
+    """Return an entity's names, the fullest first."""
+    also = entity.facets.get("also", "")
+    return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))
 
 
 def types_of(memory: Memory) -> tuple[str, ...]:

@@ -157,22 +157,26 @@ CONFIRM = ToolCall("forget", {"what": "dog called Max", "confirm": "yes"})
 
 
 def test_tool_forget_asks_first_and_then_forgets(engine):
-    told, _ = asked(engine, ("forget my dog Max", [FORGET]), ("yes please", [CONFIRM]))
+    told, _ = asked(
+        engine, ("you know what to do about my dog Max", [FORGET]), ("yes please", [CONFIRM])
+    )
     assert any("called Max" in line for line in told[0]["memories"])
     assert told[1]["memories"] == told[0]["memories"]
     assert not engine.search("called Max", "user", floor=0.5).hits
     left = texts(engine)
-    assert "My dog is called Max." not in left and "forget my dog Max" not in left
+    assert (
+        "My dog is called Max." not in left and "you know what to do about my dog Max" not in left
+    )
     assert "The rabbit eats carrots." in left and "yes please" in left
 
 
 @pytest.mark.parametrize(
     "turns",
     [
-        [("forget my dog Max", [CONFIRM])],
-        [("forget my dog Max", [FORGET, CONFIRM])],
-        [("forget my dog Max", [FORGET, CONFIRM, CONFIRM])],
-        [("forget my dog Max", [FORGET]), ("no", [])],
+        [("you know what to do about my dog Max", [CONFIRM])],
+        [("you know what to do about my dog Max", [FORGET, CONFIRM])],
+        [("you know what to do about my dog Max", [FORGET, CONFIRM, CONFIRM])],
+        [("you know what to do about my dog Max", [FORGET]), ("no", [])],
     ],
     ids=["at once", "in one turn", "insisting", "declined"],
 )

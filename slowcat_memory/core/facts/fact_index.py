@@ -19,8 +19,7 @@ from slowcat_memory.core.extraction.slots import Slot, content, is_functional, s
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
-from slowcat_memory.core.graph.entity_index import names_of
-from slowcat_memory.core.memory import ENTITY, family
+from slowcat_memory.core.memory import ENTITY, family, names_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Statement
 

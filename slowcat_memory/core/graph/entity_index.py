@@ -15,8 +15,8 @@ from slowcat_memory.core.extraction.slots import object_type
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.dedup import IDENTIFYING, Candidate, Similarity, resolve, same
 from slowcat_memory.core.graph.names import names, same_given
-from slowcat_memory.core.graph.readings import ATTRIBUTE, SEPARATOR, TurnReading
-from slowcat_memory.core.memory import ENTITY
+from slowcat_memory.core.graph.readings import ATTRIBUTE, TurnReading
+from slowcat_memory.core.memory import ENTITY, names_of
 from slowcat_memory.core.text.normalize import fold, hex_digest
 from slowcat_memory.records import Memory
 
@@ -169,9 +169,3 @@ def attributes_of(entity: Memory) -> dict[str, str]:
         for name, value in entity.facets.items()
         if name.startswith(ATTRIBUTE)
     }
-
-
-def names_of(entity: Memory) -> tuple[str, ...]:
-    """Return an entity's names, the fullest first."""
-    also = entity.facets.get("also", "")
-    return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))

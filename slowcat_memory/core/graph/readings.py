@@ -17,7 +17,7 @@ from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import canonical, object_type
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.memory import ENTITY, READING
+from slowcat_memory.core.memory import ENTITY, READING, SEPARATOR
 from slowcat_memory.core.text.normalize import fingerprint, fold, hex_digest
 from slowcat_memory.records import Made, Memory, Statement, Turn
 
@@ -138,7 +138,6 @@ def read_names(
     )
 
 
-SEPARATOR = "; "
 ATTRIBUTE = "attr."
 CONFIDENCE = ("high", "medium", "low")
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
 from slowcat_memory.core.catalogue import place
-from slowcat_memory.core.graph.entity_index import names_of
-from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family
+from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family, names_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.extraction.slots import sentence
-from slowcat_memory.core.graph.entity_index import names_of
 from slowcat_memory.core.graph.portrait import EntityNames, relations_of
+from slowcat_memory.core.memory import names_of
 from slowcat_memory.core.validity import as_of
 from slowcat_memory.idle.jobs.extraction.facts import NAME, Facts
 from slowcat_memory.idle.jobs.options import FactsOptions
