@@ -187,9 +187,9 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def held(memories: Iterable[Memory], options: RetentionOptions) -> frozenset[int]:
     """Return the log ids of the turns that a memory keeps."""
     kinds = NOTES | EVIDENCE if options.keep_evidence else NOTES
-    found = set[int]()
+    ids = set[int]()
     for memory in memories:
         lasts = memory.kind.partition("/")[0] in kinds and memory.retired_at is None
         if memory.pinned or lasts:
-            found |= {*memory.sources, turn_of(memory.id)}
-    return frozenset(found)
+            ids |= {*memory.sources, turn_of(memory.id)}
+    return frozenset(ids)

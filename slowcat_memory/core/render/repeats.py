@@ -27,7 +27,7 @@ _BETWEEN = re.compile(
 _QUOTE = re.compile(r"^[^“„]{1,40}: [“„](.*)[”“]$")
 _DAY = re.compile(r"\s\([^()]*\d{4}\)\.?$")
 _CLAUSE = re.compile(r"[,;:.]|\b(?:and|but|und|aber|sondern)\b")
-_DENIALS = words_of_any(lambda one: one.summary.denials)
+_DENIALS = words_of_any(lambda language: language.summary.denials)
 _TOKENIZER = Tokenizer("english").for_queries()
 
 
@@ -60,8 +60,8 @@ class Told:
 
     def repeats(self, sentence: str) -> bool:
         """Return whether a sentence says nothing that was not told."""
-        one = self._read(sentence)
-        return any(known.holds(one) for known in self._said)
+        told = self._read(sentence)
+        return any(known.holds(told) for known in self._said)
 
     def add(self, text: str) -> None:
         """Add the sentences of a text."""
@@ -69,21 +69,21 @@ class Told:
 
     def news(self, text: str) -> str:
         """Return a text without the sentences that were told; "" if all were."""
-        return " ".join(one for one in split(text) if not self.repeats(one))
+        return " ".join(sentence for sentence in split(text) if not self.repeats(sentence))
 
     def _read(self, sentence: str) -> Said:
-        said = said_of(sentence)
-        return Said(said.words - self._names or said.words, said.numbers, said.denied)
+        told = said_of(sentence)
+        return Said(told.words - self._names or told.words, told.numbers, told.denied)
 
 
 def split(text: str) -> list[str]:
     """Split a text into sentences, without empty ones; a quote stays whole."""
-    made, quote = list[str](), ""
-    for one in _BETWEEN.split(text):
-        quote = f"{quote} {one}".strip()
+    parts, quote = list[str](), ""
+    for part in _BETWEEN.split(text):
+        quote = f"{quote} {part}".strip()
         if quote.count("“") <= quote.count("”"):
-            made, quote = [*made, quote], ""
-    return [one for one in (*made, quote) if one]
+            parts, quote = [*parts, quote], ""
+    return [part for part in (*parts, quote) if part]
 
 
 def said_of(sentence: str) -> Said:
@@ -91,9 +91,9 @@ def said_of(sentence: str) -> Said:
     sentence = _DAY.sub("", sentence.strip())
     sentence = _QUOTE.sub(r"\1", sentence)
     sentence = _DAY.sub("", sentence)
-    found = _stems(sentence)
-    numbers = frozenset(one for one in found if one.isdigit())
-    return Said(found - numbers, numbers, frozenset(_denied(sentence)) & found)
+    stems = _stems(sentence)
+    numbers = frozenset(stem for stem in stems if stem.isdigit())
+    return Said(stems - numbers, numbers, frozenset(_denied(sentence)) & stems)
 
 
 def _denied(sentence: str) -> Iterator[str]:

@@ -319,9 +319,9 @@ def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | N
 def _open(span: Span, link: str, anchor: Anchor) -> Span | None:
     beginning, end = BEGINNING.replace(tzinfo=None), END.replace(tzinfo=None)
     if link == "c":
-        made = Span(span.start, anchor.now, exact=True)
+        whole = Span(span.start, anchor.now, exact=True)
     elif link == "k":
-        made = Span(span.end, anchor.now if span.end < anchor.now else end)
+        whole = Span(span.end, anchor.now if span.end < anchor.now else end)
     else:
-        made = Span(beginning, span.end if link == "u" else span.start)
-    return made if made.start < made.end else None
+        whole = Span(beginning, span.end if link == "u" else span.start)
+    return whole if whole.start < whole.end else None

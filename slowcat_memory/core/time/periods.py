@@ -29,8 +29,8 @@ class Period(Struct, frozen=True, order=True):
 
 def day_of(at: datetime, zone: tzinfo) -> Period:
     """Return the day of an aware moment."""
-    there = at.astimezone(zone)
-    day = there.date() - timedelta(days=there.hour < DAY_BEGINS)
+    local = at.astimezone(zone)
+    day = local.date() - timedelta(days=local.hour < DAY_BEGINS)
     return _day(day, zone)
 
 
@@ -48,8 +48,8 @@ def period_of(kind: PeriodKind, at: datetime, zone: tzinfo) -> Period:
 
 def _day(day: date, zone: tzinfo) -> Period:
     start, end = (
-        datetime.combine(one, time(DAY_BEGINS), zone).astimezone(UTC)
-        for one in (day, day + timedelta(days=1))
+        datetime.combine(begin, time(DAY_BEGINS), zone).astimezone(UTC)
+        for begin in (day, day + timedelta(days=1))
     )
     return Period(start, end, day.isoformat(), "day")
 
@@ -59,7 +59,7 @@ def periods_of(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> It
 
     Without ``intervals`` these are the latest periods.
     """
-    spans = [(one.start, one.end) for one in intervals] or [(now - timedelta(days=8), now)]
+    spans = [(span.start, span.end) for span in intervals] or [(now - timedelta(days=8), now)]
     for start, end in spans:
         length = end - start
         if length > timedelta(days=3):

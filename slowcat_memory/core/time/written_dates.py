@@ -11,8 +11,8 @@ from slowcat_memory.core.language.english.vocabulary import MONTHS as _ENGLISH
 
 MONTHS = _ENGLISH | {
     word: value
-    for one in LANGUAGES
-    for word, (kind, value) in one.time.table.items()
+    for language in LANGUAGES
+    for word, (kind, value) in language.time.table.items()
     if kind in "Mmv"
 }
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
