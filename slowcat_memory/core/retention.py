@@ -85,7 +85,7 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 
 
-class Row(Struct, frozen=True):
+class EventRow(Struct, frozen=True):
     """An event in its own row; ``size`` in bytes."""
 
     id: int
@@ -94,7 +94,7 @@ class Row(Struct, frozen=True):
 
 
 def share(
-    rows: Sequence[Row], unfinished: Set[str], options: TierOptions
+    rows: Sequence[EventRow], unfinished: Set[str], options: TierOptions
 ) -> tuple[list[list[int]], list[int]]:
     """Divide events that are no longer hot into blocks of one session each; return log ids.
 

@@ -16,7 +16,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import Ground, held, names_in
 from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MONTHS
-from slowcat_memory.core.render.repeats import Said, Told, said_of, split
+from slowcat_memory.core.render.repeats import SentenceStems, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import hex_digest, neutralise
 
@@ -39,7 +39,7 @@ _ABSOLUTE = re.compile(
 )
 
 
-class KnownSentence(Said, frozen=True):
+class KnownSentence(SentenceStems, frozen=True):
     """The stems, numbers, denials and subject of a statement, if that is not the user."""
 
     about: str
@@ -234,7 +234,7 @@ def _fitting(lines: Sequence[str], chars: int, *, newest_last: bool) -> list[str
 # ------------------------------------------------------------------- when
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class LastAnswer(Struct, frozen=True, kw_only=True):
     """The last time that an LLM was asked for a block.
 
     Attributes:
@@ -251,7 +251,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def is_due(
-    asked: Asked | None,
+    asked: LastAnswer | None,
     version: int,
     statements: Iterable[SourcedLine],
     lines: int,

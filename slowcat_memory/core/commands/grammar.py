@@ -65,7 +65,7 @@ class Command(Struct, frozen=True, kw_only=True):
     meant: "Command | None" = None
 
 
-class Utterance:
+class Sentence:
     """What somebody said, read once for all questions about commands in it.
 
     Attributes:
@@ -140,7 +140,7 @@ class Doubts(NamedTuple):
     asks: bool
 
 
-def find_doubts(sentence: Utterance) -> Doubts:
+def find_doubts(sentence: Sentence) -> Doubts:
     codes, table = sentence.codes, sentence.table
     orders = [table.code_of[name] for name in ("forget", "erase", "store")]
     begins_with_name = codes[:1] == OTHER and codes[1:2] in orders
@@ -161,7 +161,7 @@ def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
     return line.split()
 
 
-def _judged(sentence: Utterance, model: IntentModel) -> Intent | None:
+def _judged(sentence: Sentence, model: IntentModel) -> Intent | None:
     """Return what the model sees in an utterance; None for conversation."""
     if len(sentence.words) not in READ:
         return None
@@ -169,7 +169,7 @@ def _judged(sentence: Utterance, model: IntentModel) -> Intent | None:
     return intent if intent.asks >= LIKELY else None
 
 
-def find_intended(sentence: Utterance, model: IntentModel) -> Command | None:
+def find_intended(sentence: Sentence, model: IntentModel) -> Command | None:
     """Return the command that an utterance asks for, or its near miss; None for conversation."""
     intent = _judged(sentence, model)
     if intent is None:
@@ -210,7 +210,7 @@ def _bar(kind: str, doubts: Doubts) -> float:
     return SURE if kind in _ERASES else _RATHER_SURE
 
 
-def find_argument(kind: CommandKind, sentence: Utterance, model: IntentModel) -> Run | None:
+def find_argument(kind: CommandKind, sentence: Sentence, model: IntentModel) -> Run | None:
     """Return the offsets of a command's argument in an utterance; None for none."""
     if kind not in _HAS_ARGUMENT or model.arguments is None:
         return None
@@ -236,7 +236,7 @@ class Heard:
         """
         plain = text.translate(QUOTES) if len(text) <= MAX_CHARS else ""
         self._table, self._model = language_of(language).commands, read_model(language)
-        self._said = Utterance(plain, self._table.intents, names)
+        self._said = Sentence(plain, self._table.intents, names)
         self._language, self._names = language, names
         self.text, self._line = text, _line(plain)
 

@@ -57,7 +57,7 @@ class Token(NamedTuple):
     capital: bool
 
 
-class Subject(NamedTuple):
+class PlacedSubject(NamedTuple):
     """Whom a clause may be about, and where that is said."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class Subject(NamedTuple):
     word: str
 
 
-class Asked(NamedTuple):
+class AskedSubject(NamedTuple):
     """A subject that a statement is about.
 
     Attributes:
@@ -83,7 +83,7 @@ class QuotedPassage(Struct, frozen=True):
     """A turn's tokens, who is asked about, and one of its languages."""
 
     said: Sequence[Token]
-    asked: Asked
+    asked: AskedSubject
     language: Language
 
     @property
@@ -95,10 +95,10 @@ class QuotedPassage(Struct, frozen=True):
         return self.said[place].word if place < len(self.said) else ""
 
 
-def about(subject: str, speaker: str, people: Iterable[str] = ()) -> Asked:
+def about(subject: str, speaker: str, people: Iterable[str] = ()) -> AskedSubject:
     words, own = frozenset(words_in(subject)), frozenset(words_in(speaker))
     others = frozenset(word for name in people for word in words_in(name))
-    return Asked(words, bool(words) and words <= own, others - words - own - _NOT_NAMES)
+    return AskedSubject(words, bool(words) and words <= own, others - words - own - _NOT_NAMES)
 
 
 def words_in(text: str) -> list[str]:
@@ -173,7 +173,7 @@ def _can_be_subject(passage: QuotedPassage, place: int) -> bool:
     return led_by not in sets["articles"] and (led_by in sets["starts"] or led_by in _MARKS)
 
 
-def subjects_before(passage: QuotedPassage, place: int) -> Iterator[Subject]:
+def subjects_before(passage: QuotedPassage, place: int) -> Iterator[PlacedSubject]:
     """Yield the subjects in front of a word, the nearest first, within its sentence."""
     for at in range(place - 1, -1, -1):
         word = passage.word(at)
@@ -181,10 +181,10 @@ def subjects_before(passage: QuotedPassage, place: int) -> Iterator[Subject]:
             return
         kind = kind_at(passage, at)
         if kind is not None and _only_reports(passage, at, place):
-            yield Subject("reporter", at, word)
+            yield PlacedSubject("reporter", at, word)
             return
         if kind is not None:
-            yield Subject(kind, at, word)
+            yield PlacedSubject(kind, at, word)
 
 
 def _only_reports(passage: QuotedPassage, at: int, place: int) -> bool:
@@ -192,14 +192,14 @@ def _only_reports(passage: QuotedPassage, at: int, place: int) -> bool:
     return at + 1 < place - 1 and passage.word(at + 1) in passage.sets["says"]
 
 
-def _subject_after(passage: QuotedPassage, place: int) -> Subject | None:
+def _subject_after(passage: QuotedPassage, place: int) -> PlacedSubject | None:
     """Return the subject behind a word of its clause, as in "am Montag fängt er an"."""
     for at in range(place + 1, min(len(passage.said), place + 6)):
         if passage.word(at) in _MARKS:
             return None
         kind = kind_at(passage, at)
         if kind in ("i", "we", "third"):
-            return Subject(kind, at, passage.word(at))
+            return PlacedSubject(kind, at, passage.word(at))
     return None
 
 
@@ -238,7 +238,7 @@ def _is_wrong(content: str, passage: QuotedPassage, span: range, speaker: str) -
     return (place is not None and not fits(passage, place)) or _lacks_subject(passage, span)
 
 
-def _owner(written: Sequence[Token], asked: Asked) -> tuple[Token | None, Sequence[Token]]:
+def _owner(written: Sequence[Token], asked: AskedSubject) -> tuple[Token | None, Sequence[Token]]:
     """Return what of a subject a statement is about ("Anna's **operation** is …"), and the rest."""
     genitive = frozenset(f"{word}s" for word in asked.words)  # "Toms Anfang"
     named = asked.words | genitive
@@ -282,7 +282,7 @@ def fits(passage: QuotedPassage, place: int) -> bool:
     return _mentioned(passage.said[who.place + 1 : place], passage)
 
 
-def _can_mean(subject: Subject, passage: QuotedPassage) -> bool:
+def _can_mean(subject: PlacedSubject, passage: QuotedPassage) -> bool:
     asked, sets = passage.asked, passage.sets
     if subject.kind == "we":
         return True
@@ -298,7 +298,7 @@ def _can_mean(subject: Subject, passage: QuotedPassage) -> bool:
     return subject.kind != "third" or _may_stand_for(subject, passage)
 
 
-def _may_stand_for(subject: Subject, passage: QuotedPassage) -> bool:
+def _may_stand_for(subject: PlacedSubject, passage: QuotedPassage) -> bool:
     """Return False for a pronoun whose sentence names another person as a subject before it."""
     sets = passage.sets
     if any(token.word in passage.asked.words for token in passage.said):

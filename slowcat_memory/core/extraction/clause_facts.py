@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
+from slowcat_memory.core.extraction.clause_subjects import ReadClause, Subject
 from slowcat_memory.core.extraction.clauses import Clause, pattern_of, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, complements, is_ordinary
 from slowcat_memory.core.extraction.slots import PARTNERS, object_type
@@ -40,7 +40,7 @@ class StatedFact(Statement, frozen=True, kw_only=True):
 
 
 def by_rules(
-    rules: Iterable[StatementRule], reading: Reading, clause: Clause, *, denied: bool = False
+    rules: Iterable[StatementRule], reading: ReadClause, clause: Clause, *, denied: bool = False
 ) -> list[StatedFact]:
     facts, taken = list[StatedFact](), set[str]()
     negated = bool(clause.signs["negation"].search(reading.words))
@@ -76,7 +76,7 @@ def _is_about(rule: StatementRule, subject: Subject) -> bool:
 
 
 def _made(
-    rule: StatementRule, match: re.Match[str], reading: Reading, clause: Clause, denied: bool
+    rule: StatementRule, match: re.Match[str], reading: ReadClause, clause: Clause, denied: bool
 ) -> Iterator[StatedFact]:
     groups = {name: value or "" for name, value in match.groupdict().items()}
     kin = groups.get("kin", "").lower()

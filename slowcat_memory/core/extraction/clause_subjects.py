@@ -35,7 +35,7 @@ class Subject(Struct, frozen=True):
         return cls(clause.speaker, speaker=True)
 
 
-class Reading(Struct, frozen=True):
+class ReadClause(Struct, frozen=True):
     """A subject, the words behind it ("'s birthday is ..." for what it has), and those before.
 
     ``whole`` means that the words are the whole clause, for rules in which the speaker is no
@@ -50,7 +50,7 @@ class Reading(Struct, frozen=True):
 
 def readings(
     clause: Clause, other: Subject | None = None, before: Subject | None = None
-) -> Iterator[Reading]:
+) -> Iterator[ReadClause]:
     """Yield the readings of a clause.
 
     Args:
@@ -58,7 +58,7 @@ def readings(
         before: The subject of the clause before, for one without a subject.
     """
     signs, me = clause.signs, Subject.of(clause)
-    yield Reading(me, clause.text, whole=True)
+    yield ReadClause(me, clause.text, whole=True)
     for text, front in _orders(clause):
         yield from _first(text, front, me, signs)
         yield from _relatives(text, front, clause)
@@ -67,10 +67,10 @@ def readings(
         if not front and before is not None and signs["finite"].match(text):
             if before.speaker and signs["third_form"].match(text):
                 continue
-            yield Reading(before, text)
+            yield ReadClause(before, text)
         elif not front and signs["elided"].match(text):
-            yield Reading(me, text)
-            yield Reading(me, f"{clause.words.am} {text}")
+            yield ReadClause(me, text)
+            yield ReadClause(me, f"{clause.words.am} {text}")
     yield from _together(clause)
 
 
@@ -171,16 +171,16 @@ def _inside(front: str, clause: Clause) -> str:
     return f"{first.lower()}{space}{others}" if function else front
 
 
-def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[Reading]:
+def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[ReadClause]:
     if match := signs["first"].match(text):
-        yield Reading(me, text[match.end() :].strip(), front)
+        yield ReadClause(me, text[match.end() :].strip(), front)
     elif (match := signs["owned"].match(text)) and not signs["far"].match(
         text[match.end() :].strip()
     ):
-        yield Reading(me, f"'s {text[match.end() :].strip()}", front)
+        yield ReadClause(me, f"'s {text[match.end() :].strip()}", front)
 
 
-def _relatives(text: str, front: str, clause: Clause) -> Iterator[Reading]:
+def _relatives(text: str, front: str, clause: Clause) -> Iterator[ReadClause]:
     signs, words = clause.signs, clause.words
     match = signs["own_kin"].match(text) or signs["alone"].match(text)
     if match is None:
@@ -204,19 +204,19 @@ def _relatives(text: str, front: str, clause: Clause) -> Iterator[Reading]:
     yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front, signs)
 
 
-def _behind(subject: Subject, rest: str, front: str, signs: Signs) -> Iterator[Reading]:
+def _behind(subject: Subject, rest: str, front: str, signs: Signs) -> Iterator[ReadClause]:
     if rest.startswith("'s"):
         words = rest[2:].strip()
         if chain := signs["theirs"].match(words):
             # "My sister's husband works": a person of their own.
             far = Subject(f"{subject.name}'s {chain['kin'].lower()}", named=False)
             yield from _behind(far, words[chain.end() :], front, signs)
-        yield Reading(subject, f"'s {words}", front)
+        yield ReadClause(subject, f"'s {words}", front)
     else:
-        yield Reading(subject, rest.strip(" ,"), front)
+        yield ReadClause(subject, rest.strip(" ,"), front)
 
 
-def _named(text: str, front: str, clause: Clause) -> Iterator[Reading]:
+def _named(text: str, front: str, clause: Clause) -> Iterator[ReadClause]:
     signs = clause.signs
     first, _, rest = text.partition(" ")
     if first.endswith("'s"):
@@ -236,14 +236,14 @@ def _named(text: str, front: str, clause: Clause) -> Iterator[Reading]:
     known = is_given_name(first) or not signs["no_name"].fullmatch(first)
     known = known or bool(signs["begins_titled"].match(name))
     if name and known and not ordinary and signs["finite"].match(behind):
-        yield Reading(Subject(name), behind, front)
+        yield ReadClause(Subject(name), behind, front)
 
 
-def _pronouns(text: str, front: str, other: Subject | None, signs: Signs) -> Iterator[Reading]:
+def _pronouns(text: str, front: str, other: Subject | None, signs: Signs) -> Iterator[ReadClause]:
     if other is None:
         return
     if (match := signs["pronoun"].match(text)) and _agrees(match[0], other, signs):
-        yield Reading(other, text[match.end() :].strip(), front)
+        yield ReadClause(other, text[match.end() :].strip(), front)
     elif (match := signs["their"].match(text)) and _agrees(match[0], other, signs):
         yield from _behind(other, f"'s {text[match.end() :].strip()}", front, signs)
 
@@ -255,10 +255,10 @@ def _agrees(pronoun: str, other: Subject, signs: Signs) -> bool:
     return wrong is None or not wrong.fullmatch(other.kin)
 
 
-def _together(clause: Clause) -> Iterator[Reading]:
+def _together(clause: Clause) -> Iterator[ReadClause]:
     """Yield "Leon and I broke up" as "I broke up with Leon"."""
     for expression in clause.words.and_me:
         if match := pattern_of(expression).match(clause.text):
             if name := name_of(match["n"], clause, strong=False):
                 rest = clause.text[match.end() :].strip()
-                yield Reading(Subject.of(clause), f"{rest} {clause.words.with_} {name}")
+                yield ReadClause(Subject.of(clause), f"{rest} {clause.words.with_} {name}")

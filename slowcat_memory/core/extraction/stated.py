@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.clause_facts import StatedFact, by_rules, called
 from slowcat_memory.core.extraction.clause_subjects import (
-    Reading,
+    ReadClause,
     Subject,
     mentions,
     new_relative,
@@ -138,7 +138,7 @@ def _subject_of(clause: Clause, other: Subject | None, before: Subject | None) -
 def _read(clause: Clause, other: Subject | None, before: Subject | None) -> Iterator[StatedFact]:
     rules = clause.words.rules
     if clause.request:
-        yield from by_rules(rules, Reading(Subject.of(clause), clause.text), clause)
+        yield from by_rules(rules, ReadClause(Subject.of(clause), clause.text), clause)
         return
     facts, done = list[StatedFact](), set[tuple[str, bool]]()
     for reading in readings(clause, other, before):
@@ -154,7 +154,7 @@ def _read(clause: Clause, other: Subject | None, before: Subject | None) -> Iter
     yield from _chosen(facts)
 
 
-def _read_one(reading: Reading, clause: Clause) -> list[StatedFact]:
+def _read_one(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     """Return what one reading of a clause states; of what it says to be over, one fact.
 
     "Ich habe am Samstag gekündigt" is also read without the day, whose words stay in the quote.
@@ -167,7 +167,7 @@ def _read_one(reading: Reading, clause: Clause) -> list[StatedFact]:
     return _read_words(replace(reading, words=shorter), clause)
 
 
-def _read_words(reading: Reading, clause: Clause) -> list[StatedFact]:
+def _read_words(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     signs, words = clause.signs, clause.words
     reading = replace(reading, words=without_adverbs(reading.words, signs))
     if ended := by_rules(words.endings, reading, clause):
@@ -204,7 +204,7 @@ def _chosen(facts: Sequence[StatedFact]) -> Iterator[StatedFact]:
         yield fact
 
 
-def _over(reading: Reading, clause: Clause) -> list[StatedFact]:
+def _over(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     """Return what a clause says to hold no longer, from its words without the negation."""
     for rules in (clause.words.rules, clause.words.over):
         for row in by_rules(rules, reading, clause, denied=True):

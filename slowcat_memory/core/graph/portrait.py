@@ -52,7 +52,7 @@ class EntityNames:
         ]
 
 
-class Line(Struct, frozen=True):
+class PortraitLine(Struct, frozen=True):
     """One relation of an entity: the predicate in words, its object, and its evidence.
 
     ``since`` is None if unknown, ``until`` None while true.
@@ -78,9 +78,9 @@ class Portrait(Struct, frozen=True):
     type: str
     also: tuple[str, ...]
     attributes: dict[str, str]
-    holds: tuple[Line, ...]
-    before: tuple[Line, ...]
-    others: tuple[Line, ...]
+    holds: tuple[PortraitLine, ...]
+    before: tuple[PortraitLine, ...]
+    others: tuple[PortraitLine, ...]
 
 
 def portrait(
@@ -105,8 +105,8 @@ def portrait(
     )
 
 
-def _line(row: Memory, value: str) -> Line:
-    return Line(
+def _line(row: Memory, value: str) -> PortraitLine:
+    return PortraitLine(
         what=predicate_in_words(row.statement.predicate),
         value=value,
         since=None if row.valid_from == ALWAYS else row.valid_from,

@@ -44,7 +44,7 @@ class SummaryText(Struct, frozen=True, kw_only=True):
     origins: tuple[tuple[str, str], ...] = ()
 
 
-class Subject(Struct, frozen=True, kw_only=True):
+class Coverage(Struct, frozen=True, kw_only=True):
     """What a summary covers.
 
     Attributes:
@@ -71,7 +71,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     local_only: bool = False
 
 
-def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> Memory:
+def summary(subject: Coverage, text: SummaryText, made: Made, now: datetime) -> Memory:
     """Return a summary as a memory; the model in ``made`` comes from ``text``."""
     facets = {
         "from": subject.start.isoformat(),

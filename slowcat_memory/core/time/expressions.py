@@ -19,7 +19,7 @@ from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.calendar import Anchor, Span
-from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, Token, parse, tokens_of
+from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, TimeToken, parse, tokens_of
 
 _SENTENCE_ENDS = re.compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
 
@@ -240,7 +240,7 @@ def _stated(
 def _directed(
     back: Atom | None,
     ahead: Atom | None,
-    tokens: Sequence[Token],
+    tokens: Sequence[TimeToken],
     tenses: Tenses,
     by_default: bool | None,
 ) -> Atom | None:
@@ -264,7 +264,7 @@ def _directed(
     return (ahead or back) if which else back
 
 
-def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Tenses) -> bool:
+def _names(atom: Atom, start: int, end: int, tokens: Sequence[TimeToken], tenses: Tenses) -> bool:
     """Return whether words name somebody or something, as in "a man called Friday"."""
     words, text = tenses.words, tenses.text
     if words.names.search(text, max(0, start - 40), start):
@@ -307,7 +307,7 @@ class _Passage(Struct, frozen=True):
     """A text that may name times, and when it was said; ``local`` is that by the user's clock."""
 
     text: str
-    tokens: Sequence[Token]
+    tokens: Sequence[TimeToken]
     at: datetime
     local: datetime
     zone: tzinfo

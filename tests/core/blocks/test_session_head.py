@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from slowcat_memory.core.blocks.lasting import profile_line, profile_of
-from slowcat_memory.core.blocks.prompt import MANY, Asked, is_due, marks_of
+from slowcat_memory.core.blocks.prompt import MANY, LastAnswer, is_due, marks_of
 from slowcat_memory.core.blocks.session_head import (
     CLOSE_NOTES,
     OPEN_NOTES,
@@ -159,7 +159,7 @@ def lines(*texts: str) -> list[SourcedLine]:
 
 
 def due(now: str, before: str, days: float, *, kept: int = 2, left: int = 2) -> bool:
-    asked = Asked(at=NOW, version=1, seen=marks_of(lines(*before)), lines=kept)
+    asked = LastAnswer(at=NOW, version=1, seen=marks_of(lines(*before)), lines=kept)
     return is_due(asked, 1, lines(*now), left, NOW + days * DAY)
 
 
