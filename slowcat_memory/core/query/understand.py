@@ -315,8 +315,8 @@ def speakers_named(text: str, names: Iterable[str]) -> list[str]:
     compiled = _compile(frozenset(names))
     if compiled is None:
         return []
-    hits = (match for match in compiled.pattern.finditer(text) if _is_name(match))
-    return list(dict.fromkeys(name for match in hits for name in compiled.owners[_key(match[1])]))
+    keys = (_key(match[1]) for match in compiled.pattern.finditer(text) if _is_name(match))
+    return list(dict.fromkeys(name for key in keys for name in compiled.owners.get(key, ())))
 
 
 @text_cache(256)
