@@ -25,6 +25,7 @@ from slowcat_memory.core.text_caches import text_cache
 HALF_DAY = 720  # minutes; a time of day is known up to twelve hours
 MAX_JOINED = 12  # digits of a number that is spoken in parts
 MOST_PARTS = 8  # numbers in a row that may be parts of one
+MOST_DIGITS = 300  # of a number; longer ones are keys and the like, and Python reads none of 4301
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mio": 10**6, "bn": 10**9, "mrd": 10**9, "tsd": 10**3}
 _TOKEN = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?![\d:])"
@@ -226,7 +227,7 @@ def _read_token(match: re.Match[str]) -> Iterator[_Part]:
         hour, minute = int(match["hour"]), int(match["minute"])
         value = frozenset({Fraction(100 * hour + minute, 100)})
         yield _Part("T", *span, value, minutes=_clock(hour, minute), in_digits=True)
-    elif digits := match["digits"]:
+    elif 0 < len(digits := match["digits"] or "") <= MOST_DIGITS:
         written = digits if digits.isdecimal() and not match["suffix"] else ""
         dotted = _DOTTED_TIME.fullmatch(digits)
         minutes = _clock(*map(int, dotted.groups())) if dotted else frozenset()
@@ -355,14 +356,13 @@ def _joined(parts: Sequence[_Part]) -> frozenset[Fraction]:
     """Return what numbers in a row mean as one: "forty-eight five", "eight pounds fifty"."""
     shape, (*most, last) = "".join(part.letter for part in parts), parts
     if shape in ("#m#", "am#"):  # "one metre eighty"
-        cents = {Fraction(int(last.digits), 10**n) for n in (len(last.digits), 2)}
+        cents = {Fraction(int(last.digits or 0), 10**n) for n in (len(last.digits), 2)}
         return _plus(parts[0].values, cents) if 0 < len(last.digits) < 3 else frozenset()
     if shape[:4] in ("#m&a", "am&a") and len(shape) == 5:  # "a year and a half"
         return _plus(parts[0].values, {value for value in last.values if 0 < value < 1})
     written = "".join(part.digits for part in parts)
-    if not all(part.digits for part in parts) or any(part.scale != 1 for part in most):
-        return frozenset()
-    if len(written) > MAX_JOINED:
+    plain = all(part.digits for part in parts) and all(part.scale == 1 for part in most)
+    if not plain or len(written) > MAX_JOINED:
         return frozenset()
     amounts, head = {int(written) * last.scale}, "".join(part.digits for part in most)
     if last.scale == 1 and len(last.digits) < 3:

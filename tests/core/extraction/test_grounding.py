@@ -39,7 +39,7 @@ def test_strays_what_nobody_said_is_found(text, stray):
 
 
 def test_ground_names_numbers_and_dates_of_what_is_known_count_as_said():
-    turns = said("Anna: My start is in two weeks, he has drawn the logo.")
+    turns = said("Anna: My start is in two weeks, he has drawn the logo. " + "9" * 5000)
     known = ("Northlight = Anna's new employer from 4 January 2023", "Joel = friend, 41 years old")
     text = "Anna starts at Northlight on 4 January 2023; Joel, 41, has drawn the logo."
     assert strays(text, ground(turns, UTC, known)) == []
