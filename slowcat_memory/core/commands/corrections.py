@@ -244,7 +244,7 @@ def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
     for word in _WORD.findall(text.casefold()):
         kind, value = table.get(word, ("", None))
         number, ordinal = number_of(word) or (0, False)
-        if word.isdigit():
+        if word.isdecimal():
             closed.add(("number", int(word[:12])))
         elif not kind and number > 1 and not ordinal:
             closed.add(("number", number))
