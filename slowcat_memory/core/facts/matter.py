@@ -65,7 +65,7 @@ def days_in(text: str) -> frozenset[Day]:
     """Return the days and months that a text names, without weekdays."""
     bare = _BARE_MONTH.findall(_without_dates(text))
     dates = ((date.year, date.month, date.day) for date in written_dates(text) if date.month)
-    return frozenset((*dates, *((0, MONTHS[month.lower()], 0) for month in bare)))
+    return frozenset((*dates, *((0, MONTHS[m], 0) for m in map(str.lower, bare) if m in MONTHS)))
 
 
 def days_differ(text: str, other: str) -> bool:
