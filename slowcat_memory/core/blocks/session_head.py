@@ -106,14 +106,15 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
     """Return a line about the user, without pinned memories: the preamble quotes them in full."""
     profiles = [m for m in start.memories if m.kind == PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
-    own = [m for m in start.memories if m.kind == NOTE and not m.pinned]
-    notes = [m for m in own if not is_of_another_day(m)]
+    notes = [m for m in start.memories if m.kind == NOTE and not m.pinned]
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     facts: list[str] = []
     for memory in (*profiles[-1:], *notes):
-        text = _undoubted(memory.text, start.user, words).rstrip(".")
-        fits = sum(map(len, facts)) + len(text) <= room
-        if text and fits and not told.repeats(text):
+        free = room - sum(map(len, facts))
+        shortest = min(map(len, memory.text.rstrip(".").split("; ")))  # what of it may be kept
+        fits = shortest <= free and (memory.kind == PROFILE or not is_of_another_day(memory))
+        text = _undoubted(memory.text, start.user, words).rstrip(".") if fits else ""
+        if text and len(text) <= free and not told.repeats(text):
             facts.append(text)
             told.add(text.replace("; ", ". "))
     if not facts:
