@@ -33,7 +33,7 @@ from benchmarks.intents import (
     write,
 )  # fmt: skip
 from benchmarks.unseen import lists
-from slowcat_memory.core.commands.grammar import OWN_WORDS, READ, WORD, Utterance
+from slowcat_memory.core.commands.grammar import OWN_WORDS, READ, WORD, Sentence
 from slowcat_memory.core.commands.intent_model import FILE, ROWS, token_rows
 from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.language.data import read_data
@@ -205,9 +205,9 @@ class TokenRows(NamedTuple):
 def tokens(examples: Sequence[Marked], language: Language) -> TokenRows:
     from scipy.sparse import csr_matrix
 
-    table, read = language.commands.intents, list[tuple[int, Utterance, Marked]]()
+    table, read = language.commands.intents, list[tuple[int, Sentence, Marked]]()
     for one in examples:
-        said = Utterance(one.text, table, NAMES)
+        said = Sentence(one.text, table, NAMES)
         if len(WORD.findall(one.text)) in READ:
             read.append((len(said.tokens), said, one))
     read.sort(key=lambda one: one[0])

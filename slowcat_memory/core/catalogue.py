@@ -78,7 +78,7 @@ class Catalogue:
             terms: A word, ("kind", a kind or its family), ("turn", an id), ("by", the id of what
                 superseded it), ("about", an entity's id or a folded subject), or "/pinned".
         """
-        numbers = set[int]().union(*(self._having.get(hash(one), ()) for one in terms))
+        numbers = set[int]().union(*(self._having.get(hash(term), ()) for term in terms))
         return (row for number in sorted(numbers) if (row := self._rows[number]))
 
     def common(self, words: Iterable[str]) -> Counter[str]:
@@ -114,7 +114,7 @@ class Catalogue:
 
 
 def _terms(memory: Memory) -> Iterator[Hashable]:
-    said, kind = memory.statement, family(memory.kind)
+    fact, kind = memory.statement, family(memory.kind)
     yield from (("turn", chunk_id(turn)) for turn in memory.sources)
     yield from (("kind", memory.kind), ("kind", kind))
     if memory.pinned:
@@ -122,11 +122,11 @@ def _terms(memory: Memory) -> Iterator[Hashable]:
     if by := memory.facets.get("superseded_by"):
         yield "by", by
     if kind == FACT:
-        yield from (("about", one) for one in {fold(said.subject), said.subject_id, said.object_id})
+        yield from (("about", key) for key in {fold(fact.subject), fact.subject_id, fact.object_id})
 
 
 def _without_words(memory: Memory) -> Memory:
-    said, facets = memory.statement, memory.facets
-    said = replace(said, subject="", predicate="", object="", quote="", ends=())
+    fact, facets = memory.statement, memory.facets
+    fact = replace(fact, subject="", predicate="", object="", quote="", ends=())
     ids = {name: facets[name] for name in _IDS if name in facets}
-    return replace(memory, speaker="", text="", context="", statement=said, facets=ids)
+    return replace(memory, speaker="", text="", context="", statement=fact, facets=ids)

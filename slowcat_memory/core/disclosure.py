@@ -95,7 +95,7 @@ def disclose(memory: Memory, reader: Reader) -> Disclosed | None:
 
 def present_name(name: str, scope: str, called: Iterable[Called]) -> str:
     """Return the present name for an earlier one of a scope's user; other names stay."""
-    return next((one.now for one in called if (one.scope, one.before) == (scope, name)), name)
+    return next((row.now for row in called if (row.scope, row.before) == (scope, name)), name)
 
 
 def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
@@ -109,10 +109,10 @@ def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
         memory = replace(memory, speaker=speaker, context=put(memory.context))
         if memory.made is None or turn_of(memory.id):
             continue
-        facets, said = memory.facets, memory.statement
+        facets, claim = memory.facets, memory.statement
         facets = facets | {key: put(facets[key]) for key in _NAMED & facets.keys()}
-        said = replace(said, **{side: put(getattr(said, side)) for side in _SIDES})
-        memory = replace(memory, text=put(memory.text), facets=facets, statement=said)
+        claim = replace(claim, **{side: put(getattr(claim, side)) for side in _SIDES})
+        memory = replace(memory, text=put(memory.text), facets=facets, statement=claim)
     return memory
 
 
@@ -125,8 +125,8 @@ def disclose_all(memories: Iterable[Memory], reader: Reader) -> list[Disclosed]:
     """
     every = list(memories)
     hidden = frozenset[str]() if reader.local else local_only_ids(every)
-    found = (disclose(one, reader) for one in every if one.id not in hidden)
-    return [one for one in found if one is not None]
+    disclosed = (disclose(memory, reader) for memory in every if memory.id not in hidden)
+    return [memory for memory in disclosed if memory is not None]
 
 
 def disclose_found(memory: Memory, reader: Reader, find: Find) -> Disclosed | None:
@@ -177,20 +177,20 @@ def has_marked_origin(memory: Memory, find: Find, mark: Mark = LOCAL_ONLY) -> bo
 
     Enough where marks are inherited when rows are written; ``is_derived_local`` looks further.
     """
-    found = (find(scope or memory.scope, id) for scope, id in origins(memory))
-    return any(one is not None and mark.on(one) for one in found)
+    sources = (find(scope or memory.scope, id) for scope, id in origins(memory))
+    return any(origin is not None and mark.on(origin) for origin in sources)
 
 
 def is_derived_local(memory: Memory, find: Find) -> bool:
     """Return whether anything that a memory was made from is local-only, however indirectly."""
     seen, waiting = {origin_of(memory)}, [memory]
     while waiting:
-        one = waiting.pop()
-        for scope, id in origins(one):
+        derived = waiting.pop()
+        for scope, id in origins(derived):
             if (scope, id) in seen:
                 continue
             seen.add((scope, id))
-            origin = find(scope or one.scope, id)
+            origin = find(scope or derived.scope, id)
             if origin is not None and origin.local_only:
                 return True
             if origin is not None:
@@ -203,10 +203,10 @@ def local_only_ids(memories: Sequence[Memory]) -> frozenset[str]:
 
     What was made from a local-only one counts, even where it was stored without the mark.
     """
-    if not any(one.local_only for one in memories):
+    if not any(memory.local_only for memory in memories):
         return frozenset()
     corrected = corrected_marks(memories, lambda origin: False)
-    return frozenset(one.id for one in (*memories, *corrected) if one.local_only)
+    return frozenset(memory.id for memory in (*memories, *corrected) if memory.local_only)
 
 
 def corrected_marks(
@@ -224,12 +224,12 @@ def corrected_marks(
         elsewhere: Whether an origin that is not among the memories is marked; None if it does not
             exist.
     """
-    every = {origin_of(one): one for one in memories}
+    every = {origin_of(memory): memory for memory in memories}
     made_from: defaultdict[Origin, list[Origin]] = defaultdict(list)
-    for key, one in every.items():
-        for origin in origins(one):
+    for key, memory in every.items():
+        for origin in origins(memory):
             made_from[origin].append(key)
-    own = {key for key, one in every.items() if mark.by_person(one)}
+    own = {key for key, memory in every.items() if mark.by_person(memory)}
     others = {origin: elsewhere(origin) for origin in made_from if origin not in every}
     deleted = (key for origin, on in others.items() if on is None for key in made_from[origin])
     reached = own | {key for key in deleted if getattr(every[key], mark.inherited)}
@@ -239,7 +239,7 @@ def corrected_marks(
         fresh = [key for key in made_from[waiting.pop()] if key not in reached]
         reached.update(fresh)
         waiting += fresh
-    marked = (with_mark(one, key in reached, key in own, mark) for key, one in every.items())
+    marked = (with_mark(memory, key in reached, key in own, mark) for key, memory in every.items())
     return [new for new, old in zip(marked, every.values(), strict=True) if new != old]
 
 

@@ -85,7 +85,7 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 
 
-class Row(Struct, frozen=True):
+class EventRow(Struct, frozen=True):
     """An event in its own row; ``size`` in bytes."""
 
     id: int
@@ -94,7 +94,7 @@ class Row(Struct, frozen=True):
 
 
 def share(
-    rows: Sequence[Row], unfinished: Set[str], options: TierOptions
+    rows: Sequence[EventRow], unfinished: Set[str], options: TierOptions
 ) -> tuple[list[list[int]], list[int]]:
     """Divide events that are no longer hot into blocks of one session each; return log ids.
 
@@ -187,9 +187,9 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def held(memories: Iterable[Memory], options: RetentionOptions) -> frozenset[int]:
     """Return the log ids of the turns that a memory keeps."""
     kinds = NOTES | EVIDENCE if options.keep_evidence else NOTES
-    found = set[int]()
+    ids = set[int]()
     for memory in memories:
         lasts = memory.kind.partition("/")[0] in kinds and memory.retired_at is None
         if memory.pinned or lasts:
-            found |= {*memory.sources, turn_of(memory.id)}
-    return frozenset(found)
+            ids |= {*memory.sources, turn_of(memory.id)}
+    return frozenset(ids)

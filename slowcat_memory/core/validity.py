@@ -70,8 +70,8 @@ def as_of(memories: Iterable[M], true: datetime | None, known: datetime | None =
         true: None for any moment.
         known: None for now.
     """
-    found = (one for one in memories if is_believed(one, known))
-    return [one for one in found if true is None or is_true(one, true)]
+    rows = (memory for memory in memories if is_believed(memory, known))
+    return [memory for memory in rows if true is None or is_true(memory, true)]
 
 
 def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:
@@ -113,11 +113,11 @@ def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
     dropped = ("superseded_by", "why")
     return [
         replace(
-            one,
+            fact,
             valid_to=None,
             retired_at=None,
-            facets={name: value for name, value in one.facets.items() if name not in dropped},
+            facets={name: value for name, value in fact.facets.items() if name not in dropped},
         )
-        for one in facts
-        if one.facets.get("superseded_by") in gone and one.id not in gone
+        for fact in facts
+        if fact.facets.get("superseded_by") in gone and fact.id not in gone
     ]

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core import retention as policy
 from slowcat_memory.core.memory import turn_of
-from slowcat_memory.core.retention import Aging, Row, TierOptions, use_score
+from slowcat_memory.core.retention import Aging, EventRow, TierOptions, use_score
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, LedgerEntry
 from slowcat_memory.store import blocks
@@ -75,7 +75,7 @@ class TierMover:
 
     def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
         warmed, upto, last = 0, -1, False
-        waiting: dict[int, Row] = {}  # too few to fill a block yet
+        waiting: dict[int, EventRow] = {}  # too few to fill a block yet
         while not last:
             if stop():
                 return Aged(warmed=warmed, done=False)
@@ -170,7 +170,7 @@ class TierView(Snapshot):
 
     def slice(
         self, scope: str, after: int, hot: int, size: int
-    ) -> tuple[dict[int, Row], int, bool]:
+    ) -> tuple[dict[int, EventRow], int, bool]:
         """Return the next events that have rows of their own and are no longer hot.
 
         ``hot`` is the number of the latest turns that are hot. Returns rows by log id, the last log
@@ -178,7 +178,7 @@ class TierView(Snapshot):
         """
         old = next(islice(self.latest_turns(scope), hot, None), None)
         end = old.id + 1 if old else 0  # behind the latest turn that is not hot
-        rows: dict[int, Row] = {}
+        rows: dict[int, EventRow] = {}
         seen, upto = 0, max(after, end - 1)
         for key in self._ids(scope, after):
             if (id := keys.id_of(key)) >= end:
@@ -188,7 +188,7 @@ class TierView(Snapshot):
             seen += 1
             # One in a block is not moved, nor is a damaged one.
             if (value := self._rows.get("log", key)) and (event := self._event(key)):
-                rows[id] = Row(id, event.session, len(codec.unseal(key, value)))
+                rows[id] = EventRow(id, event.session, len(codec.unseal(key, value)))
         return rows, upto, True
 
     def unfinished(self, sessions: Iterable[str], upto: int) -> set[str]:

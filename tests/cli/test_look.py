@@ -12,7 +12,7 @@ from slowcat_memory.cli.app import app
 from slowcat_memory.cli.look import WORDS
 from slowcat_memory.core.ranking.offering import LeftOutReason
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
+from slowcat_memory.core.summaries.summary import Coverage, SummaryText, summary
 from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config
@@ -95,7 +95,7 @@ def path(tmp_path):
             ("session/s", "summary/session", (), "m"),
             ("day/2026-05-11", "summary/day", ("summary/session/s",), ""),
         ):
-            subject = Subject(
+            subject = Coverage(
                 id=f"summary/{name}", kind=kind, scope="anna", start=AT,
                 until=AT + timedelta(hours=1), sources=(id,), digest="d", covers=covers, turns=1,
             )  # fmt: skip

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from slowcat_memory.core import retention
 from slowcat_memory.core.retention import (
     Aging,
+    EventRow,
     RetentionOptions,
-    Row,
     TierOptions,
     cooling,
     held,
@@ -59,7 +59,7 @@ def test_facts_hold_no_turns_where_evidence_is_not_kept() -> None:
 
 rows = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(1, 500)), max_size=60
-).map(lambda made: [Row(n, session, size) for n, (session, size) in enumerate(made, 1)])  # fmt: skip
+).map(lambda made: [EventRow(n, session, size) for n, (session, size) in enumerate(made, 1)])  # fmt: skip
 
 
 @given(rows, st.sets(st.sampled_from("abc")), st.integers(1, 4), st.integers(100, 2000))

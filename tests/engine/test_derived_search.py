@@ -5,7 +5,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from slowcat_memory.core.summaries.summary import Subject, SummaryText, archived, summary
+from slowcat_memory.core.summaries.summary import Coverage, SummaryText, archived, summary
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Made, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
@@ -34,7 +34,7 @@ def made(home: Home, id: str, text: str, *, sources: tuple[int, ...] = (), **fie
     """Return a summary by the LLM: "day/2026-05-11"."""
     kind = f"summary/{id.partition('/')[0]}"
     now = home.clock()
-    subject = Subject(
+    subject = Coverage(
         id=f"summary/{id}", kind=kind, scope="anna", start=now - timedelta(hours=2),
         until=now - timedelta(hours=1), sources=sources, digest="d", **fields,
     )  # fmt: skip

@@ -75,9 +75,9 @@ def owner_of(memory: Memory) -> str:
 
 def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
     """Return a block's versions, the earliest first; without a label, all blocks', by label."""
-    found = [m for m in memories if family(m.kind) == BLOCK and label in ("", label_of(m))]
+    blocks = [m for m in memories if family(m.kind) == BLOCK and label in ("", label_of(m))]
     return sorted(
-        found, key=lambda m: (label_of(m), version_of(m), m.recorded_at or m.valid_from, m.id)
+        blocks, key=lambda m: (label_of(m), version_of(m), m.recorded_at or m.valid_from, m.id)
     )
 
 

@@ -66,44 +66,44 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
         and (now and now - m.valid_from < ENDED or not claim_of(m).over)
     ]
     known = {m.id: m for m in facts}
-    lines = (one for one in to_lines(facts) if keepable(one.text))
-    weighed = (_weighed(one, known[one.of], now) for one in lines)
+    lines = (line for line in to_lines(facts) if keepable(line.text))
+    weighed = (_weighed(line, known[line.of], now) for line in lines)
     speakers = {m.speaker for m in facts}
-    return sorted(_distinct(weighed, speakers), key=lambda one: one.at)
+    return sorted(_distinct(weighed, speakers), key=lambda line: line.at)
 
 
 def plain(lines: Iterable[SourcedLine], memories: Sequence[Memory]) -> list[SourcedLine]:
     """Return the lines that may be stated although no LLM has read them."""
     sure = {m.id for m in memories if is_plain(m, claim_of(m))}
-    return [one for one in lines if one.of in sure and not _BEGINS.search(one.text)]
+    return [line for line in lines if line.of in sure and not _BEGINS.search(line.text)]
 
 
-def is_plain(memory: Memory, said: Statement) -> bool:
+def is_plain(memory: Memory, claim: Statement) -> bool:
     """Return whether a fact is one that rules seldom misread."""
     if not is_ruled(memory):
         return True
-    if said.over or fold(said.subject) != fold(memory.speaker) or is_of_another_day(memory):
+    if claim.over or fold(claim.subject) != fold(memory.speaker) or is_of_another_day(memory):
         return False
-    first = said.object.lower().removeprefix("the ").partition(" ")[0]
-    if said.predicate in _PEOPLE:
+    first = claim.object.lower().removeprefix("the ").partition(" ")[0]
+    if claim.predicate in _PEOPLE:
         return is_given_name(first)
-    if said.predicate in _NAMED:
+    if claim.predicate in _NAMED:
         return not is_everyday(first)
     quote = memory.statement.quote.rstrip(" .!")
-    if said.predicate in _HEALTH:
-        return not quote.endswith(f", {said.object}")
-    if not (_ONE_CLAUSE.fullmatch(quote) and quote.endswith(said.object)):
+    if claim.predicate in _HEALTH:
+        return not quote.endswith(f", {claim.object}")
+    if not (_ONE_CLAUSE.fullmatch(quote) and quote.endswith(claim.object)):
         return False  # it goes on, is an item of a list, or true of several
-    if said.predicate == "works_as":
+    if claim.predicate == "works_as":
         return bool(_OCCUPATION.search(memory.text))
-    plain = _TASTE.fullmatch(said.object) and content(first)  # "the concert" was one evening
-    return said.predicate in _TASTES and bool(plain)
+    plain = _TASTE.fullmatch(claim.object) and content(first)  # "the concert" was one evening
+    return claim.predicate in _TASTES and bool(plain)
 
 
 def named(memories: Iterable[Memory]) -> list[str]:
     """Return the names of the people, animals and things that are known."""
     entities = (m for m in memories if family(m.kind) == ENTITY and not m.retired_at)
-    return [name for one in entities if (name := one.facets.get("name", ""))]
+    return [name for entity in entities if (name := entity.facets.get("name", ""))]
 
 
 def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
@@ -114,7 +114,7 @@ def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
 
 def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
     """Return lines with the weightiest first; of equals, the newest."""
-    return sorted(lines, key=lambda one: (one.weight, one.at), reverse=True)
+    return sorted(lines, key=lambda line: (line.weight, line.at), reverse=True)
 
 
 def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> SourcedLine:
@@ -123,18 +123,18 @@ def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> Sourced
     weight += _KEY if claim.predicate in _BY_PREDICATE else 0.0
     own = fold(claim.subject) == fold(memory.speaker)
     weight += (_SELF if claim.predicate in _IDENTITY else _OWN) if own else 0.0
-    said = memory.recorded_at or memory.valid_from
-    weight += _NEW if now is not None and now - said < FRESH else 0.0
+    at = memory.recorded_at or memory.valid_from
+    weight += _NEW if now is not None and now - at < FRESH else 0.0
     return replace(line, weight=round(weight, 3))
 
 
 def _distinct(lines: Iterable[SourcedLine], names: Iterable[str]) -> Iterator[SourcedLine]:
     """Yield the lines that none says too, the newest first."""
     told = Told(names)
-    for one in sorted(lines, key=lambda one: one.at, reverse=True):
-        if not told.repeats(one.text):
-            told.add(one.text)
-            yield one
+    for line in sorted(lines, key=lambda line: line.at, reverse=True):
+        if not told.repeats(line.text):
+            told.add(line.text)
+            yield line
 
 
 # ------------------------------------------------------------------- the profile
@@ -177,16 +177,16 @@ def profile_of(
     The later of two values counts; goals and languages may have a few. What is over at ``now``, or
     said to be over, fills no field.
     """
-    found = dict[str, ProfileField]()
+    profile = dict[str, ProfileField]()
     for memory in valid_of_kind(memories, "fact", now):
-        said = claim_of(memory)
-        fields = (name for name, known in PROFILE_FIELDS.items() if said.predicate in known)
-        field = "" if said.over else next(fields, "")
-        mine = fingerprint(said.subject) in ("", fingerprint(user), "user", "the user", "i")
-        plain = is_plain(memory, replace(said, subject=memory.speaker))
-        if field and mine and plain and _fits(field, said.object):
-            found[field] = _with(found.get(field) if field in SEVERAL else None, said, memory)
-    return found
+        claim = claim_of(memory)
+        fields = (name for name, known in PROFILE_FIELDS.items() if claim.predicate in known)
+        field = "" if claim.over else next(fields, "")
+        mine = fingerprint(claim.subject) in ("", fingerprint(user), "user", "the user", "i")
+        plain = is_plain(memory, replace(claim, subject=memory.speaker))
+        if field and mine and plain and _fits(field, claim.object):
+            profile[field] = _with(profile.get(field) if field in SEVERAL else None, claim, memory)
+    return profile
 
 
 def profile_line(fields: Mapping[str, ProfileField], language: Language = ENGLISH) -> str:
@@ -207,11 +207,11 @@ def _fits(field: str, value: str) -> bool:
     return short and can_be_name(value, person=True)
 
 
-def _with(before: ProfileField | None, said: Statement, memory: Memory) -> ProfileField:
-    value = said.object.strip(" .,;")
+def _with(before: ProfileField | None, claim: Statement, memory: Memory) -> ProfileField:
+    value = claim.object.strip(" .,;")
     known = before or ProfileField("")
     values = [
-        one for one in known.value.split(", ") if one and fingerprint(one) != fingerprint(value)
+        part for part in known.value.split(", ") if part and fingerprint(part) != fingerprint(value)
     ]
     return ProfileField(
         value=", ".join([*values, value][-MAX_VALUES:]),

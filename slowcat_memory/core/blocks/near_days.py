@@ -70,11 +70,11 @@ def _with_day(memory: Memory, words: DateWords) -> Memory:
     if not days or days[0] < days[1] or not is_of_another_day(memory):
         return memory
     span, *others = set(possible_times(memory.text, memory.valid_from, UTC))
-    before, found, after = memory.text.partition(span.words)
+    before, same, after = memory.text.partition(span.words)
     on = words.on.format("")
     if (
         others
-        or not found
+        or not same
         or span.end - span.start != timedelta(days=1)
         or before.endswith(ARTICLES)
     ):
@@ -98,7 +98,7 @@ def coming_facts(memories: Sequence[Memory], now: datetime, zone: tzinfo) -> lis
         for m in _standing(memories, now)
         if (days := days_of(m)) and days[1] >= today and days[0] <= today + AHEAD
     ]
-    return [memory for _, _, memory in sorted(near, key=lambda one: one[:2])]
+    return [memory for _, _, memory in sorted(near, key=lambda row: row[:2])]
 
 
 def may_have_line(row: Memory, now: datetime, zone: tzinfo) -> bool:
@@ -112,7 +112,7 @@ def may_have_line(row: Memory, now: datetime, zone: tzinfo) -> bool:
 def _standing(memories: Sequence[Memory], now: datetime) -> list[Memory]:
     """Return the facts that may have a day, also those that hold only from that day on."""
     both = (valid_of_kind(memories, "fact", at) for at in (now, now + AHEAD))
-    dated = {m.id: m for found in both for m in found if m.kind in DATED}
+    dated = {m.id: m for part in both for m in part if m.kind in DATED}
     told = (m for m in dated.values() if keepable(m.text) and not m.statement.reported)
     return [m for m in told if not claim_of(m).over]
 

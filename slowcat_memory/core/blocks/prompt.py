@@ -16,7 +16,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import Ground, held, names_in
 from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MONTHS
-from slowcat_memory.core.render.repeats import Said, Told, said_of, split
+from slowcat_memory.core.render.repeats import SentenceStems, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import hex_digest, neutralise
 
@@ -39,7 +39,7 @@ _ABSOLUTE = re.compile(
 )
 
 
-class KnownSentence(Said, frozen=True):
+class KnownSentence(SentenceStems, frozen=True):
     """The stems, numbers, denials and subject of a statement, if that is not the user."""
 
     about: str
@@ -73,28 +73,28 @@ class Support:
         self._free = frozenset(word for name in names for word in said_of(name).words)
         self._others = frozenset(w for name in others for w in said_of(name).words) - self._free
         self._statements = [
-            self._statement(sentence, full_date(one.at, zone))
-            for one in lines
-            for sentence in split(one.text)
+            self._statement(sentence, full_date(line.at, zone))
+            for line in lines
+            for sentence in split(line.text)
         ]
 
     def holds(self, line: str, label: str) -> bool:
         """Return whether a statement says what a line of a block says."""
         if label in (PERSONA, SELF) and _ABSOLUTE.search(line):
             absolute = {word.lower() for word in _ABSOLUTE.findall(line)}
-            if not any(absolute <= set(one.text.lower().split()) for one in self._statements):
+            if not any(absolute <= set(known.text.lower().split()) for known in self._statements):
                 return False
-        said = self._statement(line, "")
-        names = (_names(line) | (said.words & self._others)) - self._free
-        asked = _Line(said, said.words - names - self._free - _MONTHS, names)
-        return any(self._says(one, asked, label) for one in self._statements)
+        sentence = self._statement(line, "")
+        names = (_names(line) | (sentence.words & self._others)) - self._free
+        asked = _Line(sentence, sentence.words - names - self._free - _MONTHS, names)
+        return any(self._says(statement, asked, label) for statement in self._statements)
 
     def _statement(self, sentence: str, day: str) -> KnownSentence:
-        said, dated = said_of(sentence), said_of(day)
+        content, dated = said_of(sentence), said_of(day)
         return KnownSentence(
-            words=said.words | dated.words,
-            numbers=said.numbers | dated.numbers,
-            denied=said.denied,
+            words=content.words | dated.words,
+            numbers=content.numbers | dated.numbers,
+            denied=content.denied,
             about=self._about(sentence),
             text=sentence,
         )
@@ -109,44 +109,44 @@ class Support:
                 return min(stems & self._others)
         return ""
 
-    def _says(self, one: KnownSentence, line: _Line, label: str) -> bool:
-        said, plain, names = line
+    def _says(self, known: KnownSentence, line: _Line, label: str) -> bool:
+        sentence, plain, names = line
         # A manner is seldom said in words: a name that they share is enough of it.
         own = plain | names if label in (PERSONA, SELF) else plain
-        if not own & one.words or one.contradicts(said):
+        if not own & known.words or known.contradicts(sentence):
             return False
-        if one.about and one.about not in said.words:  # of somebody else
+        if known.about and known.about not in sentence.words:  # of somebody else
             return False
-        enough = len(own & one.words) >= SHARES.get(label, 0.5) * len(plain)
-        if not (enough or self._together(one, line)):
+        enough = len(own & known.words) >= SHARES.get(label, 0.5) * len(plain)
+        if not (enough or self._together(known, line)):
             return False
-        rest = (said.numbers - one.numbers) | (names - one.words)
+        rest = (sentence.numbers - known.numbers) | (names - known.words)
         if label != HUMAN:
             rest -= self._others
-        return not rest or rest <= self._beside(one, line)
+        return not rest or rest <= self._beside(known, line)
 
-    def _together(self, one: KnownSentence, line: _Line) -> bool:
+    def _together(self, known: KnownSentence, line: _Line) -> bool:
         """Return whether two statements about the same one of others have enough of a line."""
         return any(
-            len(line.plain & (one.words | other.words)) >= TOGETHER * len(line.plain)
+            len(line.plain & (known.words | other.words)) >= TOGETHER * len(line.plain)
             for other in self._statements
-            if other.about == one.about and not other.contradicts(line.said)
+            if other.about == known.about and not other.contradicts(line.said)
         )
 
-    def _beside(self, one: KnownSentence, line: _Line) -> set[str]:
+    def _beside(self, known: KnownSentence, line: _Line) -> set[str]:
         """Return the names and numbers that other statements add.
 
         Both, if they share a word with the line; numbers, if they are about somebody whom it names.
         """
-        found = set[str]()
+        words = set[str]()
         for other in self._statements:
-            if other is one or other.contradicts(line.said):
+            if other is known or other.contradicts(line.said):
                 continue
             if line.plain & other.words:
-                found |= other.words & line.names
+                words |= other.words & line.names
             if line.plain & other.words or other.about in line.names:
-                found |= other.numbers
-        return found
+                words |= other.numbers
+        return words
 
 
 _MONTHS = frozenset(word for month in MONTHS for word in said_of(month).words)
@@ -214,10 +214,10 @@ def kept(answer: BlockLines, label: str, ground: Ground, support: Support, chars
     """
     told, lines = Told(), list[str]()
     for line in answer.lines:
-        said = " ".join(one for one in held(line, ground) if support.holds(one, label))
-        if 0 < len(said) <= LINE_CHARS and not told.repeats(said):
-            told.add(said)
-            lines.append(said)
+        text = " ".join(part for part in held(line, ground) if support.holds(part, label))
+        if 0 < len(text) <= LINE_CHARS and not told.repeats(text):
+            told.add(text)
+            lines.append(text)
     return _fitting(lines, chars, newest_last=label == RELATIONSHIP)
 
 
@@ -234,7 +234,7 @@ def _fitting(lines: Sequence[str], chars: int, *, newest_last: bool) -> list[str
 # ------------------------------------------------------------------- when
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class LastAnswer(Struct, frozen=True, kw_only=True):
     """The last time that an LLM was asked for a block.
 
     Attributes:
@@ -251,7 +251,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def is_due(
-    asked: Asked | None,
+    asked: LastAnswer | None,
     version: int,
     statements: Iterable[SourcedLine],
     lines: int,
@@ -279,4 +279,4 @@ def is_due(
 
 def marks_of(statements: Iterable[SourcedLine]) -> tuple[str, ...]:
     """Return a hash (6 characters) of each statement."""
-    return tuple(hex_digest(one.text, 3) for one in statements)
+    return tuple(hex_digest(statement.text, 3) for statement in statements)

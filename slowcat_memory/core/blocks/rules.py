@@ -24,18 +24,18 @@ from slowcat_memory.records import Memory, Turn
 
 LEAST = 2  # turns of a conversation that must say so
 _TONE_OF = {
-    word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
+    word: tone for table in LANGUAGES for tone, text in table.tones.items() for word in text.split()
 }
-_DENIALS = words_of_any(lambda one: one.summary.denials)
-_EASED = words_of_any(lambda one: one.summary.eased)
+_DENIALS = words_of_any(lambda language: language.summary.denials)
+_EASED = words_of_any(lambda language: language.summary.eased)
 _DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _CLAUSE = re.compile(r"[.!;:…]+|,|\s[-–—]\s")
-_OWN = re.compile("|".join(one.summary.feels for one in LANGUAGES))
-_UNREAL = re.compile("|".join(one.summary.unreal for one in LANGUAGES))
-_BETWEEN = words_of_any(lambda one: one.summary.degrees)
-_POLITE = words_of_any(lambda one: one.summary.polite)
+_OWN = re.compile("|".join(language.summary.feels for language in LANGUAGES))
+_UNREAL = re.compile("|".join(language.summary.unreal for language in LANGUAGES))
+_BETWEEN = words_of_any(lambda language: language.summary.degrees)
+_POLITE = words_of_any(lambda language: language.summary.polite)
 _BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lower"
 
 
@@ -50,7 +50,7 @@ def tone_of(texts: Iterable[str]) -> str:
 
 def stated_tones(text: str) -> set[str]:
     """Return the tones that a turn says its speaker is in."""
-    found = set[str]()
+    tones = set[str]()
     for sentence in _SENTENCE.split(text.lower().replace("’", "'")):
         own = False
         for clause in _CLAUSE.split(sentence):
@@ -61,13 +61,13 @@ def stated_tones(text: str) -> set[str]:
                 told |= _tones_behind(clause[begins.end() :])
             told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
             own = bool(told)
-            found |= told
-    return found
+            tones |= told
+    return tones
 
 
 def _tones_behind(clause: str) -> set[str]:
     """Return the tone words that stand right behind "I am": only degrees may stand between."""
-    found = set[str]()
+    tones = set[str]()
     words = _WORD.findall(clause)
     for place, word in enumerate(words):
         tone = _TONE_OF.get(word)
@@ -79,8 +79,8 @@ def _tones_behind(clause: str) -> set[str]:
         if tone not in _DISTRESS and behind[:1] and behind[0] in _POLITE:  # "happy to help"
             continue
         passes = tone in _DISTRESS and not _EASED.isdisjoint(behind)
-        found.add("calm" if passes else tone)
-    return found
+        tones.add("calm" if passes else tone)
+    return tones
 
 
 CHARS = 240
@@ -88,18 +88,18 @@ WEIGHTS = {WEEK: 1.5, DAY: 0.9}
 
 
 def rollup_lines(
-    memories: Sequence[Memory], said: Sequence[str], zone: tzinfo, language: Language = ENGLISH
+    memories: Sequence[Memory], lines: Sequence[str], zone: tzinfo, language: Language = ENGLISH
 ) -> Iterator[SourcedLine]:
     """Yield a line on the latest week, and one on the latest day, without what is said already.
 
     Args:
         memories: Summaries among others.
-        said: Texts that stand before these lines.
+        lines: Texts that stand before them.
     """
-    told = list(said)
+    told = list(lines)
     for kind, wording in ((WEEK, language.blocks.of_week), (DAY, language.blocks.of_day)):
-        found = [one for one in valid_of_kind(memories, kind) if one.kind == kind]
-        latest = max(found, key=until, default=None)
+        rows = [row for row in valid_of_kind(memories, kind) if row.kind == kind]
+        latest = max(rows, key=until, default=None)
         text = keepable_part(latest.text) if latest else ""
         if latest is None or not text:
             continue
@@ -155,10 +155,10 @@ def relationship(
             SourcedLine(text=text, at=at, sources=sources, weight=TONE_WEIGHT, also=summaries)
         )
     for place, session in enumerate(sessions):
-        said = session.summary.facets.get("relationship", "") if session.summary else ""
-        if said and session.summary and keepable(said):
+        sentence = session.summary.facets.get("relationship", "") if session.summary else ""
+        if sentence and session.summary and keepable(sentence):
             day = full_date(session.at, zone, language.dates)
-            text = f"{day}: {shorten_to_chars(neutralise(said), LINE_CHARS)}"
+            text = f"{day}: {shorten_to_chars(neutralise(sentence), LINE_CHARS)}"
             line = SourcedLine.stated(session.summary, text, place / len(sessions))
             lines.append(replace(line, at=session.at))
     return lines
@@ -208,7 +208,7 @@ def background(
     every = [m for m in memories if not (m.kind.startswith("summary/") and is_ruled(m))]
     summaries = valid_of_kind(every, SUMMARY)
     lines = list[SourcedLine]()
-    told = [(one, text) for one in summaries if (text := keepable_part(one.text))]
+    told = [(summary, text) for summary in summaries if (text := keepable_part(summary.text))]
     if told:
         last, text = told[-1]
         text = language.blocks.recent.format(text=shorten_to_chars(neutralise(text), RECENT_CHARS))

@@ -87,7 +87,7 @@ def session_preamble(
     told = Told((start.user,))
     pinned = _pinned(start.memories, words)
     icebreaker = _icebreaker(start.icebreaker, words)
-    for line in (*pinned[1:], *(one.text for one in (start.icebreaker,) if one and icebreaker)):
+    for line in (*pinned[1:], *(row.text for row in (start.icebreaker,) if row and icebreaker)):
         told.add(line)
     profile = _profile(start, options.profile_chars, told, words)
     room = options.head_chars - sum(size(line) + 1 for line in (*profile, *icebreaker))
@@ -106,14 +106,15 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
     """Return a line about the user, without pinned memories: the preamble quotes them in full."""
     profiles = [m for m in start.memories if m.kind == PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
-    own = [m for m in start.memories if m.kind == NOTE and not m.pinned]
-    notes = [m for m in own if not is_of_another_day(m)]
+    notes = [m for m in start.memories if m.kind == NOTE and not m.pinned]
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     facts: list[str] = []
     for memory in (*profiles[-1:], *notes):
-        text = _undoubted(memory.text, start.user, words).rstrip(".")
-        fits = sum(map(len, facts)) + len(text) <= room
-        if text and fits and not told.repeats(text):
+        free = room - sum(map(len, facts))
+        shortest = min(map(len, memory.text.rstrip(".").split("; ")))  # what of it may be kept
+        fits = shortest <= free and (memory.kind == PROFILE or not is_of_another_day(memory))
+        text = _undoubted(memory.text, start.user, words).rstrip(".") if fits else ""
+        if text and len(text) <= free and not told.repeats(text):
             facts.append(text)
             told.add(text.replace("; ", ". "))
     if not facts:
@@ -123,22 +124,22 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
 
 def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str, str]:
     """Return what blocks say; what somebody wrote by hand is left as it is."""
-    said = {
-        label: _lines(one.text)
-        if one.made is None
-        else _said(one.text, user, words, of_agent=label in OF_AGENT)
-        for label, one in blocks.items()
-        if label in (HUMAN, BACKGROUND) or not is_ruled(one)  # others repeat sentences and moods
+    texts = {
+        label: _lines(block.text)
+        if block.made is None
+        else _said(block.text, user, words, of_agent=label in OF_AGENT)
+        for label, block in blocks.items()
+        if label in (HUMAN, BACKGROUND) or not is_ruled(block)  # others repeat sentences and moods
     }
-    return {label: text for label, text in said.items() if text}
+    return {label: text for label, text in texts.items() if text}
 
 
 def _as_of(text: str, start: SessionStart, zone: tzinfo, words: Language) -> str:
     """Return the background with what is near in time now: a day may be over since it was written."""
-    dated = [one for one in text.splitlines() if one.startswith(OPEN)]
+    dated = [line for line in text.splitlines() if line.startswith(OPEN)]
     near = coming_lines(start.memories, start.moment, zone, len(dated), words)
-    kept = [one for one in text.splitlines() if not one.startswith(OPEN)]
-    kept += [_said(one.text, start.user, words) for one in near]
+    kept = [line for line in text.splitlines() if not line.startswith(OPEN)]
+    kept += [_said(memory.text, start.user, words) for memory in near]
     return "\n".join(filter(None, kept))
 
 
@@ -190,7 +191,7 @@ def _said(text: str, user: str, words: Language, *, of_agent: bool = False) -> s
 def _undoubted(text: str, user: str, words: Language) -> str:
     """Return the fields of a profile, or a note, without those that hold anything of an order."""
     fields = text.split("; ")
-    return _lines("; ".join(one for one in fields if attributed(one, user, words) == one))
+    return _lines("; ".join(field for field in fields if attributed(field, user, words) == field))
 
 
 def _lines(text: str) -> str:

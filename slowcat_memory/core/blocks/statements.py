@@ -54,7 +54,7 @@ def valid_of_kind(
         kind: A family ("fact"), or a whole kind ("fact/event").
         now: When they must hold, begun and not ended; None omits all that have an end.
     """
-    found = [
+    rows = [
         m
         for m in memories
         if (m.kind == kind or m.kind.startswith(f"{kind}/"))
@@ -63,7 +63,7 @@ def valid_of_kind(
         and m.kind != "fact/quarantined"
         and not is_uncertain(m)
     ]
-    return sorted(found, key=lambda m: (m.valid_from, m.id))
+    return sorted(rows, key=lambda m: (m.valid_from, m.id))
 
 
 def is_ruled(memory: Memory) -> bool:
@@ -91,7 +91,7 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
 
 def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
     """Drop the lines of least weight (of equals, the oldest) until the rest fits, in order."""
-    kept = {place: len(one.text) + 1 for place, one in enumerate(lines)}
+    kept = {place: len(line.text) + 1 for place, line in enumerate(lines)}
     order = sorted(kept, key=lambda place: (lines[place].weight, lines[place].at, place))
     used = sum(kept.values()) - bool(kept)
     for place in order:
@@ -103,20 +103,20 @@ def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
 
 def sources_of(lines: Iterable[SourcedLine]) -> tuple[int, ...]:
     """Return the distinct log ids of all sources, in order."""
-    return tuple(sorted({turn for one in lines for turn in one.sources}))
+    return tuple(sorted({turn for line in lines for turn in line.sources}))
 
 
 def memories_of(lines: Iterable[SourcedLine]) -> tuple[str, ...]:
     """Return the distinct ids of the memories that lines were made from, in order."""
-    return tuple(dict.fromkeys(id for one in lines for id in (one.of, *one.also) if id))
+    return tuple(dict.fromkeys(id for line in lines for id in (line.of, *line.also) if id))
 
 
 def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
     """Return lines for a prompt: dated, unless true since ever, and numbered from 1, in a fence."""
-    since = (f"{full_date(one.at, zone)}: " if one.at.year > 1 else "" for one in lines)
+    since = (f"{full_date(line.at, zone)}: " if line.at.year > 1 else "" for line in lines)
     return between_fences(
-        f"[{n}] {day}{neutralise(one.text)}"
-        for n, (one, day) in enumerate(zip(lines, since, strict=True), 1)
+        f"[{n}] {day}{neutralise(line.text)}"
+        for n, (line, day) in enumerate(zip(lines, since, strict=True), 1)
     )
 
 
@@ -126,12 +126,12 @@ def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinf
     A line that is true since ever is read as of the latest one.
     """
     who = " ".join(speakers)
-    latest = max((one.at for one in lines if one.at.year > 1), default=EPOCH)
-    days = (one.at if one.at.year > 1 else latest for one in lines)
+    latest = max((line.at for line in lines if line.at.year > 1), default=EPOCH)
+    days = (line.at if line.at.year > 1 else latest for line in lines)
     return ground(
         (
-            Turn(session="", scope="", speaker=who, role="user", text=one.text, at=day)
-            for one, day in zip(lines, days, strict=True)
+            Turn(session="", scope="", speaker=who, role="user", text=line.text, at=day)
+            for line, day in zip(lines, days, strict=True)
         ),
         zone,
     )

@@ -67,7 +67,7 @@ class _Correction(NamedTuple):
 
 
 def find_corrected(
-    correction: str, said: Said, texts: Sequence[str], language: Language, tokenize: Tokenize
+    correction: str, exchange: Said, texts: Sequence[str], language: Language, tokenize: Tokenize
 ) -> int | Verdict:
     """Return which text a correction is for, or why it is for none.
 
@@ -79,21 +79,21 @@ def find_corrected(
     parts = _parts(correction, language)
     right, wrong, question, answer, *candidates = (
         _values(text, language, tokenize)
-        for text in (parts.right, parts.wrong, said.question, said.answer, *texts)
+        for text in (parts.right, parts.wrong, exchange.question, exchange.answer, *texts)
     )
     # A text that has the right value is right: "it's not Friday anymore, it's Tuesday".
-    candidates = [one if right.closed.isdisjoint(one.closed) else _NOTHING for one in candidates]
+    candidates = [row if right.closed.isdisjoint(row.closed) else _NOTHING for row in candidates]
     if parts.wrong:
         return _named(wrong, parts.wrong, answer, candidates, texts)
     kinds = frozenset(kind for kind, _ in right.closed)
-    own = len(texts) - 1 if said.is_statement else -1
+    own = len(texts) - 1 if exchange.is_statement else -1
     scores, uses = dict[int, tuple[int, int]](), set[_Values]()
-    for place, one in enumerate(candidates):
-        used = _used(one, question, answer)
+    for place, candidate in enumerate(candidates):
+        used = _used(candidate, question, answer)
         if place == own:
-            used = _stated(one, answer)
-        if _fits(parts, kinds, right, one, used):
-            near = len(one.words & answer.words) + len(one.words & right.words)
+            used = _stated(candidate, answer)
+        if _fits(parts, kinds, right, candidate, used):
+            near = len(candidate.words & answer.words) + len(candidate.words & right.words)
             scores[place] = (len(used.closed) + len(used.words), near)
             uses.add(used)
     if parts.is_value and len(uses) > 1:  # a value alone does not tell which of them is wrong
@@ -126,7 +126,7 @@ def _alike(
     return [
         place
         for place in places
-        if any(answer.words.issuperset(tokenize(one[1])) for one in _IN.finditer(texts[place]))
+        if any(answer.words.issuperset(tokenize(match[1])) for match in _IN.finditer(texts[place]))
     ]
 
 
@@ -150,44 +150,44 @@ def replaced_value(
     kinds = frozenset(kind for kind, _ in _values(new, language, tokenize).closed)
     words = [(word, _values(word, language, tokenize)) for word in _WORD.findall(text)]
     if kinds:
-        same = {word for word, one in words if one.of(kinds)}
+        same = {word for word, values in words if values.of(kinds)}
         return (same.pop(), new) if len(same) == 1 else None
-    said = _values(answer, language, tokenize).words
-    names = [(word, one) for word, one in words[1:] if word[0].isupper() and one.words]
-    used = [word for word, one in names if one.words <= said] or [word for word, _ in names]
+    stems = _values(answer, language, tokenize).words
+    names = [(word, values) for word, values in words[1:] if word[0].isupper() and values.words]
+    used = [word for word, values in names if values.words <= stems] or [word for word, _ in names]
     return (used[-1], new) if used else None
 
 
 def _fits(
-    parts: _Correction, kinds: frozenset[str], right: _Values, one: _Values, used: _Values
+    parts: _Correction, kinds: frozenset[str], right: _Values, values: _Values, used: _Values
 ) -> bool:
     """Return whether a text holds a wrong value of the right one's kind, which was used.
 
     A whole statement needs no use where it has most of the text's words.
     """
-    if kinds and not one.of(kinds):
+    if kinds and not values.of(kinds):
         return False
-    if not kinds and right.words and right.words <= one.words:  # that is what it says
+    if not kinds and right.words and right.words <= values.words:  # that is what it says
         return False
     if parts.is_value:
         return bool(used.of(kinds) if kinds else used.words)
-    shared = one.words & right.words
-    same = len(shared) > 1 or bool(kinds and shared and right.words <= one.words)
+    shared = values.words & right.words
+    same = len(shared) > 1 or bool(kinds and shared and right.words <= values.words)
     return bool(shared) and (same or bool(used.closed or used.words))
 
 
-def _used(one: _Values, question: _Values, answer: _Values) -> _Values:
+def _used(own: _Values, question: _Values, answer: _Values) -> _Values:
     """Return what an answer has from a text and not from the question."""
     return _Values(
-        (one.closed & answer.closed) - question.closed, (one.words & answer.words) - question.words
+        (own.closed & answer.closed) - question.closed, (own.words & answer.words) - question.words
     )
 
 
-def _stated(one: _Values, answer: _Values) -> _Values:
+def _stated(values: _Values, answer: _Values) -> _Values:
     """Return what of a user's statement may be wrong: all, if the reply only acknowledges it."""
-    more = answer.words - one.words
-    talks = len(more) > _SMALL_TALK or answer.closed - one.closed
-    return _NOTHING if talks else one
+    more = answer.words - values.words
+    talks = len(more) > _SMALL_TALK or answer.closed - values.closed
+    return _NOTHING if talks else values
 
 
 def _first_of_best(scores: dict[int, tuple[int, int]]) -> int:
@@ -200,9 +200,9 @@ def _named(
 ) -> int | Verdict:
     """Find the text with a wrong value that the user named; a name may have been misheard."""
     scores = {
-        place: (len(one.words & answer.words), len(one.closed & answer.closed))
-        for place, one in enumerate(candidates)
-        if (wrong.closed or wrong.words) and wrong.closed <= one.closed and wrong.words <= one.words
+        place: (len(own.words & answer.words), len(own.closed & answer.closed))
+        for place, own in enumerate(candidates)
+        if (wrong.closed or wrong.words) and wrong.closed <= own.closed and wrong.words <= own.words
     }
     if not scores and not wrong.closed:
         scores = {place: (0, 0) for place, text in enumerate(texts) if _sounds(word, text)}
@@ -244,7 +244,7 @@ def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
     for word in _WORD.findall(text.casefold()):
         kind, value = table.get(word, ("", None))
         number, ordinal = number_of(word) or (0, False)
-        if word.isdigit():
+        if word.isdecimal():
             closed.add(("number", int(word[:12])))
         elif not kind and number > 1 and not ordinal:
             closed.add(("number", number))
@@ -257,7 +257,7 @@ def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
 
 # ------------------------------------------------------------------- what is to be forgotten
 
-_LEADING = frozenset[str]().union(*(one.commands.leading for one in LANGUAGES))
+_LEADING = frozenset[str]().union(*(language.commands.leading for language in LANGUAGES))
 _FOUND_BY = 3  # common first letters of a word's forms
 
 

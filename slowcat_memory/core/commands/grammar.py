@@ -65,7 +65,7 @@ class Command(Struct, frozen=True, kw_only=True):
     meant: "Command | None" = None
 
 
-class Utterance:
+class Sentence:
     """What somebody said, read once for all questions about commands in it.
 
     Attributes:
@@ -101,7 +101,7 @@ class Utterance:
 
     def find(self, slot: str) -> re.Match[str] | None:
         """Return the first match of a slot's patterns, in their order."""
-        tried = (one.search(self.codes) for one in self.table.compiled[slot])
+        tried = (pattern.search(self.codes) for pattern in self.table.compiled[slot])
         return next(filter(None, tried), None)
 
     @cached_property
@@ -140,16 +140,16 @@ class Doubts(NamedTuple):
     asks: bool
 
 
-def find_doubts(said: Utterance) -> Doubts:
-    codes, table = said.codes, said.table
+def find_doubts(sentence: Sentence) -> Doubts:
+    codes, table = sentence.codes, sentence.table
     orders = [table.code_of[name] for name in ("forget", "erase", "store")]
     begins_with_name = codes[:1] == OTHER and codes[1:2] in orders
     return Doubts(
         known=not table.needed.isdisjoint(codes),
-        elsewhere=said.is_reported or said.calls_another or begins_with_name,
+        elsewhere=sentence.is_reported or sentence.calls_another or begins_with_name,
         foreign=table.code_of["foreign"] in codes,
-        against=said.find("against") is not None,
-        asks=said.find("question") is not None,
+        against=sentence.find("against") is not None,
+        asks=sentence.find("question") is not None,
     )
 
 
@@ -161,36 +161,36 @@ def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
     return line.split()
 
 
-def _judged(said: Utterance, model: IntentModel) -> Intent | None:
+def _judged(sentence: Sentence, model: IntentModel) -> Intent | None:
     """Return what the model sees in an utterance; None for conversation."""
-    if len(said.words) not in READ:
+    if len(sentence.words) not in READ:
         return None
-    intent = model.judge(said.words, said.table)
+    intent = model.judge(sentence.words, sentence.table)
     return intent if intent.asks >= LIKELY else None
 
 
-def find_intended(said: Utterance, model: IntentModel) -> Command | None:
+def find_intended(sentence: Sentence, model: IntentModel) -> Command | None:
     """Return the command that an utterance asks for, or its near miss; None for conversation."""
-    intent = _judged(said, model)
+    intent = _judged(sentence, model)
     if intent is None:
         return None
-    doubts = find_doubts(said)
+    doubts = find_doubts(sentence)
     shared = intent.kind == "remember_shared"
     kind = cast("CommandKind", "remember" if shared else intent.kind)
     if doubts.elsewhere or (doubts.foreign and kind not in OWN_WORDS | _NEEDS_ARGUMENT | QUESTIONS):
         return None
-    if kind.startswith("forget") and _only_stores(said.words, said.table):
+    if kind.startswith("forget") and _only_stores(sentence.words, sentence.table):
         return None
     certain = kind in QUESTIONS | OWN_WORDS | _NEEDS_ARGUMENT or intent.share >= _THIS_KIND
     sure = certain and intent.asks >= _bar(kind, doubts)
     likely = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
     if not sure and (kind in QUESTIONS | OWN_WORDS or intent.asks < likely):
         return None
-    span = find_argument(kind, said, model)
+    span = find_argument(kind, sentence, model)
     if span is None and kind in OWN_WORDS:
         return None
     lacks = span is None and kind in _NEEDS_ARGUMENT
-    argument = said.text[slice(*span)] if span else ""
+    argument = sentence.text[slice(*span)] if span else ""
     command = Command(kind="forget_that" if lacks else kind, argument=argument, shared=shared)
     if sure and not lacks:
         return command
@@ -210,13 +210,13 @@ def _bar(kind: str, doubts: Doubts) -> float:
     return SURE if kind in _ERASES else _RATHER_SURE
 
 
-def find_argument(kind: CommandKind, said: Utterance, model: IntentModel) -> Run | None:
+def find_argument(kind: CommandKind, sentence: Sentence, model: IntentModel) -> Run | None:
     """Return the offsets of a command's argument in an utterance; None for none."""
     if kind not in _HAS_ARGUMENT or model.arguments is None:
         return None
-    words = [token[0].lower() for token in said.tokens]
-    run = model.arguments.find(kind, words, said.codes, said.table)
-    return run and (said.tokens[run[0]].start(), said.tokens[run[1]].end())
+    words = [token[0].lower() for token in sentence.tokens]
+    run = model.arguments.find(kind, words, sentence.codes, sentence.table)
+    return run and (sentence.tokens[run[0]].start(), sentence.tokens[run[1]].end())
 
 
 class Heard:
@@ -236,7 +236,7 @@ class Heard:
         """
         plain = text.translate(QUOTES) if len(text) <= MAX_CHARS else ""
         self._table, self._model = language_of(language).commands, read_model(language)
-        self._said = Utterance(plain, self._table.intents, names)
+        self._said = Sentence(plain, self._table.intents, names)
         self._language, self._names = language, names
         self.text, self._line = text, _line(plain)
 
@@ -248,11 +248,11 @@ class Heard:
         """
         if not self._may_command:
             return None
-        found = self._phrase(asked)
-        if found is None:
+        phrase = self._phrase(asked)
+        if phrase is None:
             return self._intended()
-        reported = found.kind in _CHANGES and self._said.find("against") is not None
-        return None if reported or self._said.calls_another else found
+        reported = phrase.kind in _CHANGES and self._said.find("against") is not None
+        return None if reported or self._said.calls_another else phrase
 
     def asks_change(self) -> bool:
         """Return whether it asks the agent to change its memory, if it is no command."""
@@ -274,19 +274,19 @@ class Heard:
         """Return the command whose fixed phrase it is."""
         rules = _rules(self._language, self._names, True) if asked else ()
         for rule, pattern in (*rules, *_rules(self._language, self._names, False)):
-            if found := pattern.fullmatch(self._line):
-                argument = found.groupdict().get("x") or ""
+            if match := pattern.fullmatch(self._line):
+                argument = match.groupdict().get("x") or ""
                 if _fits(rule, argument):
-                    return self._found(rule.kind, found, argument)
+                    return self._found(rule.kind, match, argument)
         return None
 
-    def _found(self, kind: CommandKind, found: re.Match[str], argument: str) -> Command:
-        said = self._original(*found.span("x")) if argument else ""
+    def _found(self, kind: CommandKind, match: re.Match[str], argument: str) -> Command:
+        original = self._original(*match.span("x")) if argument else ""
         if kind == "off_record":
-            return Command(kind=kind, rest=said)
+            return Command(kind=kind, rest=original)
         if kind == "forget_about" and argument in self._table.everything:
             return Command(kind="forget_everything")
-        return Command(kind=kind, argument=said, shared=bool(found.groupdict().get("shared")))
+        return Command(kind=kind, argument=original, shared=bool(match.groupdict().get("shared")))
 
     def _original(self, start: int, end: int) -> str:
         """Return the words between two offsets of the line, as they were said."""
@@ -302,11 +302,11 @@ class Heard:
 
     def _intended(self) -> Command | None:
         """Return the command that the model sees in free words."""
-        found = find_intended(self._said, self._model) if self._model else None
-        if found is None or found.kind in QUESTIONS:
-            return found
-        states = found.kind not in OWN_WORDS or self._is_statement(found)
-        return found if states and self._orders else None
+        command = find_intended(self._said, self._model) if self._model else None
+        if command is None or command.kind in QUESTIONS:
+            return command
+        states = command.kind not in OWN_WORDS or self._is_statement(command)
+        return command if states and self._orders else None
 
     def _is_statement(self, command: Command) -> bool:
         """Return whether an argument says something whole, or is a value to correct."""
@@ -347,7 +347,7 @@ def _rules(
     language: str, names: tuple[str, ...], answers: bool
 ) -> tuple[tuple[CommandRule, re.Pattern[str]], ...]:
     words = language_of(language).commands
-    before, made = _before(language, names).pattern, []
+    before, rules = _before(language, names).pattern, []
     for rule in words.answers if answers else words.rules:
         after = (*words.after, *_in_words(names))
         if "{x}" not in rule.says:
@@ -355,8 +355,8 @@ def _rules(
         says = rule.says.replace("{x}", "(?P<x>.+?)")
         for name, part in words.parts.items():
             says = says.replace(f"{{{name}}}", f"(?:{part})")
-        made.append((rule, re.compile(f"{before}(?:{says}){_repeated(after, ' {}')}")))
-    return tuple(made)
+        rules.append((rule, re.compile(f"{before}(?:{says}){_repeated(after, ' {}')}")))
+    return tuple(rules)
 
 
 @lru_cache(maxsize=16)

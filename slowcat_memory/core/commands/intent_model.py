@@ -86,8 +86,8 @@ class ArgumentModel:
             words: The tokens in lower case, punctuation marks too.
             codes: Their classes.
         """
-        found = token_rows(kind, words, codes, table)
-        sums = self._weights.take(found, axis=0).sum(axis=0, dtype=np.float32) * self._scale
+        ids = token_rows(kind, words, codes, table)
+        sums = self._weights.take(ids, axis=0).sum(axis=0, dtype=np.float32) * self._scale
         begins, ends, inside, none = sums.T
         through = inside.cumsum()
         pause = np.fromiter((code in table.pauses for code in codes), np.bool_, len(codes))
@@ -133,12 +133,12 @@ class IntentModel:
         Args:
             words: In lower case, without punctuation.
         """
-        found = rows(words, table)
-        sums = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type).tolist()
-        each = zip(sums, self._scale, self.constant, strict=True)
-        logits = [value * scale / len(found) ** 0.5 + constant for value, scale, constant in each]
+        ids = rows(words, table)
+        sums = self.weights.take(ids, axis=0).sum(axis=0, dtype=self._sum_type).tolist()
+        terms = zip(sums, self._scale, self.constant, strict=True)
+        logits = [value * scale / len(ids) ** 0.5 + constant for value, scale, constant in terms]
         most = max(logits)
-        odds = [math.exp(one - most) for one in logits]
+        odds = [math.exp(logit - most) for logit in logits]
         total, none = sum(odds), odds[self._none]
         odds[self._none] = -1.0
         best = max(range(len(odds)), key=odds.__getitem__)
@@ -176,8 +176,8 @@ def _in_word(word: str) -> np.ndarray:
         for length in range(_SHORTEST, _LONGEST + 1)
         for at in range(len(closed) - length + 1)
     }
-    found = (_row(f"w{word}"), *(_row(f"p{part}") for part in parts))
-    return np.fromiter(dict.fromkeys(found), np.int16)
+    features = (_row(f"w{word}"), *(_row(f"p{part}") for part in parts))
+    return np.fromiter(dict.fromkeys(features), np.int16)
 
 
 def _row(feature: str) -> int:
@@ -196,12 +196,12 @@ def _of_classes(words: Sequence[str], table: IntentWords) -> Iterator[str]:
 
 def _classes(words: Sequence[str], table: IntentWords) -> list[str]:
     """Return the classes of words; words without any count once in sequence."""
-    found: list[str] = []
+    names: list[str] = []
     for word in words:
         name = table.name_of.get(table.code(word), OTHER)
-        if name != OTHER or found[-1:] != [OTHER]:
-            found.append(name)
-    return found
+        if name != OTHER or names[-1:] != [OTHER]:
+            names.append(name)
+    return names
 
 
 def token_rows(kind: str, words: Sequence[str], codes: str, table: IntentWords) -> np.ndarray:

@@ -53,9 +53,9 @@ def describe_topic(language: Language, about: str, facts: Sequence[Disclosed], l
     return say(language, "know_about", facts=count, items=items, about=quote(about))
 
 
-def describe_statements(language: Language, said: Sequence[Disclosed], limit: int) -> str:
+def describe_statements(language: Language, statements: Sequence[Disclosed], limit: int) -> str:
     """Return a sentence with the first ``limit`` of a user's statements, where there are no facts."""
-    return say(language, "know_said", items=_quoted(said[:limit]))
+    return say(language, "know_said", items=_quoted(statements[:limit]))
 
 
 def _quoted(memories: Sequence[Disclosed]) -> str:

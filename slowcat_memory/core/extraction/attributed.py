@@ -25,14 +25,14 @@ _PLAIN = str.maketrans("äöü", "aou")  # "fange", "fängt"
 _ENDS = frozenset(".!?;…")
 _MARKS = _ENDS | frozenset(",:—–")
 
-_TITLES = words_of_any(lambda one: one.persons.sets["titles"])
-_KIN = lazy_pattern(of_any(lambda one: f"(?:{one.statements.kin})"), flags=re.IGNORECASE)
+_TITLES = words_of_any(lambda language: language.persons.sets["titles"])
+_KIN = lazy_pattern(of_any(lambda language: f"(?:{language.statements.kin})"), flags=re.IGNORECASE)
 _NAMELESS = (
     "i", "we", "me", "my", "he", "she", "they", "them", "his", "her", "their", "it", "you", "anybody",
     "kin", "titles", "before_object", "starts", "verbs", "helpers", "denials",
 )  # fmt: skip
 _NOT_NAMES = STOP_WORDS.union(
-    DAYS, MONTHS, *(one.persons.sets[name] for one in LANGUAGES for name in _NAMELESS)
+    DAYS, MONTHS, *(language.persons.sets[name] for language in LANGUAGES for name in _NAMELESS)
 )
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
@@ -57,7 +57,7 @@ class Token(NamedTuple):
     capital: bool
 
 
-class Subject(NamedTuple):
+class PlacedSubject(NamedTuple):
     """Whom a clause may be about, and where that is said."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class Subject(NamedTuple):
     word: str
 
 
-class Asked(NamedTuple):
+class AskedSubject(NamedTuple):
     """A subject that a statement is about.
 
     Attributes:
@@ -83,7 +83,7 @@ class QuotedPassage(Struct, frozen=True):
     """A turn's tokens, who is asked about, and one of its languages."""
 
     said: Sequence[Token]
-    asked: Asked
+    asked: AskedSubject
     language: Language
 
     @property
@@ -95,10 +95,10 @@ class QuotedPassage(Struct, frozen=True):
         return self.said[place].word if place < len(self.said) else ""
 
 
-def about(subject: str, speaker: str, people: Iterable[str] = ()) -> Asked:
+def about(subject: str, speaker: str, people: Iterable[str] = ()) -> AskedSubject:
     words, own = frozenset(words_in(subject)), frozenset(words_in(speaker))
     others = frozenset(word for name in people for word in words_in(name))
-    return Asked(words, bool(words) and words <= own, others - words - own - _NOT_NAMES)
+    return AskedSubject(words, bool(words) and words <= own, others - words - own - _NOT_NAMES)
 
 
 def words_in(text: str) -> list[str]:
@@ -107,16 +107,16 @@ def words_in(text: str) -> list[str]:
 
 def tokens(text: str) -> list[Token]:
     """Split a text; clitics are taken off, numbers are digits."""
-    found, begins = list[Token](), True
+    parts, begins = list[Token](), True
     for match in _TOKEN.finditer(straight(text)):
         raw = match[0]
         clitic = _SHORT.search(raw)
         word = raw[: clitic.start()] if clitic else raw
         capital = raw[0].isupper() and not (begins and is_ordinary(word.lower()))
         lower = word.lower()
-        found.append(Token(NUMBERS.get(lower, lower), clitic[0] if clitic else "", capital))
+        parts.append(Token(NUMBERS.get(lower, lower), clitic[0] if clitic else "", capital))
         begins = raw in _ENDS
-    return found
+    return parts
 
 
 def kind_at(passage: QuotedPassage, place: int) -> Kind | None:
@@ -173,7 +173,7 @@ def _can_be_subject(passage: QuotedPassage, place: int) -> bool:
     return led_by not in sets["articles"] and (led_by in sets["starts"] or led_by in _MARKS)
 
 
-def subjects_before(passage: QuotedPassage, place: int) -> Iterator[Subject]:
+def subjects_before(passage: QuotedPassage, place: int) -> Iterator[PlacedSubject]:
     """Yield the subjects in front of a word, the nearest first, within its sentence."""
     for at in range(place - 1, -1, -1):
         word = passage.word(at)
@@ -181,10 +181,10 @@ def subjects_before(passage: QuotedPassage, place: int) -> Iterator[Subject]:
             return
         kind = kind_at(passage, at)
         if kind is not None and _only_reports(passage, at, place):
-            yield Subject("reporter", at, word)
+            yield PlacedSubject("reporter", at, word)
             return
         if kind is not None:
-            yield Subject(kind, at, word)
+            yield PlacedSubject(kind, at, word)
 
 
 def _only_reports(passage: QuotedPassage, at: int, place: int) -> bool:
@@ -192,14 +192,14 @@ def _only_reports(passage: QuotedPassage, at: int, place: int) -> bool:
     return at + 1 < place - 1 and passage.word(at + 1) in passage.sets["says"]
 
 
-def _subject_after(passage: QuotedPassage, place: int) -> Subject | None:
+def _subject_after(passage: QuotedPassage, place: int) -> PlacedSubject | None:
     """Return the subject behind a word of its clause, as in "am Montag fängt er an"."""
     for at in range(place + 1, min(len(passage.said), place + 6)):
         if passage.word(at) in _MARKS:
             return None
         kind = kind_at(passage, at)
         if kind in ("i", "we", "third"):
-            return Subject(kind, at, passage.word(at))
+            return PlacedSubject(kind, at, passage.word(at))
     return None
 
 
@@ -213,12 +213,12 @@ def wrong_subject(
         quote: The words of the turn that state it.
         people: Names of people and animals, also in lower case.
     """
-    asked, said = about(subject, turn.speaker, people), tokens(turn.text)
-    span = find(words_in(quote), said)
+    asked, speech = about(subject, turn.speaker, people), tokens(turn.text)
+    span = find(words_in(quote), speech)
     if span is None or not asked.words:
         return False
     return all(
-        _is_wrong(content, QuotedPassage(said, asked, language), span, turn.speaker)
+        _is_wrong(content, QuotedPassage(speech, asked, language), span, turn.speaker)
         for language in languages_of(turn.text)
     )
 
@@ -230,7 +230,7 @@ def _is_wrong(content: str, passage: QuotedPassage, span: range, speaker: str) -
         place = _anchor(owner, passage, span)
         return place is not None and owned_by_another(passage, place)
     left_out = asked.words | asked.others | passage.sets["helpers"] | _MARKS
-    part = next((one for one in rest if one.word not in left_out.union(words_in(speaker))), None)
+    part = next((t for t in rest if t.word not in left_out.union(words_in(speaker))), None)
     named = not asked.speaker and any(
         passage.word(place) in asked.words and _can_be_subject(passage, place) for place in span
     )
@@ -238,17 +238,17 @@ def _is_wrong(content: str, passage: QuotedPassage, span: range, speaker: str) -
     return (place is not None and not fits(passage, place)) or _lacks_subject(passage, span)
 
 
-def _owner(written: Sequence[Token], asked: Asked) -> tuple[Token | None, Sequence[Token]]:
+def _owner(written: Sequence[Token], asked: AskedSubject) -> tuple[Token | None, Sequence[Token]]:
     """Return what of a subject a statement is about ("Anna's **operation** is …"), and the rest."""
     genitive = frozenset(f"{word}s" for word in asked.words)  # "Toms Anfang"
     named = asked.words | genitive
-    last = max((n for n, one in enumerate(written[:4]) if one.word in named), default=-1)
+    last = max((n for n, token in enumerate(written[:4]) if token.word in named), default=-1)
     if last < 0:
         return None, written
     rest = written[last + 1 :]
     owns = written[last].clitic == "'s" or written[last].word in genitive - asked.words
     if owns and rest:
-        heads = [one for one in rest[:4] if one.word not in STOP_WORDS]
+        heads = [token for token in rest[:4] if token.word not in STOP_WORDS]
         return (heads[-1] if len(heads) < 2 else heads[0]) if heads else None, rest
     return None, rest
 
@@ -258,12 +258,12 @@ def _anchor(part: Token, passage: QuotedPassage, span: range) -> int | None:
     return next((place for place in span if same(passage.word(place), part.word)), None)
 
 
-def same(one: str, other: str) -> bool:
+def same(word: str, other: str) -> bool:
     """Return whether two words are forms of one."""
-    one, other = one.translate(_PLAIN), other.translate(_PLAIN)
-    if one == other:
+    word, other = word.translate(_PLAIN), other.translate(_PLAIN)
+    if word == other:
         return True
-    return len(one) >= STEM <= len(other) and one[:STEM] == other[:STEM]
+    return len(word) >= STEM <= len(other) and word[:STEM] == other[:STEM]
 
 
 def fits(passage: QuotedPassage, place: int) -> bool:
@@ -272,53 +272,53 @@ def fits(passage: QuotedPassage, place: int) -> bool:
     ignored = ("object",) if passage.asked.speaker else ("object", "my")
     every = subjects_before(passage, place)
     owners = sets["his"] | sets["her"] | sets["their"]
-    found = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
+    who = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
     if passage.language.statements.verb_second:
-        comma = found is not None and any(t.word == "," for t in passage.said[found.place : place])
-        if found is None or comma:
-            found = _subject_after(passage, place) or found
-    if found is None or _can_mean(found, passage):
+        comma = who is not None and any(t.word == "," for t in passage.said[who.place : place])
+        if who is None or comma:
+            who = _subject_after(passage, place) or who
+    if who is None or _can_mean(who, passage):
         return True
-    return _mentioned(passage.said[found.place + 1 : place], passage)
+    return _mentioned(passage.said[who.place + 1 : place], passage)
 
 
-def _can_mean(found: Subject, passage: QuotedPassage) -> bool:
+def _can_mean(subject: PlacedSubject, passage: QuotedPassage) -> bool:
     asked, sets = passage.asked, passage.sets
-    if found.kind == "we":
+    if subject.kind == "we":
         return True
     if asked.speaker:
-        return found.kind in ("i", "my", "reporter")
-    if found.kind in ("i", "my", "anybody"):
+        return subject.kind in ("i", "my", "reporter")
+    if subject.kind in ("i", "my", "anybody"):
         return False
-    if found.kind == "reporter":
-        return found.word not in asked.words | sets["he"] | sets["she"]
-    if found.kind == "name":
-        near = passage.said[max(0, found.place - 2) : found.place + 3]
-        return any(one.word in asked.words for one in near)
-    return found.kind != "third" or _may_stand_for(found, passage)
+    if subject.kind == "reporter":
+        return subject.word not in asked.words | sets["he"] | sets["she"]
+    if subject.kind == "name":
+        near = passage.said[max(0, subject.place - 2) : subject.place + 3]
+        return any(token.word in asked.words for token in near)
+    return subject.kind != "third" or _may_stand_for(subject, passage)
 
 
-def _may_stand_for(found: Subject, passage: QuotedPassage) -> bool:
+def _may_stand_for(subject: PlacedSubject, passage: QuotedPassage) -> bool:
     """Return False for a pronoun whose sentence names another person as a subject before it."""
     sets = passage.sets
-    if any(one.word in passage.asked.words for one in passage.said):
+    if any(token.word in passage.asked.words for token in passage.said):
         return True
-    objects = (n for n in range(found.place) if passage.word(n) in sets["them"])
+    objects = (n for n in range(subject.place) if passage.word(n) in sets["them"])
     if any(kind_at(passage, n) is None for n in objects):
         return True
-    before = list(subjects_before(passage, found.place))
+    before = list(subjects_before(passage, subject.place))
     pronouns = sets["he"] | sets["she"] | sets["they"]
     return not any(
-        one.kind == "name" or one.kind == "reporter" and one.word not in pronouns
-        for one in before[:2]
+        earlier.kind == "name" or earlier.kind == "reporter" and earlier.word not in pronouns
+        for earlier in before[:2]
     )
 
 
-def _mentioned(said: Sequence[Token], passage: QuotedPassage) -> bool:
+def _mentioned(speech: Sequence[Token], passage: QuotedPassage) -> bool:
     """Return whether words between a subject and its verb's object mention who is asked about."""
     sets, asked = passage.sets, passage.asked
     wanted = sets["me"] if asked.speaker else asked.words | sets["them"] | sets["he"] | sets["she"]
-    return any(one.word in wanted for one in said)
+    return any(token.word in wanted for token in speech)
 
 
 def _lacks_subject(passage: QuotedPassage, span: range) -> bool:
@@ -371,12 +371,12 @@ def owned_by_another(passage: QuotedPassage, place: int) -> bool:
     return word not in asked.words and (asked.speaker or not _is_kin(word, passage))
 
 
-def find(wanted: Sequence[str], said: Sequence[Token]) -> range | None:
+def find(wanted: Sequence[str], speech: Sequence[Token]) -> range | None:
     """Return where words are said one after another, whatever marks stand between; None if not."""
     if not wanted:
         return None
-    places = [n for n, one in enumerate(said) if one.word not in _MARKS]
-    plain = [said[n].word for n in places]
+    places = [n for n, token in enumerate(speech) if token.word not in _MARKS]
+    plain = [speech[n].word for n in places]
     for start in range(len(plain) - len(wanted) + 1):
         if plain[start : start + len(wanted)] == list(wanted):
             return range(places[start], places[start + len(wanted) - 1] + 1)

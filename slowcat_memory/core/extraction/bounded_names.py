@@ -37,18 +37,18 @@ def can_be_name(text: str, *, person: bool = False) -> bool:
         return False
     if len(words) == 1:
         return True
-    verb = any(one.orders.class_of(words[0]) in _BEGIN for one in LANGUAGES)
+    verb = any(language.orders.class_of(words[0]) in _BEGIN for language in LANGUAGES)
     if person and verb and words[0] not in COMMON_NAMES:
         return False
     strict = person or injected(text)
-    return not any(_reads_as_sentence(words, one.orders, strict) for one in LANGUAGES)
+    return not any(_reads_as_sentence(words, language.orders, strict) for language in LANGUAGES)
 
 
 def holds_false_name(text: str) -> bool:
     """Return whether a text has a run of capitalised words that can be no name."""
     if text.isupper():
         return False
-    return any(not can_be_name(one[0], person=True) for one in _CAPITALS.finditer(text))
+    return any(not can_be_name(match[0], person=True) for match in _CAPITALS.finditer(text))
 
 
 def _reads_as_sentence(words: list[str], table: OrderWords, strict: bool) -> bool:
@@ -68,11 +68,11 @@ _LEAD = (
 )
 _INTRODUCING = rf"(?:^|[.!;,]\s*|\b(?:{_LEAD})\s+)"
 _SURE = re.compile(
-    rf"{_INTRODUCING}(?:{of_any(lambda one: one.names.introduces)}) {_NAMES}", re.IGNORECASE
+    rf"{_INTRODUCING}(?:{of_any(lambda table: table.names.introduces)}) {_NAMES}", re.IGNORECASE
 )
 _WHOLE = re.compile(
     rf"^(?:(?:hi|hello|hey|hallo|good \w+|guten \w+|okay|ok|also|so|well|oh)[ ,!.]+)*"
-    rf"(?:{of_any(lambda one: one.names.presents)}) {_NAMES}\s*[.!]*$",
+    rf"(?:{of_any(lambda table: table.names.presents)}) {_NAMES}\s*[.!]*$",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
@@ -98,21 +98,21 @@ def introduced(text: str) -> str:
 
 def _name(words: str, rest: str, *, known: bool) -> str:
     """Return the words that are a name, with capitals; "" if the first is none."""
-    said = words.split()
+    parts = words.split()
     many = 0
-    for word in said:
+    for word in parts:
         low = word.lower()
         given = is_given_name(low)
         cased = word[0].isupper() and (bool(many) or not is_ordinary(low))
         if not (given or cased or (not known and not is_ordinary(low) and not many)):
             break
-        if many and word.islower() and said[0][0].isupper():
+        if many and word.islower() and parts[0][0].isupper():
             break
         many += 1
-    if not many or (known and not is_given_name(said[0].lower())):
+    if not many or (known and not is_given_name(parts[0].lower())):
         return ""
-    after = " ".join(["", *said[many:]]) + rest
+    after = " ".join(["", *parts[many:]]) + rest
     if not _AFTER.match(after):
         return ""
-    name = " ".join(word[0].upper() + word[1:] for word in said[:many])
+    name = " ".join(word[0].upper() + word[1:] for word in parts[:many])
     return name if can_be_name(name, person=True) else ""

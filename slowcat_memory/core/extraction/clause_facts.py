@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
+from slowcat_memory.core.extraction.clause_subjects import ReadClause, Subject
 from slowcat_memory.core.extraction.clauses import Clause, pattern_of, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, complements, is_ordinary
 from slowcat_memory.core.extraction.slots import PARTNERS, object_type
@@ -40,31 +40,31 @@ class StatedFact(Statement, frozen=True, kw_only=True):
 
 
 def by_rules(
-    rules: Iterable[StatementRule], reading: Reading, clause: Clause, *, denied: bool = False
+    rules: Iterable[StatementRule], reading: ReadClause, clause: Clause, *, denied: bool = False
 ) -> list[StatedFact]:
-    made, taken = list[StatedFact](), set[str]()
+    facts, taken = list[StatedFact](), set[str]()
     negated = bool(clause.signs["negation"].search(reading.words))
     animal = clause.signs["pets"].fullmatch(reading.subject.kin)
-    for one in rules:
-        if negated and not one.denies and not one.over and not one.ends:
+    for rule in rules:
+        if negated and not rule.denies and not rule.over and not rule.ends:
             continue
-        if (one.whose == "request") != clause.request or reading.whole != (one.whose == "me"):
+        if (rule.whose == "request") != clause.request or reading.whole != (rule.whose == "me"):
             continue
-        if not _is_about(one, reading.subject):
+        if not _is_about(rule, reading.subject):
             continue
-        if animal and (one.type in _HUMAN or one.predicate in _HUMAN_PREDICATES):
+        if animal and (rule.type in _HUMAN or rule.predicate in _HUMAN_PREDICATES):
             continue
-        if one.front and not pattern_of(one.front).search(reading.front):
+        if rule.front and not pattern_of(rule.front).search(reading.front):
             continue
-        group = "act" if one.type in _ACTS else one.predicate
+        group = "act" if rule.type in _ACTS else rule.predicate
         if group in taken and "{kin}" not in group:
             continue
-        if match := pattern_of(one.pattern).match(reading.words):
-            known = len(made)
-            made += _made(one, match, reading, clause, denied)
-            if len(made) > known:
+        if match := pattern_of(rule.pattern).match(reading.words):
+            known = len(facts)
+            facts += _made(rule, match, reading, clause, denied)
+            if len(facts) > known:
                 taken.add(group)
-    return made
+    return facts
 
 
 def _is_about(rule: StatementRule, subject: Subject) -> bool:
@@ -76,7 +76,7 @@ def _is_about(rule: StatementRule, subject: Subject) -> bool:
 
 
 def _made(
-    rule: StatementRule, match: re.Match[str], reading: Reading, clause: Clause, denied: bool
+    rule: StatementRule, match: re.Match[str], reading: ReadClause, clause: Clause, denied: bool
 ) -> Iterator[StatedFact]:
     groups = {name: value or "" for name, value in match.groupdict().items()}
     kin = groups.get("kin", "").lower()

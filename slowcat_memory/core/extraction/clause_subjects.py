@@ -35,7 +35,7 @@ class Subject(Struct, frozen=True):
         return cls(clause.speaker, speaker=True)
 
 
-class Reading(Struct, frozen=True):
+class ReadClause(Struct, frozen=True):
     """A subject, the words behind it ("'s birthday is ..." for what it has), and those before.
 
     ``whole`` means that the words are the whole clause, for rules in which the speaker is no
@@ -50,7 +50,7 @@ class Reading(Struct, frozen=True):
 
 def readings(
     clause: Clause, other: Subject | None = None, before: Subject | None = None
-) -> Iterator[Reading]:
+) -> Iterator[ReadClause]:
     """Yield the readings of a clause.
 
     Args:
@@ -58,7 +58,7 @@ def readings(
         before: The subject of the clause before, for one without a subject.
     """
     signs, me = clause.signs, Subject.of(clause)
-    yield Reading(me, clause.text, whole=True)
+    yield ReadClause(me, clause.text, whole=True)
     for text, front in _orders(clause):
         yield from _first(text, front, me, signs)
         yield from _relatives(text, front, clause)
@@ -67,33 +67,33 @@ def readings(
         if not front and before is not None and signs["finite"].match(text):
             if before.speaker and signs["third_form"].match(text):
                 continue
-            yield Reading(before, text)
+            yield ReadClause(before, text)
         elif not front and signs["elided"].match(text):
-            yield Reading(me, text)
-            yield Reading(me, f"{clause.words.am} {text}")
+            yield ReadClause(me, text)
+            yield ReadClause(me, f"{clause.words.am} {text}")
     yield from _together(clause)
 
 
 def mentions(clause: Clause) -> Iterator[Subject]:
     """Yield the relatives and animals of the speaker that a clause names."""
     signs = clause.signs
-    for found in signs["plural"].finditer(clause.text):
-        for part in signs["joins"].split(found["o"]):
+    for match in signs["plural"].finditer(clause.text):
+        for part in signs["joins"].split(match["o"]):
             if name := name_of(part, clause):
-                yield Subject(name, kin=found["kin"].lower())
-    for found in signs["apposed"].finditer(clause.text):
-        if name := name_of(found["n"], clause, strong=False):
-            yield Subject(name, kin=found["kin"].lower())
-    for found in (
+                yield Subject(name, kin=match["kin"].lower())
+    for match in signs["apposed"].finditer(clause.text):
+        if name := name_of(match["n"], clause, strong=False):
+            yield Subject(name, kin=match["kin"].lower())
+    for match in (
         *signs["mention"].finditer(clause.text),
         *signs["titled_name"].finditer(clause.text),
     ):
-        rest = clause.text[found.end() :]
+        rest = clause.text[match.end() :]
         name = name_of(rest.lstrip(" ,"), clause)
-        plain = clause.cased and not signs["oblique"].match(found[0])
+        plain = clause.cased and not signs["oblique"].match(match[0])
         if name and (plain or _is_certain(name, rest.lstrip(" ,"), clause)):
             if not rest.startswith(",") or not signs["finite"].match(rest.lstrip(" ,")):
-                yield Subject(name, kin=found["kin"].lower())
+                yield Subject(name, kin=match["kin"].lower())
 
 
 def _is_certain(name: str, rest: str, clause: Clause) -> bool:
@@ -113,29 +113,29 @@ def _is_certain(name: str, rest: str, clause: Clause) -> bool:
 
 def new_relative(clause: Clause) -> Subject | None:
     """Return the relative or animal without a name that a clause mentions ("we had a son")."""
-    found = clause.signs["one_of"].search(clause.text)
-    if found is None:
+    match = clause.signs["one_of"].search(clause.text)
+    if match is None:
         return None
-    kin = found["kin"].lower()
+    kin = match["kin"].lower()
     return Subject(clause.words.relative.format(s=clause.speaker, kin=kin), kin=kin, named=False)
 
 
 def spoken_of(clause: Clause) -> Subject | None:
     """Return the only person whom a clause names after a preposition ("no nuts for Tom")."""
-    found = [
+    names = [
         name
-        for one in clause.signs["for_whom"].finditer(clause.text)
-        if (name := name_of(one["n"], clause, strong=False))
+        for match in clause.signs["for_whom"].finditer(clause.text)
+        if (name := name_of(match["n"], clause, strong=False))
     ]
-    return Subject(found[0]) if len(found) == 1 else None
+    return Subject(names[0]) if len(names) == 1 else None
 
 
 def _orders(clause: Clause) -> Iterator[tuple[str, str]]:
     """Yield a clause with its subject first, and the adverbial that stood before it."""
     text = clause.text
     yield text, ""
-    if found := clause.signs["fronted"].match(text):
-        yield text[found.end() :], _inside(found["front"].strip(" ,"), clause)
+    if match := clause.signs["fronted"].match(text):
+        yield text[match.end() :], _inside(match["front"].strip(" ,"), clause)
     yield from _turned(clause)
 
 
@@ -146,21 +146,21 @@ def _turned(clause: Clause) -> Iterator[tuple[str, str]]:
     bei Bosch seit April".
     """
     text, signs = clause.text, clause.signs
-    for found in signs["verb"].finditer(text):
-        front, rest = text[: found.start()].strip(" ,"), text[found.end() :].strip()
+    for match in signs["verb"].finditer(text):
+        front, rest = text[: match.start()].strip(" ,"), text[match.end() :].strip()
         subject = (
             signs["first"].match(rest) or signs["own_kin"].match(rest) or signs["their"].match(rest)
         )
         if subject is None or (front and len(front.split()) > 8):
             continue
         who, tail = rest[: subject.end()].strip(), rest[subject.end() :].strip()
-        said = found[0].lower()
+        verb = match[0].lower()
         if not front:
-            yield f"{who} {said} {tail}", ""
+            yield f"{who} {verb} {tail}", ""
             return
         front = _inside(front, clause)
-        yield f"{who} {said} {front} {tail}", front
-        yield f"{who} {said} {tail} {front}", front
+        yield f"{who} {verb} {front} {tail}", front
+        yield f"{who} {verb} {tail} {front}", front
         return
 
 
@@ -171,27 +171,27 @@ def _inside(front: str, clause: Clause) -> str:
     return f"{first.lower()}{space}{others}" if function else front
 
 
-def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[Reading]:
-    if found := signs["first"].match(text):
-        yield Reading(me, text[found.end() :].strip(), front)
-    elif (found := signs["owned"].match(text)) and not signs["far"].match(
-        text[found.end() :].strip()
+def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[ReadClause]:
+    if match := signs["first"].match(text):
+        yield ReadClause(me, text[match.end() :].strip(), front)
+    elif (match := signs["owned"].match(text)) and not signs["far"].match(
+        text[match.end() :].strip()
     ):
-        yield Reading(me, f"'s {text[found.end() :].strip()}", front)
+        yield ReadClause(me, f"'s {text[match.end() :].strip()}", front)
 
 
-def _relatives(text: str, front: str, clause: Clause) -> Iterator[Reading]:
+def _relatives(text: str, front: str, clause: Clause) -> Iterator[ReadClause]:
     signs, words = clause.signs, clause.words
-    found = signs["own_kin"].match(text) or signs["alone"].match(text)
-    if found is None:
+    match = signs["own_kin"].match(text) or signs["alone"].match(text)
+    if match is None:
         if title := signs["titled_name"].match(text):
             behind = text[title.end() :].strip()
             if name := name_of(behind, clause):
                 subject = Subject(name, kin=title["kin"].lower())
                 yield from _behind(subject, behind[len(name) :], front, signs)
         return
-    said, rest = found["kin"].lower(), text[found.end() :]
-    kin = words.plain_kin.get(said, said)
+    word, rest = match["kin"].lower(), text[match.end() :]
+    kin = words.plain_kin.get(word, word)
     near = rest.removeprefix(",").strip()
     name = name_of(near, clause) if not rest.startswith("'s") else ""
     if name and (clause.cased or _is_certain(name, near, clause)):
@@ -204,19 +204,19 @@ def _relatives(text: str, front: str, clause: Clause) -> Iterator[Reading]:
     yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front, signs)
 
 
-def _behind(subject: Subject, rest: str, front: str, signs: Signs) -> Iterator[Reading]:
+def _behind(subject: Subject, rest: str, front: str, signs: Signs) -> Iterator[ReadClause]:
     if rest.startswith("'s"):
         words = rest[2:].strip()
         if chain := signs["theirs"].match(words):
             # "My sister's husband works": a person of their own.
             far = Subject(f"{subject.name}'s {chain['kin'].lower()}", named=False)
             yield from _behind(far, words[chain.end() :], front, signs)
-        yield Reading(subject, f"'s {words}", front)
+        yield ReadClause(subject, f"'s {words}", front)
     else:
-        yield Reading(subject, rest.strip(" ,"), front)
+        yield ReadClause(subject, rest.strip(" ,"), front)
 
 
-def _named(text: str, front: str, clause: Clause) -> Iterator[Reading]:
+def _named(text: str, front: str, clause: Clause) -> Iterator[ReadClause]:
     signs = clause.signs
     first, _, rest = text.partition(" ")
     if first.endswith("'s"):
@@ -236,29 +236,29 @@ def _named(text: str, front: str, clause: Clause) -> Iterator[Reading]:
     known = is_given_name(first) or not signs["no_name"].fullmatch(first)
     known = known or bool(signs["begins_titled"].match(name))
     if name and known and not ordinary and signs["finite"].match(behind):
-        yield Reading(Subject(name), behind, front)
+        yield ReadClause(Subject(name), behind, front)
 
 
-def _pronouns(text: str, front: str, other: Subject | None, signs: Signs) -> Iterator[Reading]:
+def _pronouns(text: str, front: str, other: Subject | None, signs: Signs) -> Iterator[ReadClause]:
     if other is None:
         return
-    if (found := signs["pronoun"].match(text)) and _agrees(found[0], other, signs):
-        yield Reading(other, text[found.end() :].strip(), front)
-    elif (found := signs["their"].match(text)) and _agrees(found[0], other, signs):
-        yield from _behind(other, f"'s {text[found.end() :].strip()}", front, signs)
+    if (match := signs["pronoun"].match(text)) and _agrees(match[0], other, signs):
+        yield ReadClause(other, text[match.end() :].strip(), front)
+    elif (match := signs["their"].match(text)) and _agrees(match[0], other, signs):
+        yield from _behind(other, f"'s {text[match.end() :].strip()}", front, signs)
 
 
 def _agrees(pronoun: str, other: Subject, signs: Signs) -> bool:
-    said = pronoun.strip()
-    he, she = signs["men"].fullmatch(said), signs["women"].fullmatch(said)
+    word = pronoun.strip()
+    he, she = signs["men"].fullmatch(word), signs["women"].fullmatch(word)
     wrong = signs["female"] if he else signs["male"] if she else None
     return wrong is None or not wrong.fullmatch(other.kin)
 
 
-def _together(clause: Clause) -> Iterator[Reading]:
+def _together(clause: Clause) -> Iterator[ReadClause]:
     """Yield "Leon and I broke up" as "I broke up with Leon"."""
     for expression in clause.words.and_me:
-        if found := pattern_of(expression).match(clause.text):
-            if name := name_of(found["n"], clause, strong=False):
-                rest = clause.text[found.end() :].strip()
-                yield Reading(Subject.of(clause), f"{rest} {clause.words.with_} {name}")
+        if match := pattern_of(expression).match(clause.text):
+            if name := name_of(match["n"], clause, strong=False):
+                rest = clause.text[match.end() :].strip()
+                yield ReadClause(Subject.of(clause), f"{rest} {clause.words.with_} {name}")

@@ -46,7 +46,7 @@ class Signs(dict[str, re.Pattern[str]]):
 
     def compile_all(self) -> None:
         """Compile every sign, so that no turn does. Takes 0.03 s."""
-        for name in (*self._made_of, *(one.name for one in fields(self._words) if one.type is str)):
+        for name in (*self._made_of, *(f.name for f in fields(self._words) if f.type is str)):
             _ = self[name]
 
 
@@ -140,11 +140,11 @@ def straight(text: str) -> str:
 def languages_of(sentence: str) -> list[Language]:
     """Return the languages of a sentence by its function words; all where these say nothing."""
     words = [word.lower() for word in _WORD.findall(straight(sentence))]
-    counts = [sum(word in one.statements.function for word in words) for one in LANGUAGES]
+    counts = [sum(word in language.statements.function for word in words) for language in LANGUAGES]
     most = max(counts)
     return [
-        one
-        for one, count in zip(LANGUAGES, counts, strict=True)
+        table
+        for table, count in zip(LANGUAGES, counts, strict=True)
         if count >= most * _SHARE and (count or not most)
     ]
 
@@ -154,7 +154,7 @@ def language_of_texts(texts: Iterable[str]) -> Language:
     counts = Counter(word.casefold() for text in texts for word in _WORD.findall(straight(text)))
     return max(
         (ENGLISH, *LANGUAGES),
-        key=lambda one: sum(counts[word] for word in one.extracts.light | one.extracts.function),
+        key=lambda t: sum(counts[word] for word in t.extracts.light | t.extracts.function),
     )
 
 
@@ -164,32 +164,32 @@ def sentences_of(text: str, code: str) -> list[str]:
     Args:
         code: Of the language whose abbreviations count.
     """
-    found = list[str]()
-    for sentence in filter(None, (" ".join(one.split()) for one in sentencex.segment(code, text))):
-        if found and _ORDINAL.search(found[-1]):
-            sentence = f"{found.pop()} {sentence}"
-        found.append(sentence)
-    return found
+    sentences = list[str]()
+    for sentence in filter(None, (" ".join(s.split()) for s in sentencex.segment(code, text))):
+        if sentences and _ORDINAL.search(sentences[-1]):
+            sentence = f"{sentences.pop()} {sentence}"
+        sentences.append(sentence)
+    return sentences
 
 
 def clauses(sentence: str, speaker: str, language: Language) -> list[Clause]:
     """Return the clauses of a sentence that can be statements or requests, in order."""
-    signs, said = signs_of(language.name), straight(sentence)
-    expand, cased = language.statements.expand, said != said.lower()
-    if request := signs["request"].search(said):
+    signs, line = signs_of(language.name), straight(sentence)
+    expand, cased = language.statements.expand, line != line.lower()
+    if request := signs["request"].search(line):
         text = rewritten(request["o"], expand)
         return [Clause(sentence.strip(), text, cased, language, speaker, request=True)]
-    if _QUOTED.search(said) or signs["false_sentence"].search(said):
+    if _QUOTED.search(line) or signs["false_sentence"].search(line):
         return []
-    parts = list(_parts(said, signs))
-    if not parts or signs["asks"].match(_without_fillers(said[slice(*parts[0])], signs)):
+    parts = list(_parts(line, signs))
+    if not parts or signs["asks"].match(_without_fillers(line[slice(*parts[0])], signs)):
         return []
-    if said.rstrip().endswith("?"):
-        own = signs["own_tag"].search(said[slice(*parts[-1])].rstrip(" ?"))
+    if line.rstrip().endswith("?"):
+        own = signs["own_tag"].search(line[slice(*parts[-1])].rstrip(" ?"))
         parts = parts[: -2 if own else -1]
-    found = list[Clause]()
+    pieces = list[Clause]()
     for start, end in parts:
-        text = _without_fillers(said[start:end], signs)
+        text = _without_fillers(line[start:end], signs)
         words = text.split()
         too_long = len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
         if too_long or signs["asks"].match(text):
@@ -197,21 +197,21 @@ def clauses(sentence: str, speaker: str, language: Language) -> list[Clause]:
         text = _without_fillers(rewritten(text, expand), signs)
         if text and not signs["false_clause"].search(text):
             quote = sentence[start:end].strip(_EDGE)
-            found.append(Clause(quote, text, cased, language, speaker, said[end:]))
-    return found
+            pieces.append(Clause(quote, text, cased, language, speaker, line[end:]))
+    return pieces
 
 
-def _parts(said: str, signs: Signs) -> Iterator[tuple[int, int]]:
+def _parts(line: str, signs: Signs) -> Iterator[tuple[int, int]]:
     """Yield where each clause begins and ends."""
     start = 0
-    for border in signs["breaks"].finditer(said):
-        before = said[start : border.start()].strip(_EDGE)
+    for border in signs["breaks"].finditer(line):
+        before = line[start : border.start()].strip(_EDGE)
         # Neither "Leon" of "Leon and I" nor "every morning" of "every morning I swim" is a clause.
         if len(before.split()) > 1 and not signs["front"].fullmatch(before):
             yield start, border.start()
             start = border.end()
-    if said[start:].strip(_EDGE):
-        yield start, len(said)
+    if line[start:].strip(_EDGE):
+        yield start, len(line)
 
 
 def _without_fillers(text: str, signs: Signs) -> str:

@@ -17,8 +17,8 @@ _EDGE = " ,.;:!?…-–—'"
 _DETERMINERS = frozenset(
     "a an the my our his her their some der die das den ein eine einen".split()
 )
-_FUNCTION = words_of_any(lambda one: one.statements.function)
-_ORDINARY = words_of_any(lambda one: frozenset(" ".join(one.statements.ordinary).split()))
+_FUNCTION = words_of_any(lambda language: language.statements.function)
+_ORDINARY = words_of_any(lambda language: frozenset(" ".join(language.statements.ordinary).split()))
 _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
 _FULL_STOP = re.compile(r"[,;!?]$|(?<!\b[Dd]r)(?<!\b[Mm]r)(?<!\b[Mm]rs)(?<!\b[A-Z])\.$")
 
@@ -45,7 +45,7 @@ def name_of(text: str, clause: Clause, most: int = 1, *, strong: bool = True) ->
         most: Words of a name in a text without capitals, where nothing shows its end.
         strong: Whether the words before announce a name, so that it may be an ordinary one (Rose).
     """
-    tokens, found, signs = text.split(), list[str](), clause.signs
+    tokens, parts, signs = text.split(), list[str](), clause.signs
     if len(tokens) > 1 and signs["titles"].fullmatch(tokens[0].strip(",")):
         title = tokens[0] if clause.cased else tokens[0].title()
         rest = name_of(" ".join(tokens[1:]), clause, most)
@@ -54,35 +54,35 @@ def name_of(text: str, clause: Clause, most: int = 1, *, strong: bool = True) ->
         bare = token.strip(_EDGE + '()"')
         if bare.endswith("'s"):
             return ""
-        if not _continues(bare, found, clause, strong) or (not clause.cased and len(found) >= most):
+        if not _continues(bare, parts, clause, strong) or (not clause.cased and len(parts) >= most):
             after = tokens[place + 1] if place + 1 < len(tokens) else ""
             day = after.lower().strip(_EDGE) in CALENDAR
             joins = signs["particles"].fullmatch(bare) and not day
-            if not (found and joins and clause.cased and after[:1].isupper()):
+            if not (parts and joins and clause.cased and after[:1].isupper()):
                 break
-        found.append(bare if clause.cased else bare.capitalize())
+        parts.append(bare if clause.cased else bare.capitalize())
         if _FULL_STOP.search(token):
             break
-    name = " ".join(found)
+    name = " ".join(parts)
     return name if name and can_be_name(name, person=strong) else ""
 
 
-def _continues(bare: str, found: list[str], clause: Clause, strong: bool) -> bool:
+def _continues(bare: str, parts: list[str], clause: Clause, strong: bool) -> bool:
     lower = bare.lower()
     if not bare or lower in _FUNCTION or not any(map(str.isalpha, bare)):
         return False
     if lower in CALENDAR and not (strong and is_given_name(lower)):
         return False
     if clause.cased:
-        return bare[0].isupper() and not (bare.isupper() and len(bare) == 1 and not found)
-    usual = not found and ((strong and is_given_name(lower)) or clause.announced)
+        return bare[0].isupper() and not (bare.isupper() and len(bare) == 1 and not parts)
+    usual = not parts and ((strong and is_given_name(lower)) or clause.announced)
     return (usual or not is_ordinary(lower)) and len(lower) > 1
 
 
 def cut(text: str, clause: Clause) -> str:
     """Return a text up to where an object ends, without trailing words."""
-    if found := clause.signs["stops"].search(text):
-        text = text[: found.start()]
+    if match := clause.signs["stops"].search(text):
+        text = text[: match.start()]
     text = text.strip(_EDGE)
     before = ""
     while text != before:
@@ -145,22 +145,22 @@ def _thing(words: str, clause: Clause) -> list[str]:
 def _things(words: str, clause: Clause) -> list[str]:
     """Return the items of a list of short items; else what comes first."""
     stop = re.compile(clause.signs["stops"].pattern.removesuffix("|, "), re.IGNORECASE)
-    text = words[: found.start()] if (found := stop.search(words)) else words
+    text = words[: match.start()] if (match := stop.search(words)) else words
     parts = clause.signs["joins"].split(text)
     if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
         return _thing(words, clause)
     lone = len(parts[0].split()) == 1 and not parts[0].endswith("ing")
     if len(parts) == 2 and lone and len(parts[1].split()) > 1:
         return _thing(text, clause)  # "sci-fi and fantasy books"
-    made = list[str]()
+    things = list[str]()
     for part in parts:
-        if made and part.split(" ")[0].lower() in _FUNCTION - _DETERMINERS:
+        if things and part.split(" ")[0].lower() in _FUNCTION - _DETERMINERS:
             break
         item = _thing(part, clause)
-        if not item or (made and len(item[0].split()) > MOST_ITEM_WORDS + 1):
+        if not item or (things and len(item[0].split()) > MOST_ITEM_WORDS + 1):
             break
-        made += item
-    return made
+        things += item
+    return things
 
 
 def _person(words: str, clause: Clause) -> list[str]:
@@ -169,16 +169,16 @@ def _person(words: str, clause: Clause) -> list[str]:
 
 def _people(words: str, clause: Clause) -> list[str]:
     """Return the names of a list: Ida, Nils and Per."""
-    made = list[str]()
+    people = list[str]()
     for part in clause.signs["joins"].split(words):
         name = name_of(part.strip(), clause)
         sure = clause.cased or clause.announced
         if not name or not (sure or is_given_name(name.split()[-1].lower())):
             break
-        made.append(name)
+        people.append(name)
         if len(part.split()) > len(name.split()):
             break
-    return made
+    return people
 
 
 def _place(words: str, clause: Clause) -> list[str]:
@@ -199,7 +199,7 @@ def _organisation(words: str, clause: Clause) -> list[str]:
         return [first.capitalize()]
     if not clause.signs["articles"].match(words):
         return []
-    return [one for one in _thing(words, clause) if len(one.split()) <= 6]
+    return [thing for thing in _thing(words, clause) if len(thing.split()) <= 6]
 
 
 def _name(words: str, clause: Clause) -> list[str]:
@@ -208,7 +208,7 @@ def _name(words: str, clause: Clause) -> list[str]:
 
 def _given(words: str, clause: Clause) -> list[str]:
     """Return a known given name."""
-    return [one for one in _person(words, clause) if is_given_name(one.split()[0].lower())]
+    return [name for name in _person(words, clause) if is_given_name(name.split()[0].lower())]
 
 
 def _date(words: str, clause: Clause) -> list[str]:
@@ -226,11 +226,11 @@ def _due(words: str, clause: Clause) -> list[str]:
 
 
 def _dated(words: str, clause: Clause) -> list[str]:
-    return [one for one in _text(words, clause) if clause.signs["ahead"].search(one)]
+    return [text for text in _text(words, clause) if clause.signs["ahead"].search(text)]
 
 
 def _bought(words: str, clause: Clause) -> list[str]:
-    return [one for one in _thing(words, clause) if not clause.signs["trifles"].search(one)]
+    return [thing for thing in _thing(words, clause) if not clause.signs["trifles"].search(thing)]
 
 
 _KINDS: Mapping[Complement, Callable[[str, Clause], list[str]]] = {

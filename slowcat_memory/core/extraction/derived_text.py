@@ -35,8 +35,8 @@ _LINK = lazy_pattern(
     flags=re.VERBOSE | re.IGNORECASE,
 )
 _SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+")
-_DEMANDS = lazy_pattern(of_any(lambda one: f"(?:{one.persons.demands})"), flags=re.IGNORECASE)
-_SCAM = words_of_any(lambda one: one.persons.sets["scam"])
+_DEMANDS = lazy_pattern(of_any(lambda table: f"(?:{table.persons.demands})"), flags=re.IGNORECASE)
+_SCAM = words_of_any(lambda table: table.persons.sets["scam"])
 
 
 def has_link(text: str) -> bool:
@@ -54,7 +54,7 @@ def keepable_part(text: str) -> str:
     if keepable(text):
         return text
     lines = (_SENTENCE.split(line) for line in text.splitlines())
-    kept = (" ".join(one for one in line if keepable(one)) for line in lines)
+    kept = (" ".join(sentence for sentence in line if keepable(sentence)) for line in lines)
     return "\n".join(line for line in kept if line.strip())
 
 
@@ -85,15 +85,15 @@ def keepable_batch(batch: WriteBatch) -> WriteBatch:
     by hand (``made`` is None) is theirs.
     """
     lost = {key.id for key in batch.keys if not keepable(key.text)}
-    memories = tuple(one for one in map(_filtered, batch.memories) if one is not None)
+    memories = tuple(memory for memory in map(_filtered, batch.memories) if memory is not None)
     if not lost and memories == batch.memories and all(keepable(c.text) for c in batch.contexts):
         return batch
     return replace(
         batch,
         memories=memories,
-        contexts=tuple(replace(one, text=keepable_part(one.text)) for one in batch.contexts),
+        contexts=tuple(replace(row, text=keepable_part(row.text)) for row in batch.contexts),
         keys=tuple(key for key in batch.keys if key.id not in lost),
-        vectors=tuple(one for one in batch.vectors if one.memory not in lost),
+        vectors=tuple(vector for vector in batch.vectors if vector.memory not in lost),
     )
 
 

@@ -124,32 +124,32 @@ def check_reply(
     Args:
         seen: The conversation as it was shown; the turns asked about, if left out.
     """
-    found: dict[int, Description] = {}
-    first = {one.turn: one for one in reversed(answer.turns) if one.turn in asked}
-    entries = [one for one in answer.turns if first.get(one.turn) is one]
+    descriptions: dict[int, Description] = {}
+    first = {entry.turn: entry for entry in reversed(answer.turns) if entry.turn in asked}
+    entries = [entry for entry in answer.turns if first.get(entry.turn) is entry]
     elsewhere = _misplaced(entries, seen or tuple(asked.values()))
     often = _repeated(entries)
     dropped = len(answer.turns) - len(entries)
-    for one in entries:
-        if one.turn in elsewhere:
+    for entry in entries:
+        if entry.turn in elsewhere:
             dropped += 1
             continue
-        turn = asked[one.turn]
-        asks = [text for text in one.questions if fingerprint(text) not in often]
-        context, lost = _check_sentences(one.context, ground, CONTEXT_WORDS)
+        turn = asked[entry.turn]
+        asks = [text for text in entry.questions if fingerprint(text) not in often]
+        context, lost = _check_sentences(entry.context, ground, CONTEXT_WORDS)
         questions, more = _check_questions(asks, turn, ground, most)
-        noted = [_check_sentences(text, ground, NOTE_WORDS) for text in one.notes]
+        noted = [_check_sentences(text, ground, NOTE_WORDS) for text in entry.notes]
         notes = _distinct((text for text, _ in noted), turn, notes_kept)
-        dropped += lost + more + len(one.questions) - len(asks) + sum(lost for _, lost in noted)
+        dropped += lost + more + len(entry.questions) - len(asks) + sum(lost for _, lost in noted)
         if context or questions or notes:
-            found[one.turn] = Description(context, questions, notes)
-    return CheckedReply(found, tuple(id for id in asked if id not in found), dropped)
+            descriptions[entry.turn] = Description(context, questions, notes)
+    return CheckedReply(descriptions, tuple(id for id in asked if id not in descriptions), dropped)
 
 
 def _repeated(entries: Iterable[DescribedTurn]) -> set[str]:
     """Return the questions that a reply asks of many turns."""
     often = Counter(
-        text for one in entries for text in {fingerprint(text) for text in one.questions}
+        text for entry in entries for text in {fingerprint(text) for text in entry.questions}
     )
     return {text for text, n in often.items() if n > MOST_ALIKE}
 
@@ -171,11 +171,11 @@ def _check_questions(
 
 def _distinct(texts: Iterable[str], turn: Turn, most: int) -> tuple[str, ...]:
     """Return the first texts that differ from what was said and from one another."""
-    said, kept = {fingerprint(turn.text), ""}, list[str]()
+    known, kept = {fingerprint(turn.text), ""}, list[str]()
     for text in texts:
-        if len(kept) < most and (words := fingerprint(text)) not in said:
+        if len(kept) < most and (words := fingerprint(text)) not in known:
             kept.append(text)
-            said.add(words)
+            known.add(words)
     return tuple(kept)
 
 
@@ -201,19 +201,19 @@ def _misplaced(entries: Iterable[DescribedTurn], seen: Sequence[Turn]) -> set[in
     """Return the turns whose texts are about other turns."""
     scores, places = _Scores(seen), {turn.id: place for place, turn in enumerate(seen)}
     texts = {
-        places[one.turn]: " ".join((one.context, *one.questions, *one.notes))
-        for one in entries
-        if one.turn in places
+        places[entry.turn]: " ".join((entry.context, *entry.questions, *entry.notes))
+        for entry in entries
+        if entry.turn in places
     }
-    found = {place for place, text in texts.items() if scores.is_of_another(text, place)}
+    strays = {place for place, text in texts.items() if scores.is_of_another(text, place)}
     for shift in _SHIFTS:
         to = {place: place + shift for place in texts if 0 <= place + shift < len(seen)}
-        found |= _shifted(scores, texts, to)
+        strays |= _shifted(scores, texts, to)
     order = list(texts)
     for step in (-1, 1):  # among the turns that have a text
         to = dict(zip(order, [*order[step:], *order[:step]], strict=True))
-        found |= _shifted(scores, texts, to)
-    return {seen[place].id for place in found}
+        strays |= _shifted(scores, texts, to)
+    return {seen[place].id for place in strays}
 
 
 def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int]) -> set[int]:
@@ -222,11 +222,11 @@ def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int])
         (place, scores.share(texts[place], place), scores.share(texts[place], other))
         for place, other in to.items()
     ]
-    better = sum(there > here for _, here, there in pairs)
-    worse = sum(there < here for _, here, there in pairs)
+    better = sum(other > here for _, here, other in pairs)
+    worse = sum(other < here for _, here, other in pairs)
     if better < 2 or better <= 2 * worse:
         return set()
-    return {place for place, here, there in pairs if there >= here}
+    return {place for place, here, other in pairs if other >= here}
 
 
 class _Scores:

@@ -78,25 +78,25 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
     Args:
         date_written: The extractor's date; "" for none.
     """
-    written, said = written_day(date_written), _said(quote, turn, zone)
+    written, span = written_day(date_written), _said(quote, turn, zone)
     if written is None:
-        return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
+        return _of_interval(span, turn, zone) if span else Dated("", turn.at, turn.at)
     words = _in_turn(quote, turn.text) or quote
-    meant = [one for one in possible_times(words, turn.at, zone) if not one.vague]
+    meant = [time for time in possible_times(words, turn.at, zone) if not time.vague]
     if not strays(written.text, ground):
-        fits = [one for one in meant if _can_mean(one, written, zone)]
+        fits = [time for time in meant if _can_mean(time, written, zone)]
         in_numbers = written.first.year in values(turn.text)
-        if fits and not in_numbers and (other := _other_year(quote, said, fits, written, turn, zone)):  # fmt: skip
+        if fits and not in_numbers and (other := _other_year(quote, span, fits, written, turn, zone)):  # fmt: skip
             return _of_interval(other, turn, zone)
-        if fits or not (said or meant or _holds(written, turn, zone)):
+        if fits or not (span or meant or _holds(written, turn, zone)):
             return _of_written(written, turn, zone)
-    said = said or much_nearer(meant, turn.at)
-    return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
+    span = span or much_nearer(meant, turn.at)
+    return _of_interval(span, turn, zone) if span else Dated("", turn.at, turn.at)
 
 
 def _other_year(
     quote: str,
-    said: Interval | None,
+    span: Interval | None,
     fits: Sequence[Interval],
     written: Written,
     turn: Turn,
@@ -108,8 +108,8 @@ def _other_year(
     nearer: said in November, "the fifth of December" is not that of the year before.
     """
     alone = statement_times(quote, turn.at, zone)
-    clear = len(alone) == 1 and said and days_of(alone[0], zone) == days_of(said, zone)
-    meant = said if clear else much_nearer(fits, turn.at)
+    clear = len(alone) == 1 and span and days_of(alone[0], zone) == days_of(span, zone)
+    meant = span if clear else much_nearer(fits, turn.at)
     if meant is None or abs((written.first - days_of(meant, zone)[0]).days) <= _WEEKS:
         return None
     return meant
@@ -118,11 +118,11 @@ def _other_year(
 def misdates(content: str, when: Dated) -> bool:
     """Return whether a statement names the day that its words mean in another year."""
     return any(
-        one.year
-        and one.day
-        and when.day[5:] == f"{one.month:02}-{one.day:02}"
-        and when.day[:4] != str(one.year)
-        for one in written_dates(content)
+        date.year
+        and date.day
+        and when.day[5:] == f"{date.month:02}-{date.day:02}"
+        and when.day[:4] != str(date.year)
+        for date in written_dates(content)
     )
 
 
@@ -132,18 +132,18 @@ def _holds(written: Written, turn: Turn, zone: tzinfo) -> bool:
     return written.first < written.last and written.first <= day <= written.last
 
 
-def _can_mean(said: Interval, written: Written, zone: tzinfo) -> bool:
+def _can_mean(span: Interval, written: Written, zone: tzinfo) -> bool:
     """Return whether words can mean a date: its year, or the week of a weekday, is a choice."""
-    first, last = days_of(said, zone)
+    first, last = days_of(span, zone)
     if first <= written.last and written.first <= last:
         return True
-    if re.search(r"\d{4}", said.words):
+    if re.search(r"\d{4}", span.words):
         return False
     in_year = {(written.first.month, written.first.day), (written.last.month, written.last.day)}
     if (first.month, first.day) in in_year and (last - first).days < 62:
         return True
     far = abs((written.first - first).days)
-    return first == last and far % 7 == 0 and far <= 14 and not re.search(r"\d", said.words)
+    return first == last and far % 7 == 0 and far <= 14 and not re.search(r"\d", span.words)
 
 
 def _of_written(written: Written, turn: Turn, zone: tzinfo) -> Dated:
@@ -154,17 +154,17 @@ def _of_written(written: Written, turn: Turn, zone: tzinfo) -> Dated:
     return Dated(written.text, min(begins, turn.at), begins)
 
 
-def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
-    first, last = days_of(said, zone)
-    if said.start <= BEGINNING:  # "until Friday"
+def _of_interval(span: Interval, turn: Turn, zone: tzinfo) -> Dated:
+    first, last = days_of(span, zone)
+    if span.start <= BEGINNING:  # "until Friday"
         return Dated(last.isoformat(), turn.at, turn.at)
-    if said.near:  # people who count weeks mean the day, more or less; it is over some days later
-        until = (said.near + ROUGHLY).astimezone(zone).date().isoformat()
-        day = said.near.astimezone(zone).date().isoformat()
-        return Dated(day, min(said.near, turn.at), said.near, until if said.near > turn.at else "")
-    begins = turn.at if first == turn.at.astimezone(zone).date() else said.start
-    since = min(said.start, turn.at)
-    if abs(said.end - turn.at) < timedelta(seconds=1) or (last - first).days > 3660:
+    if span.near:  # people who count weeks mean the day, more or less; it is over some days later
+        until = (span.near + ROUGHLY).astimezone(zone).date().isoformat()
+        day = span.near.astimezone(zone).date().isoformat()
+        return Dated(day, min(span.near, turn.at), span.near, until if span.near > turn.at else "")
+    begins = turn.at if first == turn.at.astimezone(zone).date() else span.start
+    since = min(span.start, turn.at)
+    if abs(span.end - turn.at) < timedelta(seconds=1) or (last - first).days > 3660:
         whole = first.strftime("%Y-%m") if first.day == 1 else first.isoformat()  # "since May"
         return Dated(whole, since, begins)
     # Of a longer span, the part of the date that all its days share.
@@ -177,13 +177,13 @@ def _said(quote: str, turn: Turn, zone: tzinfo) -> Interval | None:
     """Return the first time of a quote, or the only one of its clause, as its turn means it."""
     words = _in_turn(quote, turn.text)
     if not words:
-        return next((one for one in statement_times(quote, turn.at, zone) if not one.vague), None)
-    every = [one for one in statement_times(turn.text, turn.at, zone) if not one.vague]
-    inside = [one for one in every if one.words in words]
+        return next((day for day in statement_times(quote, turn.at, zone) if not day.vague), None)
+    every = [time for time in statement_times(turn.text, turn.at, zone) if not time.vague]
+    inside = [time for time in every if time.words in words]
     if inside:
         return inside[0]
     clause = clause_around(turn.text, turn.text.find(words))
-    around = [one for one in every if one.words in clause]
+    around = [time for time in every if time.words in clause]
     return around[0] if len(around) == 1 else None
 
 
@@ -213,10 +213,10 @@ def needed(content: str, turn: Turn, seen: Sequence[Turn]) -> tuple[int, ...]:
     Words missing in its own turn come from other turns; the statement must not outlive these.
     """
     missing = words_of(content).keys() - words_of(f"{turn.speaker} {turn.text}").keys()
-    found = [turn.id]
-    for other in sorted(seen, key=lambda one: (abs(one.id - turn.id), one.id)):
+    ids = [turn.id]
+    for other in sorted(seen, key=lambda near: (abs(near.id - turn.id), near.id)):
         held = missing & words_of(other.text).keys()
         if other.id != turn.id and held:
-            found.append(other.id)
+            ids.append(other.id)
             missing -= held
-    return tuple(found)
+    return tuple(ids)

@@ -84,35 +84,35 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     """
     # Words that occur only in an order do not count as known.
     turns = list(turns)
-    ordered = tuple(content_of(one) for turn in turns for one in orders_in(turn.text))
+    ordered = tuple(content_of(order) for turn in turns for order in orders_in(turn.text))
     turns = [replace(turn, text=without_orders(turn.text)) for turn in turns]
     others = [without_orders(text) for text in known]
     days = tuple(sorted({turn.at.astimezone(zone).date() for turn in turns}))
     told = [f"{turn.speaker} {turn.text}" for turn in turns] + others
-    said = [one for text in told for one in numbers(PATTERN.sub(_without_year, text))]
+    counts = [number for text in told for number in numbers(PATTERN.sub(_without_year, text))]
     spans = {(day, day) for day in days}
     away = set[tuple[int, int]]()
     for turn in turns:
         spans |= _spans(turn, zone)
         away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
-    for one in (written for text in others for written in written_dates(text)):
-        spans |= {span for day in days for span in one.near(day)}
+    for written in (written for text in others for written in written_dates(text)):
+        spans |= {span for day in days for span in written.near(day)}
     return Ground(
         words=frozenset(_bare(match[0]) for text in told for match in _WORD.finditer(text)),
-        numbers=frozenset(value for one in said for value in one.values),
-        minutes=frozenset(minute for one in said for minute in one.minutes),
+        numbers=frozenset(value for number in counts for value in number.values),
+        minutes=frozenset(minute for number in counts for minute in number.minutes),
         days=days,
         spans=tuple(sorted(spans)),
         years=frozenset(year for year, month in away if not month),
-        months=frozenset(one for one in away if one[1]),
+        months=frozenset(distance for distance in away if distance[1]),
         orders=ordered,
     )
 
 
 def _without_year(match: re.Match[str]) -> str:
     """Return the day of a date: its year is that of no other day."""
-    one = written_date(match)
-    return f" {one.day or ''} " if one.month else match[0]
+    written = written_date(match)
+    return f" {written.day or ''} " if written.month else match[0]
 
 
 def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
@@ -121,18 +121,18 @@ def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
     Of two years, the much nearer one and that of the tense count; both if neither is known.
     """
     stated = expressions.statement_times(turn.text, turn.at, zone)
-    clear = {one.words for one in stated}
-    found = list(stated)
+    clear = {span.words for span in stated}
+    intervals = list(stated)
     readings: dict[str, list[expressions.Interval]] = {}
-    for one in expressions.possible_times(turn.text, turn.at, zone):
-        readings.setdefault(one.words, []).append(one)
+    for interval in expressions.possible_times(turn.text, turn.at, zone):
+        readings.setdefault(interval.words, []).append(interval)
     for words, either in readings.items():
         if near := expressions.much_nearer(either, turn.at):
-            found.append(near)
+            intervals.append(near)
         elif words not in clear:
-            found += either
-    spans = ((one, *days_of(one, zone)) for one in found)
-    return {(first, first if one.end >= expressions.END else last) for one, first, last in spans}
+            intervals += either
+    spans = ((interval, *days_of(interval, zone)) for interval in intervals)
+    return {(first, first if span.end >= expressions.END else last) for span, first, last in spans}
 
 
 def days_of(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
@@ -144,14 +144,14 @@ def days_of(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
 
 def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
     """Yield the year (and month 0), and the months, that stated years or months lead to."""
-    for one in numbers(text):
+    for number in numbers(text):
         # "five years", "a year and a half"
-        match = _YEARS.match(text, one.end) or _YEARS.search(text, one.start, one.end)
+        match = _YEARS.match(text, number.end) or _YEARS.search(text, number.start, number.end)
         if match is None:
             continue
         in_years = match["unit"][0].lower() in "yj"
-        ways = (-1, 1) if _AHEAD.search(text, 0, one.start) else (-1,)
-        for count in one.values:
+        ways = (-1, 1) if _AHEAD.search(text, 0, number.start) else (-1,)
+        for count in number.values:
             away = round(count * 12) if in_years else round(count)
             if not 0 < away < 12 * 120:
                 continue
@@ -165,36 +165,36 @@ def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
 
 def strays(text: str, ground: Ground) -> list[str]:
     """Return the names, numbers and dates of a text, as written, that are not grounded."""
-    found = [one.text for one in written_dates(text) if not _dated(one, ground)]
+    dates = [written.text for written in written_dates(text) if not _dated(written, ground)]
     rest = PATTERN.sub(lambda match: " " * len(match[0]), text)
-    return found + _uncounted(rest, ground) + _unknown(rest, ground)
+    return dates + _uncounted(rest, ground) + _unknown(rest, ground)
 
 
 def _uncounted(text: str, ground: Ground) -> list[str]:
     """Return the numbers of a text of which no reading was said."""
     every = list(numbers(text))
-    said = [one for one in every if _is_said(one, text, ground)]
+    wholes = [number for number in every if _is_said(number, text, ground)]
     return [
-        text[one.start : one.end]
-        for one in every
+        text[number.start : number.end]
+        for number in every
         # A number in words may be a way to speak: "a hundred", not "fifty-two".
-        if not one.joined
-        and (one.in_digits or any(v > 12 and v not in (100, 1000, 10**6) for v in one.values))
-        if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
+        if not number.joined
+        and (number.in_digits or any(v > 12 and v not in (100, 1000, 10**6) for v in number.values))
+        if not any(whole.start <= number.start and number.end <= whole.end for whole in wholes)
     ]
 
 
-def _is_said(one: Number, text: str, ground: Ground) -> bool:
-    if one.values & ground.numbers or one.minutes & ground.minutes:
+def _is_said(number: Number, text: str, ground: Ground) -> bool:
+    if number.values & ground.numbers or number.minutes & ground.minutes:
         return True
-    hours = (minute // 60 for minute in one.minutes if minute % 60 == 0)
+    hours = (minute // 60 for minute in number.minutes if minute % 60 == 0)
     if any(not ground.numbers.isdisjoint({hour, hour + 12, hour + 24}) for hour in hours):
         return True
-    if _PERCENT.match(text, one.end):
-        return any(value / 100 in ground.numbers for value in one.values)
-    if _HOURS.match(text, one.end):
+    if _PERCENT.match(text, number.end):
+        return any(value / 100 in ground.numbers for value in number.values)
+    if _HOURS.match(text, number.end):
         return any(
-            value - 12 in ground.numbers or value + 12 in ground.numbers for value in one.values
+            value - 12 in ground.numbers or value + 12 in ground.numbers for value in number.values
         )
     return False
 
@@ -203,8 +203,8 @@ def _unknown(text: str, ground: Ground) -> list[str]:
     """Return the ungrounded names; the long form of spoken initials (UK) is known."""
     names = list(names_in(text))
     initials = (p for p in pairwise(names) if "".join(n[0] for n in p).lower() in ground.words)
-    said = {name for pair in initials for name in pair}
-    return [name for name in names if name not in said and not _known(name, ground)]
+    known = {name for pair in initials for name in pair}
+    return [name for name in names if name not in known and not _known(name, ground)]
 
 
 def names_in(text: str) -> Iterator[str]:
@@ -232,48 +232,48 @@ def _known(name: str, ground: Ground) -> bool:
     if word in ground.words:
         return True
     root = word[:SHARED]
-    return len(root) > 2 and any(said.startswith(root) for said in ground.words)
+    return len(root) > 2 and any(spoken.startswith(root) for spoken in ground.words)
 
 
 def _bare(word: str) -> str:
     return _POSSESSIVE.sub("", word.lower())
 
 
-def _dated(one: WrittenDate, ground: Ground) -> bool:
+def _dated(written: WrittenDate, ground: Ground) -> bool:
     """Return whether a date can be what was said, in its year too."""
-    slack = timedelta(days=NEAR_DAYS if one.month else 0)
-    widest = timedelta(days=WIDEST_DAYS[bool(one.month) + bool(one.day)])
+    slack = timedelta(days=NEAR_DAYS if written.month else 0)
+    widest = timedelta(days=WIDEST_DAYS[bool(written.month) + bool(written.day)])
     for first, last in ground.spans:
         if last - first > widest:
             continue
-        for span in one.near(first):
+        for span in written.near(first):
             if span[0] <= last + slack and first - slack <= span[1]:
                 return True
-    if not one.month:
-        nineties = one.years > 1 and one.year % 100 in ground.numbers
-        return nineties or one.year in ground.years or one.year in ground.numbers
-    if one.year and not one.day and (one.year, one.month) in ground.months:
+    if not written.month:
+        nineties = written.years > 1 and written.year % 100 in ground.numbers
+        return nineties or written.year in ground.years or written.year in ground.numbers
+    if written.year and not written.day and (written.year, written.month) in ground.months:
         return True
-    return _is_made_of_said(one, ground)
+    return _is_made_of_said(written, ground)
 
 
-def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
+def _is_made_of_said(written: WrittenDate, ground: Ground) -> bool:
     """Return whether a day and month were said, apart from one another, and may be of this year."""
-    if one.day and one.day not in ground.numbers:
+    if written.day and written.day not in ground.numbers:
         return False
-    named = any(MONTHS.get(word) == one.month for word in ground.words)
-    if one.year in ground.numbers:
-        return named or one.month in ground.numbers
-    bare = replace(one, year=0)
-    if one.day and any(
-        first == last and (first.month, first.day) == (one.month, one.day)
+    named = any(MONTHS.get(word) == written.month for word in ground.words)
+    if written.year in ground.numbers:
+        return named or written.month in ground.numbers
+    bare = replace(written, year=0)
+    if written.day and any(
+        first == last and (first.month, first.day) == (written.month, written.day)
         for first, last in ground.spans
     ):
         return False  # said, but of another year
     for day in ground.days:
         for span in bare.near(day):
-            close = bool(one.day) and abs((span[0] - day).days) <= CLOSE_DAYS
-            if one.year in (0, span[0].year) and (named or close):
+            close = bool(written.day) and abs((span[0] - day).days) <= CLOSE_DAYS
+            if written.year in (0, span[0].year) and (named or close):
                 return True
     return False
 
@@ -302,7 +302,7 @@ def holds(text: str, ground: Ground) -> bool:
 
 def held(text: str, ground: Ground) -> list[str]:
     """Return the sentences of an LLM's text that are whole, harmless and grounded."""
-    return [one for one in sentences(text) if holds(one, ground)]
+    return [sentence for sentence in sentences(text) if holds(sentence, ground)]
 
 
 def sentences(text: str) -> list[str]:

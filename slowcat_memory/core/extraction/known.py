@@ -22,7 +22,7 @@ FACT_CHARS = 160  # of a known fact
 KNOWN_TOKENS = 280  # most of all lines; what a prompt's size is planned with
 # A date that was worked out names nobody.
 _CALENDAR = words_of_any(
-    lambda one: frozenset(map(str.lower, (*one.dates.months, *one.dates.weekdays)))
+    lambda language: frozenset(map(str.lower, (*language.dates.months, *language.dates.weekdays)))
 )
 
 
@@ -66,13 +66,13 @@ class Known(Struct, frozen=True):
     @property
     def memories(self) -> tuple[str, ...]:
         """Ids of the memories whose words are shown, for ``Prompt.made_from``."""
-        return tuple(dict.fromkeys(one.memory for one in self.lines))
+        return tuple(dict.fromkeys(line.memory for line in self.lines))
 
     def with_facts(self, facts: Iterable[KnownLine]) -> "Known":
         """Return it with known facts, and without the names that these state."""
         shown = tuple(facts)
-        gone = {one.text for one in shown}
-        names = tuple(one for one in self.names if one.text not in gone)
+        gone = {line.text for line in shown}
+        names = tuple(name for name in self.names if name.text not in gone)
         return Known(names, self.last, shown, self.unshown)
 
 
@@ -82,28 +82,28 @@ NOTHING_KNOWN = Known()
 def limited(known: Known, tokens: int = KNOWN_TOKENS) -> Known:
     """Return the most relevant names that fit a number of tokens with the last conversation."""
     last = known.last if known.last and estimate_tokens(known.last.text) + 12 <= tokens else None
-    left = tokens - (estimate_tokens(last.text) + 12 if last else 0)
+    room = tokens - (estimate_tokens(last.text) + 12 if last else 0)
     kept = list[KnownLine]()
-    for one in known.names[:KNOWN_NAMES]:
-        left -= estimate_tokens(one.text) + 1
-        if left < 0:
+    for name in known.names[:KNOWN_NAMES]:
+        room -= estimate_tokens(name.text) + 1
+        if room < 0:
             break
-        kept.append(one)
+        kept.append(name)
     return Known(tuple(kept), last, unshown=known.unshown)
 
 
 def known_lines(known: Known, zone: tzinfo) -> list[str]:
     """Return the lines of a prompt; none if nothing is known."""
-    lines = [f"- {neutralise(one.text)}" for one in known.names]
+    lines = [f"- {neutralise(name.text)}" for name in known.names]
     if known.last:
         day = known.last.said.astimezone(zone).date()
         lines.append(f"Last conversation ({day.isoformat()}): {neutralise(known.last.text)}")
     lines = ["Known from before:", *lines] if lines else []
     if known.facts:
         lines.append("Known already:")
-    for one in known.facts:
-        text = neutralise(one.text)[:FACT_CHARS]
-        lines.append(f"- {text} ({one.said.astimezone(zone).date().isoformat()})")
+    for fact in known.facts:
+        text = neutralise(fact.text)[:FACT_CHARS]
+        lines.append(f"- {text} ({fact.said.astimezone(zone).date().isoformat()})")
     return lines
 
 
@@ -134,8 +134,8 @@ def prompt_about(
 
 def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
     """Collect what a text about turns may contain: what they and the lines say, and known names."""
-    names = (one.name for one in known.unshown)
-    return ground(turns, zone, known=[*(one.text for one in known.lines), *names])
+    names = (line.name for line in known.unshown)
+    return ground(turns, zone, known=[*(line.text for line in known.lines), *names])
 
 
 def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
@@ -143,21 +143,21 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     every = (*known.lines, *known.unshown)
     if not every:
         return []
-    said = named_words(" ".join(f"{turn.speaker} {turn.text}" for turn in turns))
-    missing = named_words(text) - said - _CALENDAR
-    found = list[KnownLine]()
-    for one in every:
-        capitals = (word for word in one.text.split() if word[:1].isupper())
-        if own := missing & named_words(one.name or " ".join(capitals)):
-            found.append(one)
+    names = named_words(" ".join(f"{turn.speaker} {turn.text}" for turn in turns))
+    missing = named_words(text) - names - _CALENDAR
+    lines = list[KnownLine]()
+    for line in every:
+        capitals = (word for word in line.text.split() if word[:1].isupper())
+        if own := missing & named_words(line.name or " ".join(capitals)):
+            lines.append(line)
             missing -= own
-    return found
+    return lines
 
 
 def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, ...]:
     """Return the log ids of the earlier turns that a text depends on; see `used`."""
-    found = (id for one in used(text, turns, known) for id in one.sources)
-    return tuple(dict.fromkeys(found))
+    ids = (id for line in used(text, turns, known) for id in line.sources)
+    return tuple(dict.fromkeys(ids))
 
 
 def named_words(text: str) -> frozenset[str]:

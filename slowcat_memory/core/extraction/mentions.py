@@ -71,18 +71,18 @@ class Sayings(Struct, frozen=True):
         """Return whether something can be a name and occurs."""
         if not can_be_name(name) or len(name) > MOST_OBJECT or has_link(name):
             return False
-        words, said = fingerprint(name), f" {fingerprint(self.text)} "
-        return bool(words) and (f" {words} " in said or f" {words}s " in said)  # "Hanas Katze"
+        words, text = fingerprint(name), f" {fingerprint(self.text)} "
+        return bool(words) and (f" {words} " in text or f" {words}s " in text)  # "Hanas Katze"
 
     def has_value(self, value: str, text: str) -> bool:
         """Return whether a value occurs in a text, in these words or other forms of them."""
         if not value or len(value) > MOST_OBJECT or injected(value) or has_link(value):
             return False
         words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
-        said = frozenset(fingerprint(text).split())
+        content = frozenset(fingerprint(text).split())
         return (
             bool(words)
-            and all(any(same(word, other) for other in said) for word in words)
+            and all(any(same(word, other) for other in content) for word in words)
             and not strays(value, self.ground)
         )
 
@@ -102,15 +102,15 @@ def mentions(
     """
     agents = {fold(turn.speaker) for turn in sayings.turns if turn.role != "user"}
     text, kept = sayings.text, dict[str, Mention]()
-    for one in entities:
-        name = tidy(one.name)
-        if one.confidence == "low" or not sayings.has_name(name) or fold(name) in agents:
+    for entity in entities:
+        name = tidy(entity.name)
+        if entity.confidence == "low" or not sayings.has_name(name) or fold(name) in agents:
             continue
-        values = {canonical(key): tidy(value) for key, value in one.attributes.items()}
-        said = {
+        values = {canonical(key): tidy(value) for key, value in entity.attributes.items()}
+        attributes = {
             key: value for key, value in values.items() if key and sayings.has_value(value, text)
         }
-        mention = Mention(name, _kind(one.type, types), said, confidence=one.confidence)
+        mention = Mention(name, _kind(entity.type, types), attributes, confidence=entity.confidence)
         kept.setdefault(fold(name), mention)
     return tuple(kept.values())
 

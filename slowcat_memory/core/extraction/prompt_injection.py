@@ -57,17 +57,17 @@ def injected(text: str) -> bool:
 def without_orders(text: str) -> str:
     """Return a text without the sentences that are orders."""
     parts = list(_sentences(text))
-    kept = [one for one in parts if not _is_order(one)]
-    return text if len(kept) == len(parts) else " ".join(one.strip() for one in kept)
+    kept = [part for part in parts if not _is_order(part)]
+    return text if len(kept) == len(parts) else " ".join(part.strip() for part in kept)
 
 
 def orders_in(text: str) -> list[str]:
     """Return the sentences of a text that are orders."""
-    return [one for one in _sentences(text) if _is_order(one)]
+    return [sentence for sentence in _sentences(text) if _is_order(sentence)]
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (one[0] for one in _SENTENCE.finditer(text) if _WORD_OF_TEXT.search(one[0]))
+    return (match[0] for match in _SENTENCE.finditer(text) if _WORD_OF_TEXT.search(match[0]))
 
 
 def _is_order(sentence: str) -> bool:
@@ -84,7 +84,7 @@ def doubt(sentence: str) -> int:
         return ENOUGH
     if sentence.isupper():
         tokens = words
-    return max(_scored(tokens, words, one.orders) for one in LANGUAGES)
+    return max(_scored(tokens, words, language.orders) for language in LANGUAGES)
 
 
 def _scored(tokens: list[str], words: list[str], table: OrderWords) -> int:
@@ -111,11 +111,11 @@ def _points(codes: str, table: OrderWords) -> int:
 
 def _with_names(codes: str, tokens: list[str], table: OrderWords) -> str:
     """Mark names: unknown words with a capital letter, not after an article, nor common at first."""
-    found, before = list[str](), STOP
+    marks, before = list[str](), STOP
     for code, token in zip(codes, tokens, strict=True):
         if code == OTHER and token[0].isupper() and before not in table.nouns_after:
             if before != STOP or not is_ordinary(token.lower()):
                 code = NAME
-        found.append(code)
+        marks.append(code)
         before = code
-    return "".join(found)
+    return "".join(marks)

@@ -25,15 +25,15 @@ _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 BEFORE, AFTER = 2, 1  # neighbours that affect a turn's description
 SMALL_TALK_WORDS = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_PLEASANTRIES = EMPTY | words_of_any(lambda one: one.facts.pleasantries)
+_PLEASANTRIES = EMPTY | words_of_any(lambda language: language.facts.pleasantries)
 
 
 def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str:
     """Return a hash (16 characters) of the prompt version, a turn, its neighbours and its day."""
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
-    said = [f"{turn.speaker}: {turn.text}" for turn in near]
+    lines = [f"{turn.speaker}: {turn.text}" for turn in near]
     day = f"{turns[place].at.astimezone(zone):%Y-%m-%d}"
-    return hex_digest("\n".join((str(version), day, *said)))
+    return hex_digest("\n".join((str(version), day, *lines)))
 
 
 def small_talk(text: str) -> bool:
@@ -78,7 +78,7 @@ def groups(
     shared: dict[range, list[int]] = {}
     for place in wanted:
         around = [stretch for stretch in stretches if place in stretch]
-        shared.setdefault(max(around, key=lambda one: _neighbours(place, one)), []).append(place)
+        shared.setdefault(max(around, key=lambda near: _neighbours(place, near)), []).append(place)
     for stretch, places in shared.items():
         size = -(-len(places) // -(-len(places) // most))
         for start in range(0, len(places), size):
@@ -140,7 +140,7 @@ def _lines(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> Iterator[str
     """Yield a line per turn, and one at each change of day."""
     day = turns[0].at.astimezone(zone).date()
     for turn in turns:
-        if (said := turn.at.astimezone(zone).date()) != day:
-            day = said
+        if (today := turn.at.astimezone(zone).date()) != day:
+            day = today
             yield f"({day_name(day)})"
         yield line(turn, turn_chars)

@@ -36,22 +36,22 @@ from slowcat_memory.records import Statement, Turn
 LEAST_SHARED = 0.3  # of a statement's content words, in the record: paraphrases keep a third
 REACH = 3  # words that a negation reaches
 _MARKS = frozenset(",.;:!?…—–")
-_PLAIN = re.compile(rf"\b(?:{of_any(lambda one: one.persons.plain)})(?=\W|$)", re.IGNORECASE)
-_ENDED = re.compile(rf"(?:{of_any(lambda one: one.persons.ended)})", re.IGNORECASE)
-_ENDING = re.compile(rf"(?:{of_any(lambda one: one.persons.ending)})\b", re.IGNORECASE)
-_DENIALS = words_of_any(lambda one: one.persons.sets["denials"])
-_OPINIONS = words_of_any(lambda one: one.persons.sets["says"])
-_HELPERS = words_of_any(lambda one: one.persons.sets["helpers"] | one.persons.sets["my"])
+_PLAIN = re.compile(rf"\b(?:{of_any(lambda table: table.persons.plain)})(?=\W|$)", re.IGNORECASE)
+_ENDED = re.compile(rf"(?:{of_any(lambda table: table.persons.ended)})", re.IGNORECASE)
+_ENDING = re.compile(rf"(?:{of_any(lambda table: table.persons.ending)})\b", re.IGNORECASE)
+_DENIALS = words_of_any(lambda table: table.persons.sets["denials"])
+_OPINIONS = words_of_any(lambda table: table.persons.sets["says"])
+_HELPERS = words_of_any(lambda table: table.persons.sets["helpers"] | table.persons.sets["my"])
 _SUBJECTS = words_of_any(
-    lambda one: frozenset().union(
-        *(one.persons.sets[name] for name in ("i", "we", "he", "she", "they", "you"))
+    lambda table: frozenset().union(
+        *(table.persons.sets[name] for name in ("i", "we", "he", "she", "they", "you"))
     )
 )
-_SUPPOSED = re.compile(of_any(lambda one: one.persons.supposed), re.IGNORECASE)
-_TAG = re.compile(of_any(lambda one: f"(?:{one.persons.statement_tag})"), re.IGNORECASE)
+_SUPPOSED = re.compile(of_any(lambda table: table.persons.supposed), re.IGNORECASE)
+_TAG = re.compile(of_any(lambda table: f"(?:{table.persons.statement_tag})"), re.IGNORECASE)
 _DATES = frozenset((*DAYS, *MONTHS))
-_READ = re.compile(of_any(lambda one: f"(?:{one.persons.read_aloud})"), re.IGNORECASE)
-_OWN = re.compile(of_any(lambda one: f"(?:{one.persons.own_doing})"), re.IGNORECASE)
+_READ = re.compile(of_any(lambda table: f"(?:{table.persons.read_aloud})"), re.IGNORECASE)
+_OWN = re.compile(of_any(lambda table: f"(?:{table.persons.own_doing})"), re.IGNORECASE)
 _STOP = re.compile(r"[.!?…](?=\s|$)")
 
 
@@ -62,17 +62,17 @@ def without_tag(text: str) -> str:
 
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
-    written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
-    denied = {place: one for reached in _denied(said) for place, one in reached.items()}
-    own = [one.word for one in _main(written)]
+    written, speech = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
+    denied = {place: token for reached in _denied(speech) for place, token in reached.items()}
+    own = [token.word for token in _main(written)]
     if not _turned(written) and any(
-        same(word, one.word) for word in own for one in denied.values()
+        same(word, token.word) for word in own for token in denied.values()
     ):
         return not stands_apart(own, quote)
-    plain = [one for n, one in enumerate(said) if n not in denied]
-    for one in (next(iter(reached.values())) for reached in _denied(written) if reached):
-        there = any(same(one.word, other.word) for other in plain)
-        if there and (not _turned(said) or _ENDED.fullmatch(one.word)):
+    plain = [token for n, token in enumerate(speech) if n not in denied]
+    for token in (next(iter(reached.values())) for reached in _denied(written) if reached):
+        stated = any(same(token.word, other.word) for other in plain)
+        if stated and (not _turned(speech) or _ENDED.fullmatch(token.word)):
             return True
     return _is_off(written, quote)
 
@@ -88,11 +88,11 @@ def stands_apart(wanted: Iterable[str], quote: str) -> bool:
     wanted, plain, denied = list(wanted), set[str](), set[str]()
     for clause in re.split(r"[,.;:!?…—–]| (?:but|aber|sondern) ", _plain(without_tag(quote))):
         words = words_in(clause)
-        there = {one for one in wanted if any(same(one, word) for word in words)}
+        shared = {term for term in wanted if any(same(term, word) for word in words)}
         if any(map(_is_denial, words)):
-            denied |= there
+            denied |= shared
         else:
-            plain |= there
+            plain |= shared
     return bool(plain - denied)
 
 
@@ -104,34 +104,34 @@ def _is_denial(word: str) -> bool:
     return word in _DENIALS or word.endswith("n't")
 
 
-def _turned(said: Sequence[Token]) -> bool:
+def _turned(speech: Sequence[Token]) -> bool:
     """Return whether words have a negation, or say that something ends."""
-    return any(_is_denial(one.word) or _ENDED.fullmatch(one.word) for one in said)
+    return any(_is_denial(token.word) or _ENDED.fullmatch(token.word) for token in speech)
 
 
-def _denied(said: Sequence[Token]) -> list[dict[int, Token]]:
+def _denied(speech: Sequence[Token]) -> list[dict[int, Token]]:
     """Return the words that each negation reaches, by place."""
-    found = list[dict[int, Token]]()
-    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
+    reaches = list[dict[int, Token]]()
+    for place in (n for n, token in enumerate(speech) if _is_denial(token.word)):
         reached = dict[int, Token]()
-        for at in range(place + 1, len(said)):
-            word = said[at].word
+        for at in range(place + 1, len(speech)):
+            word = speech[at].word
             if word in _MARKS or len(reached) == REACH:
                 break
             if word in _SUBJECTS:
-                if said[at - 1].word in _OPINIONS:
+                if speech[at - 1].word in _OPINIONS:
                     continue
                 break
             if word not in _HELPERS:
-                reached[at] = said[at]
-        found.append(reached)
-    return found
+                reached[at] = speech[at]
+        reaches.append(reached)
+    return reaches
 
 
-def _main(said: Sequence[Token]) -> list[Token]:
+def _main(speech: Sequence[Token]) -> list[Token]:
     """Return what a statement says of its subject: its words behind the name, without helpers."""
-    first = next((n for n, one in enumerate(said) if n and not one.capital), len(said))
-    return [one for one in said[first:] if _has_content(one.word)]
+    first = next((n for n, token in enumerate(speech) if n and not token.capital), len(speech))
+    return [token for token in speech[first:] if _has_content(token.word)]
 
 
 def _has_content(word: str) -> bool:
@@ -143,22 +143,22 @@ def _is_off(written: Sequence[Token], quote: str) -> bool:
     if _turned(written):
         return False
     clauses = [part for part in re.split(r"[,.;!?]", straight(quote)) if _ENDING.search(part)]
-    said = {word for part in clauses for word in words_in(part) if _has_content(word)}
-    return any(same(one.word, word) for one in written[1:] for word in said)
+    words = {word for part in clauses for word in words_in(part) if _has_content(word)}
+    return any(same(token.word, word) for token in written[1:] for word in words)
 
 
 def supposes(quote: str, text: str) -> bool:
     """Return whether a quote, or what leads to it in its clause, only supposes something."""
-    said = straight(text)
+    plain = straight(text)
     words = words_in(quote)
     span = find(words, tokens(text))
     if span is None:
         return bool(_SUPPOSED.search(straight(quote)))
     before = list[str]()
-    for one in reversed(tokens(said)[: span.start]):
-        if one.word in _MARKS:
+    for token in reversed(tokens(plain)[: span.start]):
+        if token.word in _MARKS:
             break
-        before.insert(0, one.word)
+        before.insert(0, token.word)
     return bool(_SUPPOSED.search(f"{' '.join(before)} {straight(quote)}"))
 
 
@@ -166,13 +166,13 @@ def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
     """Return whether a statement has too few words of the record, dates and names apart."""
     names = {word for turn in turns for word in words_in(turn.speaker)} | set(words_in(subject))
     own = [
-        one.word for one in tokens(content)
-        if one.word not in names and one.word not in STOP_WORDS and _has_content(one.word)
+        token.word for token in tokens(content)
+        if token.word not in names and token.word not in STOP_WORDS and _has_content(token.word)
     ]  # fmt: skip
     record = {word for turn in turns for word in words_in(turn.text)}
-    found = sum(any(same(word, other) for other in record) for word in own)
+    shared = sum(any(same(word, other) for other in record) for word in own)
     numbers = sum(word.isdigit() and word in record for word in words_in(content))
-    return bool(own) and found + numbers < LEAST_SHARED * (len(own) + numbers)
+    return bool(own) and shared + numbers < LEAST_SHARED * (len(own) + numbers)
 
 
 # ------------------------------------------------------------------- read aloud
@@ -180,13 +180,13 @@ def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
 
 def reported_parts(text: str) -> Iterator[str]:
     """Yield what a turn repeats from a text: from the words that announce it to the sentence's end."""
-    said = straight(text)
-    for found in _READ.finditer(said):
-        start = max((end.end() for end in _STOP.finditer(said, 0, found.start())), default=0)
-        if _OWN.search(said[start : found.end()]):
+    plain = straight(text)
+    for match in _READ.finditer(plain):
+        start = max((end.end() for end in _STOP.finditer(plain, 0, match.start())), default=0)
+        if _OWN.search(plain[start : match.end()]):
             continue
-        end = _STOP.search(said, found.end())
-        yield said[found.start() : end.end() if end else len(said)]
+        end = _STOP.search(plain, match.end())
+        yield plain[match.start() : end.end() if end else len(plain)]
 
 
 def is_reported(quote: str, text: str) -> bool:
@@ -210,95 +210,95 @@ _KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
 _LEAD = 4  # words before a quote that belong to it
 
 
-def unrelated(one: Statement, written: str, turn: Turn, people: Iterable[str] = ()) -> bool:
+def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] = ()) -> bool:
     """Return whether a turn's quoted words do not show a relation.
 
     Args:
-        one: With its predicate in canonical form. One that is over was so: an ex-husband was a
+        claim: With its predicate in canonical form. One that is over was so: an ex-husband was a
             husband.
         written: Its predicate as an LLM named it.
         people: Names of people and animals, also in lower case.
     """
-    said = tokens(turn.text)
-    span = find(words_in(one.quote), said)
+    speech = tokens(turn.text)
+    span = find(words_in(claim.quote), speech)
     if span is None:
         return True
     languages = languages_of(turn.text)
-    names = (*people, one.subject, one.object)
-    asked = about(one.subject, turn.speaker, names)
-    sides = {*words_in(one.subject), *words_in(one.object)}
-    there = sides & {said[place].word for place in span}
-    if "_".join(words_in(written.replace("_", " "))) in _PLACED and len(there) > 1:
+    names = (*people, claim.subject, claim.object)
+    asked = about(claim.subject, turn.speaker, names)
+    sides = {*words_in(claim.subject), *words_in(claim.object)}
+    named = sides & {speech[place].word for place in span}
+    if "_".join(words_in(written.replace("_", " "))) in _PLACED and len(named) > 1:
         return False  # where a thing is: "Corrib Vets in Galway"
-    if not any(one.predicate in language.persons.evidence for language in languages):
-        return not _named_so(one, turn, said, span)
+    if not any(claim.predicate in language.persons.evidence for language in languages):
+        return not _named_so(claim, turn, speech, span)
     directions = [asked]
-    if one.predicate in _MUTUAL:
-        directions.append(about(one.object, turn.speaker, names))
+    if claim.predicate in _MUTUAL:
+        directions.append(about(claim.object, turn.speaker, names))
     return not any(
-        _shows(one, [QuotedPassage(said, who, language) for who in directions], span)
+        _shows(claim, [QuotedPassage(speech, who, language) for who in directions], span)
         for language in languages
-        if one.predicate in language.persons.evidence
+        if claim.predicate in language.persons.evidence
     )
 
 
 @text_cache(256)  # an LLM may name a predicate as it likes
 def evidence(predicate: str) -> re.Pattern[str]:
     """Return the words for a predicate in any language; none match for an unknown one."""
-    known = [one.persons.evidence.get(predicate, "") for one in LANGUAGES]
+    known = [language.persons.evidence.get(predicate, "") for language in LANGUAGES]
     pattern = "|".join(filter(None, known))
     return re.compile(rf"\b(?:{pattern})" if pattern else r"(?!)", re.IGNORECASE)
 
 
-def _named_so(one: Statement, turn: Turn, said: Sequence[Token], span: range) -> bool:
+def _named_so(claim: Statement, turn: Turn, speech: Sequence[Token], span: range) -> bool:
     """Return whether a turn has a word of an unknown predicate, or its quote both names."""
-    parts = [part for part in one.predicate.split("_") if len(part) > 2]
-    if any(same(part, token.word) for part in parts for token in said):
+    parts = [part for part in claim.predicate.split("_") if len(part) > 2]
+    if any(same(part, token.word) for part in parts for token in speech):
         return True
-    there = {said[place].word for place in span}
-    both = [set(words_in(name)) for name in (one.subject, one.object)]
+    named = {speech[place].word for place in span}
+    both = [set(words_in(name)) for name in (claim.subject, claim.object)]
     own = {*words_in(turn.speaker)}
-    return all(there & name or name <= own for name in both)
+    return all(named & name or name <= own for name in both)
 
 
-def _shows(one: Statement, passages: Sequence[QuotedPassage], span: range) -> bool:
+def _shows(claim: Statement, passages: Sequence[QuotedPassage], span: range) -> bool:
     """Return whether the evidence for a relation stands in a quote, and is the subject's."""
-    said, evidence = passages[0].said, passages[0].language.persons.evidence
-    place = _evidence_at(one, said, span, evidence[one.predicate])
+    speech, evidence = passages[0].said, passages[0].language.persons.evidence
+    place = _evidence_at(claim, speech, span, evidence[claim.predicate])
     if place is None:
         return False
-    if one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns"):
-        return any(_owns(one, passage, place) for passage in passages)
-    wanted = words_in(one.object)
-    at = next((n for n in span for word in wanted if same(said[n].word, word)), place)
+    if claim.predicate.startswith("has_") or claim.predicate in (*_MUTUAL, "owns"):
+        return any(_owns(claim, passage, place) for passage in passages)
+    wanted = words_in(claim.object)
+    at = next((n for n in span for word in wanted if same(speech[n].word, word)), place)
     return fits(passages[0], at)
 
 
-def _evidence_at(one: Statement, said: Sequence[Token], span: range, pattern: str) -> int | None:
+def _evidence_at(claim: Statement, words: Sequence[Token], span: range, pattern: str) -> int | None:
     """Return the place of a predicate's evidence in a quote or the words that lead to it."""
     lead = span.start
-    while lead > max(0, span.start - _LEAD) and said[lead - 1].word[:1].isalnum():
+    while lead > max(0, span.start - _LEAD) and words[lead - 1].word[:1].isalnum():
         lead -= 1
     for start in (span.start, lead):
         places = range(start, span.stop)
-        text = " ".join(said[place].word + said[place].clitic for place in places)
-        if one.over:
+        text = " ".join(words[place].word + words[place].clitic for place in places)
+        if claim.over:
             text = re.sub(r"\bex (?=\w)", "", text)
-        if found := pattern_of(rf"(?<![\w-])(?:{pattern})").search(text):
-            return places[text.count(" ", 0, found.start())]
+        if match := pattern_of(rf"(?<![\w-])(?:{pattern})").search(text):
+            return places[text.count(" ", 0, match.start())]
     return None
 
 
-def _owns(one: Statement, passage: QuotedPassage, place: int) -> bool:
+def _owns(claim: Statement, passage: QuotedPassage, place: int) -> bool:
     """Return whether somebody can be the owner of what stands at a place."""
-    at, said, sets = place, passage.said, passage.sets
-    if one.predicate in ("has_pet", "owns"):
-        wanted = words_in(one.object)
-        near = [n for n, token in enumerate(said) if any(same(token.word, w) for w in wanted)]
+    at, speech, sets = place, passage.said, passage.sets
+    if claim.predicate in ("has_pet", "owns"):
+        wanted = words_in(claim.object)
+        near = [n for n, token in enumerate(speech) if any(same(token.word, w) for w in wanted)]
         at = min(near, key=lambda n: abs(n - place), default=place)
         owners = sets["my"] | sets["his"] | sets["her"]
-        owned = any(token.word in owners for token in said[place:at])
-        if at and said[at - 1].word in _KEPT_BY_THE and not owned:
+        owned = any(token.word in owners for token in speech[place:at])
+        if at and speech[at - 1].word in _KEPT_BY_THE and not owned:
             return False
     if owner_before(passage, at) is not None:
         return not owned_by_another(passage, at)

@@ -51,10 +51,10 @@ _OBJECTS = {
     "works_at": "organisation", "studies_at": "organisation", "member_of": "organisation",
     "married_to": "person", "friend_of": "person", "has_pet": "pet",
 }  # fmt: skip
-_ROLES = sorted(words_of_any(lambda one: one.persons.sets["roles"] | one.persons.sets["kin"]))
+_ROLES = sorted(words_of_any(lambda table: table.persons.sets["roles"] | table.persons.sets["kin"]))
 # "has_sister", "has_best_friend"; neither "has_illness" nor "has_car".
 _PERSON = lazy_pattern(
-    rf"has_(?:\w+_)?(?:{of_any(lambda one: one.statements.kin)}|{'|'.join(_ROLES)}"
+    rf"has_(?:\w+_)?(?:{of_any(lambda table: table.statements.kin)}|{'|'.join(_ROLES)}"
     r"|parent|spouse|relative|child|grandchild|colleague|flatmate|neighbou?r|ex|in_law)s?",
     flags=re.IGNORECASE,
 )
@@ -70,15 +70,15 @@ def canonical(predicate: str) -> str:
     return name if _FORM.fullmatch(name) else ""
 
 
-def statement_of(one: Statement) -> Statement:
+def statement_of(claim: Statement) -> Statement:
     """Return a statement without the fields that a step adds to it."""
-    return Statement(**{name: getattr(one, name) for name in Statement.__struct_fields__})
+    return Statement(**{name: getattr(claim, name) for name in Statement.__struct_fields__})
 
 
-def with_entities(one: Statement, same: Mapping[str, str]) -> Statement:
+def with_entities(claim: Statement, same: Mapping[str, str]) -> Statement:
     """Return a statement with other ids of its entities, by those that it has."""
-    subject, object_ = (same.get(id, id) for id in (one.subject_id, one.object_id))
-    return replace(one, subject_id=subject, object_id=object_)
+    subject, object_ = (same.get(id, id) for id in (claim.subject_id, claim.object_id))
+    return replace(claim, subject_id=subject, object_id=object_)
 
 
 def is_functional(predicate: str) -> bool:
@@ -128,34 +128,34 @@ _ONE = frozenset({"has_mother", "has_father"})
 _POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSIONS))
 # What a predicate is of, and which of two opposites.
 _POLES = {predicate: (name, pole) for name, poles in _POLAR for predicate, pole in poles.items()}
-_REGIMES = words_of_any(lambda one: one.facts.regimes)
-_SINGLE = words_of_any(lambda one: one.facts.single)
+_REGIMES = words_of_any(lambda table: table.facts.regimes)
+_SINGLE = words_of_any(lambda table: table.facts.single)
 _PLURAL = re.compile(r"(?<=\w\w[^\Ws])s$")
-_EMPTY = frozenset[str]().union(STOP_WORDS, *(one.names.articles for one in LANGUAGES))
-_RENEWED = tuple(re.compile(rf"\b{one.facts.renewed}", re.IGNORECASE) for one in LANGUAGES)
-_CONSUMING = words_of_any(lambda one: one.facts.consuming)
-_MOVED = words_of_any(lambda one: one.facts.moved)
+_EMPTY = frozenset[str]().union(STOP_WORDS, *(table.names.articles for table in LANGUAGES))
+_RENEWED = tuple(re.compile(rf"\b{table.facts.renewed}", re.IGNORECASE) for table in LANGUAGES)
+_CONSUMING = words_of_any(lambda table: table.facts.consuming)
+_MOVED = words_of_any(lambda table: table.facts.moved)
 
 
-def slot_of(one: Statement) -> Slot:
+def slot_of(claim: Statement) -> Slot:
     """Return the slot of a statement about its subject; () without a predicate."""
-    predicate = one.predicate
+    predicate = claim.predicate
     if not predicate:
         return ()
     if predicate in _POLES:
-        return _POLES[predicate][0], " ".join(sorted(content(one.object)))
-    if predicate in _PARTNERS or (predicate == "relationship_status" and _is_single(one)):
+        return _POLES[predicate][0], " ".join(sorted(content(claim.object)))
+    if predicate in _PARTNERS or (predicate == "relationship_status" and _is_single(claim)):
         return ("partner",)
     if predicate == "diet":
-        regime = not _REGIMES.isdisjoint(fingerprint(one.object).split())
-        return ("diet",) if regime else ("diet", fold(one.object))
+        regime = not _REGIMES.isdisjoint(fingerprint(claim.object).split())
+        return ("diet",) if regime else ("diet", fold(claim.object))
     single = predicate in _ONE or is_functional(predicate)
-    return (predicate,) if single else (predicate, fold(one.object))
+    return (predicate,) if single else (predicate, fold(claim.object))
 
 
-def is_exclusive(one: Statement) -> bool:
+def is_exclusive(claim: Statement) -> bool:
     """Return whether a statement's subject has one value in its slot, and gets another by change."""
-    return len(slot_of(one)) == 1 and one.predicate not in TIMELESS
+    return len(slot_of(claim)) == 1 and claim.predicate not in TIMELESS
 
 
 def exclude(new: Statement, old: Statement) -> bool:
@@ -173,47 +173,47 @@ def exclude(new: Statement, old: Statement) -> bool:
 
 def opposed(new: Statement, old: Statement) -> bool:
     """Return whether two statements are of opposite kinds, whatever they are about: likes, hates."""
-    (name, pole), (other, opposite) = (_POLES.get(one.predicate, ("", 0)) for one in (new, old))
+    (name, pole), (other, opposite) = (_POLES.get(claim.predicate, ("", 0)) for claim in (new, old))
     return name == other and pole != opposite
 
 
-def ending_of(one: Statement) -> Ending:
+def ending_of(claim: Statement) -> Ending:
     """Return what a statement ends that says to be over: what says the same in its slot."""
-    pole = _POLES.get(one.predicate)
+    pole = _POLES.get(claim.predicate)
     same = tuple(name for name, other in _POLES.items() if other == pole)
-    alike = same or (PARTNERS if one.predicate in _PARTNERS else (one.predicate,))
-    return Ending(one.subject, alike, one.object)
+    alike = same or (PARTNERS if claim.predicate in _PARTNERS else (claim.predicate,))
+    return Ending(claim.subject, alike, claim.object)
 
 
-def ends(ending: Ending, one: Statement, text: str = "") -> bool:
+def ends(ending: Ending, old: Statement, text: str = "") -> bool:
     """Return whether an ending ends a statement about its subject; ``text`` is its sentence."""
-    if one.predicate in TIMELESS or (ending.predicates and one.predicate not in ending.predicates):
+    if old.predicate in TIMELESS or (ending.predicates and old.predicate not in ending.predicates):
         return False
-    if not one.predicate and not ending.object:
+    if not old.predicate and not ending.object:
         return not ending.predicates
-    if not ending.object or fold(ending.object) == fold(one.object):
+    if not ending.object or fold(ending.object) == fold(old.object):
         return True
     wanted = content(ending.object)
-    if one.predicate in _POSSESSIONS:  # "she drives a Golf": only its quote says "car"
-        text = f"{text} {one.quote}"
-    return bool(wanted) and (wanted <= content(one.object) or wanted <= content(text))
+    if old.predicate in _POSSESSIONS:  # "she drives a Golf": only its quote says "car"
+        text = f"{text} {old.quote}"
+    return bool(wanted) and (wanted <= content(old.object) or wanted <= content(text))
 
 
-def implied_endings(one: Statement, text: str) -> tuple[Ending, ...]:
+def implied_endings(claim: Statement, text: str) -> tuple[Ending, ...]:
     """Return what a statement ends outside its slot: a move the address, a new car the old one.
 
     Args:
         text: Its sentence and the words that were said.
     """
-    if one.predicate == "lives_in" and _MOVED & set(fingerprint(text).split()):
-        return (Ending(one.subject, ("address",)),)
-    if one.predicate == "relationship_status" and _is_single(one):
-        return (Ending(one.subject, PARTNERS),)
-    if one.predicate in ("owns", "has_possession", "bought"):
+    if claim.predicate == "lives_in" and _MOVED & set(fingerprint(text).split()):
+        return (Ending(claim.subject, ("address",)),)
+    if claim.predicate == "relationship_status" and _is_single(claim):
+        return (Ending(claim.subject, PARTNERS),)
+    if claim.predicate in ("owns", "has_possession", "bought"):
         kinds = dict.fromkeys(
-            found["kind"].lower() for new in _RENEWED for found in new.finditer(text)
+            match["kind"].lower() for new in _RENEWED for match in new.finditer(text)
         )
-        return tuple(Ending(one.subject, ("owns", "has_possession"), kind) for kind in kinds)
+        return tuple(Ending(claim.subject, ("owns", "has_possession"), kind) for kind in kinds)
     return ()
 
 
@@ -236,8 +236,8 @@ def content(text: str) -> frozenset[str]:
     """Return the words of a text that say something, in the singular."""
     if text.startswith("entity/"):
         return frozenset((text,))
-    found = frozenset(_PLURAL.sub("", word) for word in fingerprint(text).split()) - _EMPTY
-    return found - _CONSUMING or found
+    words = frozenset(_PLURAL.sub("", word) for word in fingerprint(text).split()) - _EMPTY
+    return words - _CONSUMING or words
 
 
 def _partners_differ(new: Statement, old: Statement) -> bool:
@@ -257,11 +257,11 @@ def _same_value(new: Statement, old: Statement) -> bool:
     if not mine or not theirs:
         return mine == theirs
     if new.predicate == "works_as":
-        one, other = content(new.object), content(old.object)
-        return bool(one and other) and (one <= other or other <= one)
+        value, other = content(new.object), content(old.object)
+        return bool(value and other) and (value <= other or other <= value)
     shorter = min(len(mine), len(theirs))
     return mine[:shorter] == theirs[:shorter]
 
 
-def _is_single(one: Statement) -> bool:
-    return not _SINGLE.isdisjoint(fingerprint(one.object).split())
+def _is_single(claim: Statement) -> bool:
+    return not _SINGLE.isdisjoint(fingerprint(claim.object).split())

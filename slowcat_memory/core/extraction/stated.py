@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.clause_facts import StatedFact, by_rules, called
 from slowcat_memory.core.extraction.clause_subjects import (
-    Reading,
+    ReadClause,
     Subject,
     mentions,
     new_relative,
@@ -60,15 +60,15 @@ def stated_by(turn: Turn) -> list[StatedFact]:
     """
     if turn.role != "user" or injected(turn.text):
         return []
-    found = _stated(turn.text, turn.speaker, LANGUAGES)
-    return [one for one in found if not is_reported(one.quote, turn.text)]
+    facts = _stated(turn.text, turn.speaker, LANGUAGES)
+    return [fact for fact in facts if not is_reported(fact.quote, turn.text)]
 
 
 def read_sentence(content: str, subject: str) -> StatedFact | None:
     """Return what a plain sentence about somebody states first; None if no rule reads it."""
     about = fold(subject)
-    made = (one for language in LANGUAGES for one in _stated(content, subject, [language]))
-    return next((one for one in made if fold(one.subject) == about), None)
+    facts = (fact for language in LANGUAGES for fact in _stated(content, subject, [language]))
+    return next((fact for fact in facts if fold(fact.subject) == about), None)
 
 
 def compile_rules(language: str) -> None:
@@ -76,53 +76,53 @@ def compile_rules(language: str) -> None:
     words = language_of(language).statements
     for rule in (*words.rules, *words.endings, *words.over):
         _ = pattern_of(rule.pattern), pattern_of(rule.front)
-    for each in LANGUAGES:  # a short turn may be of any
-        signs_of(each.name).compile_all()
+    for known in LANGUAGES:  # a short turn may be of any
+        signs_of(known.name).compile_all()
     stated("I moved to Porto in May.", "User", language)
 
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:
     kept = clean(text)[0][:MOST_CHARS]
-    if any(signs_of(one.name)["false_turn"].search(straight(kept)) for one in languages):
+    if any(signs_of(language.name)["false_turn"].search(straight(kept)) for language in languages):
         return []  # a joke, a role play
-    found, other = list[StatedFact](), None
+    facts, other = list[StatedFact](), None
     spoken = languages_of(kept) if len(languages) > 1 else list(languages)
     for sentence in sentences_of(kept, (spoken or languages)[0].code):
         for language in languages_of(sentence) if len(languages) > 1 else languages:
             before: Subject | None = None
             for clause in clauses(sentence, speaker, language):
-                made = list(_read(clause, other, before))
+                news = list(_read(clause, other, before))
                 before = _subject_of(clause, other, before)
-                other = _other(clause, other, made)
+                other = _other(clause, other, news)
                 if before is not None and not before.named and other is not None and other.named:
                     before = other
-                found += made
-    named = {(one.predicate, one.object) for one in found}
-    jobs = {one.object for one in found if one.predicate == "works_as"}
-    found = [
-        one
-        for one in found
-        if (_CLOSER.get(one.predicate), one.object) not in named
+                facts += news
+    named = {(fact.predicate, fact.object) for fact in facts}
+    jobs = {fact.object for fact in facts if fact.predicate == "works_as"}
+    facts = [
+        fact
+        for fact in facts
+        if (_CLOSER.get(fact.predicate), fact.object) not in named
         and not (
-            one.predicate.startswith("has_") and one.object in jobs
+            fact.predicate.startswith("has_") and fact.object in jobs
         )  # "Mein Vater ist Rentner"
-        and (one.over or one.predicate not in PARTNERS or not _FORMER.search(one.quote))
+        and (fact.over or fact.predicate not in PARTNERS or not _FORMER.search(fact.quote))
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(facts))
 
 
-def _other(clause: Clause, other: Subject | None, made: list[StatedFact]) -> Subject | None:
+def _other(clause: Clause, other: Subject | None, facts: list[StatedFact]) -> Subject | None:
     """Return whom a pronoun of the next clause stands for: who was named last."""
     named = list(mentions(clause))
-    about = [one.subject for one in readings(clause) if not one.subject.speaker]
+    about = [reading.subject for reading in readings(clause) if not reading.subject.speaker]
     if about:
-        last = next((one for one in about if one.named), about[0])
+        last = next((subject for subject in about if subject.named), about[0])
         # "My fiancé is called Rui": his name.
-        called = [one for one in made if one.predicate.startswith("has_") and one.object]
+        called = [fact for fact in facts if fact.predicate.startswith("has_") and fact.object]
         return Subject(called[0].object, kin=last.kin) if called and not last.named else last
     if named:
         return named[-1]
-    pets = [one for one in made if object_type(one.predicate) in ("pet", "person") and not one.over]
+    pets = [f for f in facts if object_type(f.predicate) in ("pet", "person") and not f.over]
     if len(pets) == 1:
         return Subject(pets[0].object)
     return spoken_of(clause) or new_relative(clause) or other
@@ -130,44 +130,44 @@ def _other(clause: Clause, other: Subject | None, made: list[StatedFact]) -> Sub
 
 def _subject_of(clause: Clause, other: Subject | None, before: Subject | None) -> Subject | None:
     """Return the subject of a clause, which the next one may leave out."""
-    found = [one for one in readings(clause, other, before) if not one.whole]
-    plain = [one for one in found if not one.words.startswith("'s")]
-    return next((one.subject for one in plain or found), None)
+    parts = [reading for reading in readings(clause, other, before) if not reading.whole]
+    plain = [reading for reading in parts if not reading.words.startswith("'s")]
+    return next((reading.subject for reading in plain or parts), None)
 
 
 def _read(clause: Clause, other: Subject | None, before: Subject | None) -> Iterator[StatedFact]:
     rules = clause.words.rules
     if clause.request:
-        yield from by_rules(rules, Reading(Subject.of(clause), clause.text), clause)
+        yield from by_rules(rules, ReadClause(Subject.of(clause), clause.text), clause)
         return
-    made, done = list[StatedFact](), set[tuple[str, bool]]()
+    facts, done = list[StatedFact](), set[tuple[str, bool]]()
     for reading in readings(clause, other, before):
         order = (reading.subject.name, reading.words.startswith("'s"))
         if order in done:
             continue
-        known = len(made)
-        made += _read_one(reading, clause)
-        if len(made) > known and not reading.whole:
+        known = len(facts)
+        facts += _read_one(reading, clause)
+        if len(facts) > known and not reading.whole:
             done.add(order)
-    if not any(one.over for one in made):
-        made += [called(relative, clause) for relative in mentions(clause)]
-    yield from _chosen(made)
+    if not any(fact.over for fact in facts):
+        facts += [called(relative, clause) for relative in mentions(clause)]
+    yield from _chosen(facts)
 
 
-def _read_one(reading: Reading, clause: Clause) -> list[StatedFact]:
+def _read_one(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     """Return what one reading of a clause states; of what it says to be over, one fact.
 
     "Ich habe am Samstag gekündigt" is also read without the day, whose words stay in the quote.
     """
-    if made := _read_words(reading, clause):
-        return made
+    if facts := _read_words(reading, clause):
+        return facts
     shorter = rewritten(reading.words, clause.words.midfield)
     if reading.whole or shorter == reading.words:
         return []
     return _read_words(replace(reading, words=shorter), clause)
 
 
-def _read_words(reading: Reading, clause: Clause) -> list[StatedFact]:
+def _read_words(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     signs, words = clause.signs, clause.words
     reading = replace(reading, words=without_adverbs(reading.words, signs))
     if ended := by_rules(words.endings, reading, clause):
@@ -182,35 +182,35 @@ def _read_words(reading: Reading, clause: Clause) -> list[StatedFact]:
     return by_rules(words.rules, reading, clause)
 
 
-def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
+def _chosen(facts: Sequence[StatedFact]) -> Iterator[StatedFact]:
     """Yield the facts of a clause: of one kind of statement the first."""
     general, taken = ("habit", "plan"), set[tuple[str, str]]()
-    special = any(one.type not in (*general, "person") or one.over for one in made)
-    seen, said = set[tuple[str, str, str]](), set[str]()
-    animals = any(one.predicate == "has_pet" for one in made)
-    for one in made:
-        if animals and one.predicate in ("bought", "owns"):
+    special = any(fact.type not in (*general, "person") or fact.over for fact in facts)
+    seen, contents = set[tuple[str, str, str]](), set[str]()
+    animals = any(fact.predicate == "has_pet" for fact in facts)
+    for fact in facts:
+        if animals and fact.predicate in ("bought", "owns"):
             continue
-        if one.type in general and one.predicate in ("habit", "plans") and special:
-            if any(other is not one and other.type != "person" for other in made):
+        if fact.type in general and fact.predicate in ("habit", "plans") and special:
+            if any(other is not fact and other.type != "person" for other in facts):
                 continue
-        alone = (one.type, one.subject)
-        same = (one.subject, one.predicate, one.object.casefold())
-        if same in seen or one.content in said or (one.type in general and alone in taken):
+        alone = (fact.type, fact.subject)
+        same = (fact.subject, fact.predicate, fact.object.casefold())
+        if same in seen or fact.content in contents or (fact.type in general and alone in taken):
             continue
         seen.add(same)
-        said.add(one.content)
+        contents.add(fact.content)
         taken.add(alone)
-        yield one
+        yield fact
 
 
-def _over(reading: Reading, clause: Clause) -> list[StatedFact]:
+def _over(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     """Return what a clause says to hold no longer, from its words without the negation."""
     for rules in (clause.words.rules, clause.words.over):
-        for one in by_rules(rules, reading, clause, denied=True):
-            if not one.over and one.predicate != "decided":  # "decided: no more meat" still stands
-                ends = Ending(one.subject, related(one.predicate), one.object)
-                return [replace(one, over=True, ends=(ends,))]
+        for row in by_rules(rules, reading, clause, denied=True):
+            if not row.over and row.predicate != "decided":  # "decided: no more meat" still stands
+                ends = Ending(row.subject, related(row.predicate), row.object)
+                return [replace(row, over=True, ends=(ends,))]
     return []
 
 
@@ -231,9 +231,9 @@ def without_adverbs(words: str, signs: Signs) -> str:
     """Remove light adverbs from the first words behind a subject."""
     tokens = words.split(" ")
     head = [
-        one
-        for place, one in enumerate(tokens[:5])
-        if not signs["adverbs"].fullmatch(one)
-        or (one in _WITHIN and tokens[place - 1].lower() in ("a", "an", "and", "or"))
+        token
+        for place, token in enumerate(tokens[:5])
+        if not signs["adverbs"].fullmatch(token)
+        or (token in _WITHIN and tokens[place - 1].lower() in ("a", "an", "and", "or"))
     ]
     return " ".join((*head, *tokens[5:]))

@@ -18,29 +18,29 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Statement, Turn
 
 MOST_WORDS = 40  # of a note that is tried in the first person
-_CORRECTS = re.compile(of_any(lambda one: one.facts.corrects), re.IGNORECASE)
+_CORRECTS = re.compile(of_any(lambda language: language.facts.corrects), re.IGNORECASE)
 
 
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Return the facts of a turn without an LLM; none of a turn that contains an order."""
-    grounding, found = ground((turn,), zone), list[ExtractedFact]()
-    for one in stated_by(turn):
-        links = has_link(one.content) and one.predicate != "email"
-        own_name = one.predicate == "name" and fold(one.object) == fold(one.subject)
-        if links or own_name or injected(one.content) or why_transient(one.type, one.content):
+    grounding, facts = ground((turn,), zone), list[ExtractedFact]()
+    for fact in stated_by(turn):
+        links = has_link(fact.content) and fact.predicate != "email"
+        own_name = fact.predicate == "name" and fold(fact.object) == fold(fact.subject)
+        if links or own_name or injected(fact.content) or why_transient(fact.type, fact.content):
             continue
-        when = dated(one.quote, turn, "", grounding, zone)
-        if object_type(one.predicate) in ("person", "pet") and not one.over:
+        when = dated(fact.quote, turn, "", grounding, zone)
+        if object_type(fact.predicate) in ("person", "pet") and not fact.over:
             when = Dated("", turn.at, turn.at)  # it is the day of what else the words say
-        parts = asdict(one) | {
-            "confidence": "high" if one.type == "person" else "medium",
+        parts = asdict(fact) | {
+            "confidence": "high" if fact.type == "person" else "medium",
             "date": when.day,
             "last": when.last,
             "corrects": is_correction(turn.text),
-            "since": holds_since(when, one),
+            "since": holds_since(when, fact),
         }
-        found.append(ExtractedFact(**parts, turn=turn, sources=(turn.id,)))
-    return found
+        facts.append(ExtractedFact(**parts, turn=turn, sources=(turn.id,)))
+    return facts
 
 
 def holds_since(when: Dated, stated: Statement) -> datetime:
@@ -61,8 +61,8 @@ def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:
             session="", scope=note.scope, speaker=note.speaker, role="user", text=text,
             at=note.valid_from,
         )  # fmt: skip
-        if found := facts_by_rule(turn, zone):
-            return [replace(one, quote=note.text, sources=note.sources) for one in found]
+        if facts := facts_by_rule(turn, zone):
+            return [replace(fact, quote=note.text, sources=note.sources) for fact in facts]
     return []
 
 

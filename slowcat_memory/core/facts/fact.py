@@ -27,11 +27,11 @@ MIN_WORDS, MAX_WORDS = 2, 60  # of a fact
 STATED_BY = "stated"  # facet: log ids of the turns that say it, if more than one was merged
 
 
-_META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
-_PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
+_META = re.compile(rf"\b(?:{of_any(lambda language: language.facts.reported)})\b", re.IGNORECASE)
+_PASSING = re.compile(rf"\b(?:{of_any(lambda language: language.facts.passing)})\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
 
-_ONE_OFF = re.compile(rf"\b(?:{of_any(lambda one: one.facts.one_off)})", re.IGNORECASE)
+_ONE_OFF = re.compile(rf"\b(?:{of_any(lambda language: language.facts.one_off)})", re.IGNORECASE)
 
 Transient = Literal["length", "order", "meta", "passing"]
 
@@ -140,8 +140,8 @@ def subject_of(fact: Memory) -> str:
 
 def subject_name(fact: Memory) -> str:
     """Return the name of what a fact is about, else the first word of its sentence, or ""."""
-    found = _SUBJECT.search(fact.text)
-    return fact.statement.subject or (found[1] if found else "")
+    match = _SUBJECT.search(fact.text)
+    return fact.statement.subject or (match[1] if match else "")
 
 
 def type_of(fact: Memory) -> str:
@@ -178,7 +178,7 @@ def why_transient(type_: str, content: str) -> Transient | None:
 HIGH, ORDINARY, LOW = 0.7, 0.5, 0.3
 _BY_TYPE = {"health": HIGH, "preference": LOW, "opinion": LOW, "habit": LOW}
 _WEIGHTY_PREDICATES = frozenset({"allergic_to", "health", "condition", "medication", *PARTNERS})
-_WEIGHTY = words_of_any(lambda one: one.facts.weighty)
+_WEIGHTY = words_of_any(lambda language: language.facts.weighty)
 
 
 def fact_importance(type_: str, claim: Statement, sentence: str) -> float:

@@ -37,17 +37,17 @@ class Subjects:
     def put(self, memory: Memory) -> None:
         """Add or replace an entity, or a fact that names a relative; others are ignored."""
         self.drop(memory.id)
-        one = memory.statement
+        claim = memory.statement
         if memory.retired_at:
             return
         if family(memory.kind) == ENTITY:
-            names = frozenset(fold(one) for one in names_of(memory) if one)
+            names = frozenset(fold(known) for known in names_of(memory) if known)
             self._names[memory.id] = names
             for name in names:
                 self._entities.setdefault(name, set()).add(memory.id)
-        elif one.object_id and one.predicate.startswith(_KIN) and not one.over:
-            noun = one.predicate.removeprefix(_KIN).replace("_", " ")
-            self._kin[memory.id] = (one.subject_id, noun, one.object_id)
+        elif claim.object_id and claim.predicate.startswith(_KIN) and not claim.over:
+            noun = claim.predicate.removeprefix(_KIN).replace("_", " ")
+            self._kin[memory.id] = (claim.subject_id, noun, claim.object_id)
 
     def drop(self, id: str) -> None:
         self._kin.pop(id, None)
@@ -56,9 +56,9 @@ class Subjects:
 
     def same(self, subject: str, known: Iterable[str]) -> list[str]:
         """Return those of some folded names, of one speaker's subjects, that mean a subject too."""
-        others = [one for one in known if one != subject]
+        others = [name for name in known if name != subject]
         spoken = self._also(subject)
-        return [one for one in others if one in spoken or _is_only_short(subject, one, others)]
+        return [name for name in others if name in spoken or _is_only_short(subject, name, others)]
 
     def _also(self, name: str) -> frozenset[str]:
         """Return the other names of the only entity with a name; none if two have it."""
@@ -70,11 +70,11 @@ class Subjects:
 
     def _as_kin(self, entity: str) -> frozenset[str]:
         """Return what an entity is to others, where they have one such: "anna's sister"."""
-        found = set[str]()
+        names = set[str]()
         for subject, noun, object_ in self._kin.values():
             if object_ == entity:
-                found |= {f"{name}'s {noun}" for name in self._names.get(subject, ())}
-        return frozenset(one for one in found if len(self._of_kin(one)) == 1)
+                names |= {f"{name}'s {noun}" for name in self._names.get(subject, ())}
+        return frozenset(name for name in names if len(self._of_kin(name)) == 1)
 
     def _of_kin(self, name: str) -> set[str]:
         owner, _, noun = name.partition("'s ")
@@ -86,9 +86,9 @@ class Subjects:
         }
 
 
-def _is_only_short(one: str, other: str, every: Iterable[str]) -> bool:
+def _is_only_short(name: str, other: str, every: Iterable[str]) -> bool:
     """Return whether one of two names is the beginning of the other, and of no third."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((name, other), key=len)
     if " " in short or not long.startswith(f"{short} "):
         return False
     return not any(third.startswith(f"{short} ") for third in every if third not in (long, short))
@@ -140,35 +140,35 @@ class FactIndex:
 
     def ending_by(self, id: str) -> list[Memory]:
         """Return the facts that hold until the one with an id begins."""
-        return [one for one in self._ending.values() if one.facets.get("superseded_by") == id]
+        return [fact for fact in self._ending.values() if fact.facets.get("superseded_by") == id]
 
     def rivals(self, new: Memory) -> list[Memory]:
         """Return the facts that may exclude a new one, or be ended by it, the earliest first."""
-        claim, found = claim_of(new), dict[str, Memory]()
+        claim, facts = claim_of(new), dict[str, Memory]()
         for subject in ended_subjects(claim):
             for group in self._of_subject(new, subject):
-                found |= {id: group.facts[id] for id in group.rivals(claim)}
+                facts |= {id: group.facts[id] for id in group.rivals(claim)}
         enders = self._enders.get((new.speaker, new.trust, subject_of(new)), {})
-        found |= {id: self._group_of[id].facts[id] for id in enders}
-        return [one for id, one in found.items() if id != new.id]
+        facts |= {id: self._group_of[id].facts[id] for id in enders}
+        return [fact for id, fact in facts.items() if id != new.id]
 
-    def of_one_subject(self, one: Memory, other: Memory) -> bool:
+    def of_one_subject(self, fact: Memory, other: Memory) -> bool:
         """Return whether the subjects of two facts are two names of one, or equal."""
-        mine, theirs = subject_of(one), subject_of(other)
-        known = self._subjects.get((one.speaker, one.trust), ())
+        mine, theirs = subject_of(fact), subject_of(other)
+        known = self._subjects.get((fact.speaker, fact.trust), ())
         return mine == theirs or theirs in self.names.same(mine, known)
 
     def _of_subject(self, new: Memory, subject: str) -> list["_Group"]:
         """Return the groups of a subject, and of its other names."""
         known = self._subjects.get((new.speaker, new.trust), set())
         every = (subject, *sorted(self.names.same(subject, known)))
-        found = (self._groups.get((new.speaker, new.trust, one)) for one in every)
-        return [group for group in found if group]
+        groups = (self._groups.get((new.speaker, new.trust, name)) for name in every)
+        return [group for group in groups if group]
 
     def _ended_groups(self, fact: Memory) -> list[Group]:
         """Return the groups of other subjects, whose facts a fact may end: "our dog died"."""
-        subjects = [one for one in ended_subjects(claim_of(fact)) if one != subject_of(fact)]
-        return [(fact.speaker, fact.trust, one) for one in subjects]
+        subjects = [name for name in ended_subjects(claim_of(fact)) if name != subject_of(fact)]
+        return [(fact.speaker, fact.trust, name) for name in subjects]
 
     def candidates(self, new: Memory, options: MergeOptions) -> list[Near]:
         """Return the facts that a fact may be merged with, each with its cosine if known.
@@ -176,10 +176,10 @@ class FactIndex:
         First those with the same predicate, then the nearest; without vectors, those that share
         words. The number is limited, whatever the number of facts.
         """
-        found = list[Near]()
+        pairs = list[Near]()
         for group in self._of_subject(new, subject_of(new)):
-            found += self._in_group(group, new, options)
-        return found
+            pairs += self._in_group(group, new, options)
+        return pairs
 
     def _in_group(self, group: "_Group", new: Memory, options: MergeOptions) -> list[Near]:
         claim, own = claim_of(new), self._group_of.get(new.id)
@@ -189,19 +189,19 @@ class FactIndex:
         others = [id for id in cosines if id not in same]
         if not is_functional(claim.predicate):
             same = group.by_object.get((claim.predicate, content(claim.object)), {})
-        found = dict.fromkeys(islice(reversed(same), MOST_SHARING))
+        near = dict.fromkeys(islice(reversed(same), MOST_SHARING))
         for ids, most in ((alike, options.fallback_top_k), (others, options.top_k)):
-            found |= dict.fromkeys(nsmallest(most, ids, key=lambda id: (-cosines[id], id)))
+            near |= dict.fromkeys(nsmallest(most, ids, key=lambda id: (-cosines[id], id)))
         shared = self._sharing(group, new, options)
-        found |= {id: None for id in shared if id not in cosines}
-        return [(group.facts[id], cosines.get(id)) for id in found if id != new.id]
+        near |= {id: None for id in shared if id not in cosines}
+        return [(group.facts[id], cosines.get(id)) for id in near if id != new.id]
 
     def _sharing(self, group: "_Group", new: Memory, options: MergeOptions) -> Iterator[str]:
         words = set(self._tokenize(new.text))
         others = set(self._tokenize(without_values(new.text)))
-        for found, least in ((words, options.check_low), (others, options.auto_update)):
-            most = len(found) - ceil(least * len(found)) + 1
-            for word in sorted(found, key=lambda word: (group.frequency(word), word))[:most]:
+        for terms, least in ((words, options.check_low), (others, options.auto_update)):
+            most = len(terms) - ceil(least * len(terms)) + 1
+            for word in sorted(terms, key=lambda word: (group.frequency(word), word))[:most]:
                 yield from islice(reversed(group.by_word.get(word, {})), MOST_SHARING)
 
 
@@ -244,22 +244,22 @@ class _Group:
         """Return the cosines of a new fact's vector with all others, by id; none without it."""
         if vector is None or self._vectors.shape[1] != len(vector):
             return {}
-        found = (self._vectors[: len(self._ids)] @ vector).tolist()
+        values = (self._vectors[: len(self._ids)] @ vector).tolist()
         return {
             id: cosine
-            for id, cosine in zip(self._ids, found, strict=True)
+            for id, cosine in zip(self._ids, values, strict=True)
             if id != new and not isnan(cosine)
         }
 
     def rivals(self, claim: Statement) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
-        found = dict(self.by_slot.get(slot_of(claim), {})) | self.by_predicate.get("", {})
+        rivals = dict(self.by_slot.get(slot_of(claim), {})) | self.by_predicate.get("", {})
         if claim.corrects:
-            found |= self.by_predicate.get(claim.predicate, {})
+            rivals |= self.by_predicate.get(claim.predicate, {})
         for ending in claim.ends:
             for predicate in ending.predicates or tuple(self.by_predicate):
-                found |= self.by_predicate.get(predicate or UNREAD, {})
-        return found
+                rivals |= self.by_predicate.get(predicate or UNREAD, {})
+        return rivals
 
     def _entries(self, fact: Memory, words: Iterable[str]) -> Iterator[tuple[dict, object]]:
         claim = claim_of(fact)

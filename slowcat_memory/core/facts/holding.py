@@ -36,17 +36,17 @@ SOON = timedelta(days=1)  # within which a correction is about what was said bef
 def claim_of(fact: Memory) -> Statement:
     """Return the statement of a fact, with all that it ends."""
     own, predicate = fact.statement, canonical(fact.statement.predicate)
-    said = replace(own, subject=subject_name(fact), predicate=predicate)
+    claim = replace(own, subject=subject_name(fact), predicate=predicate)
     ends = own.ends
     if predicate:
-        ends += implied_endings(said, f"{fact.text} {own.quote}")
-        ends += (ending_of(said),) if own.over else ()
-    return replace(said, ends=ends, corrects=own.corrects or _changes_day(fact))
+        ends += implied_endings(claim, f"{fact.text} {own.quote}")
+        ends += (ending_of(claim),) if own.over else ()
+    return replace(claim, ends=ends, corrects=own.corrects or _changes_day(fact))
 
 
 def ended_subjects(claim: Statement) -> Iterator[str]:
     """Yield the folded subjects whose facts a claim may end."""
-    yield from dict.fromkeys(fold(one) for one in (claim.subject, *(e.subject for e in claim.ends)))
+    yield from dict.fromkeys(fold(who) for who in (claim.subject, *(e.subject for e in claim.ends)))
 
 
 def ends_fact(new: Statement, old: Statement, text: str) -> bool:
@@ -59,15 +59,15 @@ def ends_fact(new: Statement, old: Statement, text: str) -> bool:
         return True
     if new.quote and new.quote == old.quote:  # said together
         return False
-    return any(fold(one.subject) == fold(old.subject) and ends(one, old, text) for one in new.ends)
+    return any(fold(end.subject) == fold(old.subject) and ends(end, old, text) for end in new.ends)
 
 
 def _corrects(newer: Memory, new: Statement, older: Memory, old: Statement) -> bool:
     """Return whether a fact gives another value for one that was stated shortly before."""
     soon = newer.valid_from - older.valid_from <= SOON
     same = new.predicate == old.predicate and fold(new.subject) == fold(old.subject)
-    one = new.predicate.startswith(("has_", "favourite_")) and not old.over
-    value = same and one and not new.over and soon
+    single = new.predicate.startswith(("has_", "favourite_")) and not old.over
+    value = same and single and not new.over and soon
     return new.corrects and (value or _moves(newer, new, older, old))
 
 
@@ -84,9 +84,9 @@ def _moves(newer: Memory, new: Statement, older: Memory, old: Statement) -> bool
 def _event_words(claim: Statement) -> frozenset[str]:
     """Return the words for what takes place, without those for its day."""
     text = fold(f"{claim.object} {claim.quote}")
-    for one in LANGUAGES:
-        text = one.talk.change.sub(" ", one.talk.ahead_words.sub(" ", text))
-    empty = words_of_any(lambda one: one.talk.empty)
+    for language in LANGUAGES:
+        text = language.talk.change.sub(" ", language.talk.ahead_words.sub(" ", text))
+    empty = words_of_any(lambda language: language.talk.empty)
     text = " ".join(word for word in WORD.findall(text) if not is_value(word))
     return frozenset(word for word in content(text) if len(word) > LEAST) - empty
 
@@ -95,7 +95,7 @@ def _changes_day(fact: Memory) -> bool:
     """Return whether a dated fact was said to be a change: "the dentist moved me to Friday"."""
     quote = fact.statement.quote.replace("’", "'")
     dated = fact.statement.date and type_of(fact) in COMING
-    return bool(dated) and any(one.talk.change.search(fold(quote)) for one in LANGUAGES)
+    return bool(dated) and any(language.talk.change.search(fold(quote)) for language in LANGUAGES)
 
 
 def loser(newer: Memory, older: Memory, *, one_subject: bool = False) -> Memory | None:
@@ -125,7 +125,7 @@ def history(facts: Iterable[M]) -> list[M]:
     never held.
     """
     rows, held = list[M](), list[M]()
-    every = {one.id: one for one in facts}
+    every = {row.id: row for row in facts}
     for fact in sorted(every.values(), key=order_of):
         if fact.retired_at is not None:
             by = every.get(fact.facets.get("superseded_by", ""))
@@ -143,14 +143,14 @@ def history(facts: Iterable[M]) -> list[M]:
                 rows += _ended(older, until, fact.recorded_at or fact.valid_from)
                 since = min(older.valid_from, fact.valid_from) if wrong else fact.valid_from
                 fact = replace(fact, valid_from=since)
-        if again := next((one for one in held if _says_same(fact, one)), None):
+        if again := next((row for row in held if _says_same(fact, row)), None):
             if fact.valid_from < again.valid_from:  # it began earlier than was believed
                 held.remove(again)
                 rows += _ended(again, None, fact.recorded_at or fact.valid_from)
                 held.append(fact)
         elif not fact.statement.over:
             held.append(fact)
-        elif fact.statement.object and not any(_same_object(fact, one) for one in rows):
+        elif fact.statement.object and not any(_same_object(fact, row) for row in rows):
             rows.append(replace(fact, valid_from=ALWAYS, valid_to=fact.valid_from))
     return [*rows, *held]
 
@@ -163,11 +163,11 @@ def _ended(fact: M, until: datetime | None, at: datetime) -> list[M]:
     return rows
 
 
-def _same_object(one: Memory, other: Memory) -> bool:
-    return fold(one.statement.object) == fold(other.statement.object)
+def _same_object(fact: Memory, other: Memory) -> bool:
+    return fold(fact.statement.object) == fold(other.statement.object)
 
 
-def _says_same(one: Memory, other: Memory) -> bool:
-    mine, theirs = one.statement, other.statement
+def _says_same(fact: Memory, other: Memory) -> bool:
+    mine, theirs = fact.statement, other.statement
     alike = (mine.predicate, mine.over) == (theirs.predicate, theirs.over)
-    return alike and _same_object(one, other)
+    return alike and _same_object(fact, other)

@@ -39,7 +39,7 @@ Tokenize = Callable[[str], list[str]]
 Day = tuple[int, int, int]  # year, month, day; 0 for unknown
 
 _WEEKDAYS = re.compile(
-    rf"\b(?:{'|'.join(name for one in LANGUAGES for name in one.dates.weekdays)})s?\b",
+    rf"\b(?:{'|'.join(name for language in LANGUAGES for name in language.dates.weekdays)})s?\b",
     re.IGNORECASE,
 )
 # A month without a day, and the word that leads to it.
@@ -50,27 +50,27 @@ _BARE_MONTH = re.compile(
 )
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
-_CHANGE = tuple(one.talk.change for one in LANGUAGES)
-_DENIED = re.compile(of_any(lambda one: one.facts.denied), re.IGNORECASE)
+_CHANGE = tuple(language.talk.change for language in LANGUAGES)
+_DENIED = re.compile(of_any(lambda table: table.facts.denied), re.IGNORECASE)
 _OFF = re.compile(
-    rf"(?<!\w)(?:{of_any(lambda one: f'{one.proactive.off}|{one.proactive.moved}')})(?!\w)",
+    rf"(?<!\w)(?:{of_any(lambda table: f'{table.proactive.off}|{table.proactive.moved}')})(?!\w)",
     re.IGNORECASE,
 )
 
 
-_EMPTY = words_of_any(lambda one: one.talk.empty.union(one.proactive.generic.split()))
+_EMPTY = words_of_any(lambda table: table.talk.empty.union(table.proactive.generic.split()))
 
 
 def days_in(text: str) -> frozenset[Day]:
     """Return the days and months that a text names, without weekdays."""
     bare = _BARE_MONTH.findall(_without_dates(text))
-    dates = ((one.year, one.month, one.day) for one in written_dates(text) if one.month)
-    return frozenset((*dates, *((0, MONTHS[month.lower()], 0) for month in bare)))
+    dates = ((date.year, date.month, date.day) for date in written_dates(text) if date.month)
+    return frozenset((*dates, *((0, MONTHS[m], 0) for m in map(str.lower, bare) if m in MONTHS)))
 
 
-def days_differ(one: str, other: str) -> bool:
+def days_differ(text: str, other: str) -> bool:
     """Return whether two texts name other days; a year or a day that one lacks is no difference."""
-    mine, theirs = days_in(one), days_in(other)
+    mine, theirs = days_in(text), days_in(other)
     if not mine or not theirs:
         return False
     return any(
@@ -85,15 +85,15 @@ def without_days(text: str) -> str:
 
 def _without_dates(text: str) -> str:
     """Return a text without its dates; a year alone is a number."""
-    return PATTERN.sub(lambda found: " " if written_date(found).month else found[0], text)
+    return PATTERN.sub(lambda match: " " if written_date(match).month else match[0], text)
 
 
 def numbers(text: str) -> frozenset[str]:
     """Return the numbers of a text, in digits or words, without those of days."""
     bare = without_days(text)
     words = re.findall(r"[a-z]+", bare.lower())
-    said = {SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS}
-    return frozenset(said | set(_DIGITS.findall(bare)))
+    spelt = {SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS}
+    return frozenset(spelt | set(_DIGITS.findall(bare)))
 
 
 def without_values(text: str) -> str:
@@ -102,8 +102,8 @@ def without_values(text: str) -> str:
     return " ".join(word for word in words if word.lower().strip(".,;") not in SMALL_NUMBERS)
 
 
-def values_differ(one: str, other: str) -> bool:
-    return numbers(one) != numbers(other) or days_differ(one, other)
+def values_differ(text: str, other: str) -> bool:
+    return numbers(text) != numbers(other) or days_differ(text, other)
 
 
 def is_denied(text: str) -> bool:
@@ -117,8 +117,8 @@ def names(text: str) -> frozenset[str]:
 
 def says_change(fact: Memory) -> bool:
     """Return whether a fact or its quote says that something is different from before."""
-    said = f"{fact.text} {fact.statement.quote}".replace("’", "'")
-    return bool(_OFF.search(said)) or any(one.search(fold(said)) for one in _CHANGE)
+    text = f"{fact.text} {fact.statement.quote}".replace("’", "'")
+    return bool(_OFF.search(text)) or any(pattern.search(fold(text)) for pattern in _CHANGE)
 
 
 def matter_of(fact: Memory, tokenize: Tokenize) -> frozenset[str]:
@@ -148,8 +148,8 @@ def may_replace(newer: Memory, older: Memory, tokenize: Tokenize) -> bool:
         return True
     if is_denied(newer.text) != is_denied(older.text) or tells_outcome(newer, older):
         return True
-    one, other = names(newer.text), names(older.text)
-    if one - other and other - one:
+    own, other = names(newer.text), names(older.text)
+    if own - other and other - own:
         return False
     if values_differ(newer.text, older.text):
         return shared in (mine, theirs) or len(shared) > ALIKE * len(mine | theirs)
@@ -163,16 +163,16 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
     if type_of(newer) == DONE:
         return True
     day = older.statement.last or older.statement.date
-    said, told = newer.valid_from.date().isoformat(), newer.statement.date
-    if type_of(newer) in COMING and told > said:  # it lies ahead itself
+    stated, told = newer.valid_from.date().isoformat(), newer.statement.date
+    if type_of(newer) in COMING and told > stated:  # it lies ahead itself
         return False
-    return bool(day) and day <= max(said, told) and (not told or told >= day)
+    return bool(day) and day <= max(stated, told) and (not told or told >= day)
 
 
 # "Anna has a dog called Rex" and "Anna has a three-year-old dog" may become "Anna has a
 # three-year-old dog called Rex". An LLM writes the sentence; it is used only if it adds nothing to
 # the two and loses nothing of them.
-_JOINING = words_of_any(lambda one: one.facts.joining)
+_JOINING = words_of_any(lambda table: table.facts.joining)
 
 
 def join(
@@ -190,7 +190,7 @@ def join(
     whole = keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
     if not whole or not _are_parts(older, newer):
         return ()
-    fuller = max((newer.statement, older.statement), key=lambda one: len(content(one.object)))
+    fuller = max((newer.statement, older.statement), key=lambda claim: len(content(claim.object)))
     turns = " ".join(map(str, stating_turns(newer)))
     parts = {name: value for name, value in asdict(newer.statement).items() if value}
     both = replace(
@@ -206,10 +206,10 @@ def join(
         statement=replace(older.statement, **parts | {"object": fuller.object}),
         facets=older.facets | newer.facets | {STATED_BY: turns},
         made=made,
-        derived_from=tuple((one.scope, one.id) for one in (newer, older)),
+        derived_from=tuple((fact.scope, fact.id) for fact in (newer, older)),
     )
     kept = add_sources(both, older)
-    return kept, *(supersede(one, kept, now, same=True) for one in (older, newer))
+    return kept, *(supersede(fact, kept, now, same=True) for fact in (older, newer))
 
 
 def say_parts(older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
@@ -218,10 +218,10 @@ def say_parts(older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
     "works at Acme as a cook" and "works at Acme since May" do. Words before a common object do not
     count: they say the same as the predicate.
     """
-    one, other = claim_of(newer), claim_of(older)
-    if not one.predicate or one.predicate != other.predicate or exclude(one, other):
+    claim, other = claim_of(newer), claim_of(older)
+    if not claim.predicate or claim.predicate != other.predicate or exclude(claim, other):
         return False
-    shared, longer = sorted((one.object, other.object), key=len)
+    shared, longer = sorted((claim.object, other.object), key=len)
     if not shared or not content(shared) <= content(longer):
         return False
     mine, theirs = (_details(fact.text, shared, tokenize) for fact in (newer, older))
@@ -230,21 +230,21 @@ def say_parts(older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
 
 def _details(text: str, object_: str, tokenize: Tokenize) -> set[str]:
     """Return the words of a sentence behind its object; none if the object does not occur."""
-    _, found, behind = f" {fingerprint(text)} ".partition(f" {fingerprint(object_)} ")
-    return _words(behind, tokenize) if found else set()
+    _, match, behind = f" {fingerprint(text)} ".partition(f" {fingerprint(object_)} ")
+    return _words(behind, tokenize) if match else set()
 
 
 def _are_parts(older: Memory, newer: Memory) -> bool:
     """Return whether two facts can both be true of one thing."""
-    one, other = claim_of(newer), claim_of(older)
-    doubtful = "low" in (one.confidence, other.confidence)
+    claim, other = claim_of(newer), claim_of(older)
+    doubtful = "low" in (claim.confidence, other.confidence)
     alike = type_of(older) == type_of(newer) and fold(subject_name(older)) == fold(
         subject_name(newer)
     )
-    return alike and not doubtful and one.over == other.over and not exclude(one, other)
+    return alike and not doubtful and claim.over == other.over and not exclude(claim, other)
 
 
 def _words(text: str, tokenize: Tokenize) -> set[str]:
     """Return the stems of a text, its negations and numbers too, without words that join."""
-    said = (word for word in fingerprint(text).split() if word not in _JOINING)
-    return {stem for word in said for stem in tokenize(word) or (word,)}
+    words = (word for word in fingerprint(text).split() if word not in _JOINING)
+    return {stem for word in words for stem in tokenize(word) or (word,)}

@@ -116,8 +116,8 @@ def match_known_facts(
             ``FactIndex.candidates``.
     """
     doubts, far = list[tuple[float, Pair]](), list[tuple[float, Pair]]()
-    for one, near in known:
-        pair = in_order(new, one, one_subject=True)
+    for fact, near in known:
+        pair = in_order(new, fact, one_subject=True)
         verdict = compare(pair, near, tokenize, options)
         if verdict == "same" or verdict == "update":
             outcome = outcome_of_same(pair, tokenize) if verdict == "same" else "update"
@@ -137,12 +137,12 @@ def match_known_facts(
 
 
 def _nearest(pairs: Iterable[tuple[float, Pair]]) -> list[tuple[float, Pair]]:
-    return sorted(pairs, key=lambda one: one[0], reverse=True)
+    return sorted(pairs, key=lambda pair: pair[0], reverse=True)
 
 
-def in_order(one: Memory, other: Memory, *, one_subject: bool = False) -> Pair:
+def in_order(fact: Memory, other: Memory, *, one_subject: bool = False) -> Pair:
     """Return two facts in the order in which they were stated."""
-    older, newer = sorted((one, other), key=order_of)
+    older, newer = sorted((fact, other), key=order_of)
     return Pair(older, newer, one_subject)
 
 
@@ -159,10 +159,10 @@ def compare(
     new, old = pair.newer, pair.older
     if not _of_one_subject(pair):
         return "other"
-    one, other = claim_of(new), claim_of(old)
-    read = one.predicate not in _VAGUE and one.predicate == other.predicate
-    if read and one.over == other.over:
-        if (verdict := _compare_objects(pair, one, other, tokenize)) is not None:
+    claim, other = claim_of(new), claim_of(old)
+    read = claim.predicate not in _VAGUE and claim.predicate == other.predicate
+    if read and claim.over == other.over:
+        if (verdict := _compare_objects(pair, claim, other, tokenize)) is not None:
             return verdict
     jaccard = _jaccard(new.text, old.text, tokenize)
     near = jaccard if cosine is None else cosine
@@ -189,10 +189,10 @@ def _may_be_one(pair: Pair, tokenize: Tokenize) -> bool:
     Else they may be about two things, however similar: two dogs, two children, nuts and fish. Then
     an LLM must say that they are one.
     """
-    new, old = (_content_words(one, tokenize) for one in (pair.newer, pair.older))
-    one, other = names(pair.newer.text), names(pair.older.text)
+    new, old = (_content_words(fact, tokenize) for fact in (pair.newer, pair.older))
+    own, other = names(pair.newer.text), names(pair.older.text)
     within = new <= old or old <= new
-    return within and (one <= other or other <= one)
+    return within and (own <= other or other <= own)
 
 
 def is_worth_asking(
@@ -318,6 +318,6 @@ def _content_words(fact: Memory, tokenize: Tokenize) -> set[str]:
     return set(tokenize(fact.text)) - set(tokenize(subject_of(fact)))
 
 
-def _jaccard(one: str, other: str, tokenize: Tokenize) -> float:
-    mine, theirs = set(tokenize(one)), set(tokenize(other))
+def _jaccard(text: str, other: str, tokenize: Tokenize) -> float:
+    mine, theirs = set(tokenize(text)), set(tokenize(other))
     return len(mine & theirs) / len(mine | theirs) if mine | theirs else 1.0

@@ -98,13 +98,13 @@ Answer with JSON alone; {"facts": [], "entities": []} when there is nothing:
 )
 
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
-_FUNCTION = words_of_any(lambda one: one.statements.function)
+_FUNCTION = words_of_any(lambda language: language.statements.function)
 _OWN = words_of_any(
-    lambda one: frozenset().union(*(one.persons.sets[name] for name in ("i", "we", "me")))
+    lambda language: frozenset().union(*(language.persons.sets[name] for name in ("i", "we", "me")))
 )
 _OF_RELATIVES = re.compile(
-    rf"\b(?:{of_any(lambda one: one.facts.possessives)}) (?:\w+ )?"
-    rf"(?:{of_any(lambda one: one.statements.kin)})\b",
+    rf"\b(?:{of_any(lambda language: language.facts.possessives)}) (?:\w+ )?"
+    rf"(?:{of_any(lambda language: language.statements.kin)})\b",
     re.IGNORECASE,
 )
 
@@ -200,21 +200,21 @@ def check_reply(
         known: What the prompt showed as known.
         types: Types of entities.
     """
-    names, grounding = tuple(one.name for one in known.names), ground_with(seen, zone, known)
+    names, grounding = tuple(name.name for name in known.names), ground_with(seen, zone, known)
     sayings = Sayings(seen, grounding, names)
     named = mentions(answer.entities, sayings, types)
     people = (
-        *(one.subject for one in answer.facts),
+        *(reply.subject for reply in answer.facts),
         *names,
-        *(one.name for one in named if one.type in ("person", "pet")),
+        *(entity.name for entity in named if entity.type in ("person", "pet")),
     )
-    all_names = frozenset(map(fold, (*people, *(one.name for one in named))))
+    all_names = frozenset(map(fold, (*people, *(entity.name for entity in named))))
     record = _Record(seen, grounding, zone, known, sayings, people, all_names)
     kept, rejected = list[ExtractedFact](), Counter[str]()
-    known_sentences = {fold(one.text) for one in known.facts}
+    known_sentences = {fold(line.text) for line in known.facts}
     written = set[tuple[int, str]]()
-    for one in answer.facts:
-        fact = _check(one, asked, record)
+    for reply in answer.facts:
+        fact = _check(reply, asked, record)
         if isinstance(fact, str):
             rejected[fact] += 1
         elif (sentence := fold(fact.content)) in known_sentences:
@@ -227,37 +227,37 @@ def check_reply(
     return Checked(tuple(kept), named, dict(rejected))
 
 
-def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> ExtractedFact | Reason:
-    turn = asked.get(one.turn)
+def _check(reply: FactReply, asked: Mapping[int, Turn], record: _Record) -> ExtractedFact | Reason:
+    turn = asked.get(reply.turn)
     if turn is None:
         return "turn"
     if turn.role != "user":
         return "agent"
-    content, quote, subject = map(one_line, (one.content, one.quote, one.subject))
+    content, quote, subject = map(one_line, (reply.content, reply.quote, reply.subject))
     if not quoted(quote, turn.text):
         return "quote"
     if asks(quote, turn.text):
         return "question"
-    quarantine = _quarantine(one.type, content, quote, turn)
+    quarantine = _quarantine(reply.type, content, quote, turn)
     if not quarantine and (
-        reason := _unfit(one.type, content, subject, turn, record)
+        reason := _unfit(reply.type, content, subject, turn, record)
         or _unsaid(content, subject, quote, turn, record)
     ):
         return reason
     reported = is_reported(quote, turn.text)
-    when = dated(quote, turn, one.date or "", record.ground, record.zone)
+    when = dated(quote, turn, reply.date or "", record.ground, record.zone)
     if not quarantine and misdates(content, when):
         return "stray"
     ruled, own = _by_rule(quote, turn), words_of(content).keys()
-    by_rule = next((said for said in ruled if words_of(said.content).keys() <= own), None)
-    claim = _related(one, subject, quote, turn, record) or by_rule
-    if claim is None and not quarantine and _is_triple(one, content):
+    by_rule = next((stated for stated in ruled if words_of(stated.content).keys() <= own), None)
+    claim = _related(reply, subject, quote, turn, record) or by_rule
+    if claim is None and not quarantine and _is_triple(reply, content):
         return "words"
     read = read_sentence(content, subject)
     claim = claim or read
-    type_ = one.type.strip().lower().replace(" ", "_").replace("-", "_")
+    type_ = reply.type.strip().lower().replace(" ", "_").replace("-", "_")
     earlier = sources_used(content, record.turns, record.known)
-    ended_by_rule = tuple(dict.fromkeys(end for said in ruled for end in said.ends))
+    ended_by_rule = tuple(dict.fromkeys(end for stated in ruled for end in stated.ends))
     ended = bool(claim and read and read.over and read.predicate == claim.predicate)
     return ExtractedFact(
         turn=turn,
@@ -265,7 +265,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         subject=subject,
         content=content,
         quote=quote,
-        confidence="low" if reported else one.confidence,
+        confidence="low" if reported else reply.confidence,
         date=when.day,
         since=holds_since(when, claim) if claim else when.since,
         last=when.last,
@@ -273,7 +273,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         predicate=claim.predicate if claim else "",
         object=claim.object if claim else "",
         why=quarantine,
-        over=ended or any(said.over for said in (claim, by_rule) if said),
+        over=ended or any(stated.over for stated in (claim, by_rule) if stated),
         ends=ended_by_rule or (read.ends if read and read is claim else ()),
         corrects=is_correction(turn.text),
         reported=reported,
@@ -281,29 +281,29 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
 
 
 def _related(
-    one: FactReply, subject: str, quote: str, turn: Turn, record: _Record
+    reply: FactReply, subject: str, quote: str, turn: Turn, record: _Record
 ) -> Statement | None:
     """Return the predicate and object of a fact if its quote shows them; else None."""
-    predicate, object_ = canonical(one.predicate or ""), tidy(one.object or "")
+    predicate, object_ = canonical(reply.predicate or ""), tidy(reply.object or "")
     counted = object_type(predicate) and all(word.isdigit() for word in words_in(object_))
     known = fold(object_) in record.named and record.sayings.has_name(object_)
-    said = known or record.sayings.has_value(object_, turn.text)
-    if not predicate or counted or not said or fold(object_) == fold(subject):  # "has_pet three"
+    spoken = known or record.sayings.has_value(object_, turn.text)
+    if not predicate or counted or not spoken or fold(object_) == fold(subject):  # "has_pet three"
         return None
     if fold(subject) == fold(turn.speaker) and _is_of_relative(quote, predicate):
         return None
     shown = Statement(
-        subject=subject, predicate=predicate, object=object_, quote=quote, over=one.over
+        subject=subject, predicate=predicate, object=object_, quote=quote, over=reply.over
     )
-    return None if unrelated(shown, one.predicate or "", turn, record.people) else shown
+    return None if unrelated(shown, reply.predicate or "", turn, record.people) else shown
 
 
-def _is_triple(one: FactReply, content: str) -> bool:
+def _is_triple(fact: FactReply, content: str) -> bool:
     """Return whether a fact says no more than its predicate and object: its quote must show these."""
-    predicate = canonical(one.predicate or "")
-    said = {*words_in(f"{one.subject} {one.object or ''}"), *predicate.split("_")}
-    rest = (word for word in words_in(content) if word not in said | STOP_WORDS | _FUNCTION)
-    return bool(predicate and one.object) and all(evidence(predicate).match(word) for word in rest)
+    predicate = canonical(fact.predicate or "")
+    words = {*words_in(f"{fact.subject} {fact.object or ''}"), *predicate.split("_")}
+    rest = (word for word in words_in(content) if word not in words | STOP_WORDS | _FUNCTION)
+    return bool(predicate and fact.object) and all(evidence(predicate).match(word) for word in rest)
 
 
 def _is_of_relative(quote: str, predicate: str) -> bool:
@@ -326,7 +326,7 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
     """Return why a statement is not a fact; None for a fact."""
     if why := why_transient(type_, content):
         return why
-    agents = {fold(one.speaker) for one in record.turns if one.role != "user"}
+    agents = {fold(other.speaker) for other in record.turns if other.role != "user"}
     named = fingerprint(subject).split()
     if not named or fold(subject) in agents or strays(f"about {subject}", record.ground):
         return "subject"
@@ -350,7 +350,7 @@ def _by_rule(quote: str, turn: Turn) -> list[StatedFact]:
     """Return what rules read in the quoted words of a turn."""
     words = fingerprint(quote)
     return [
-        one
-        for one in stated_by(turn)
-        if fingerprint(one.quote) in words or quoted(quote, one.quote)
+        stated
+        for stated in stated_by(turn)
+        if fingerprint(stated.quote) in words or quoted(quote, stated.quote)
     ]

@@ -55,11 +55,11 @@ class EntityIndex:
         Ambiguous names are dropped, new entities added. ``similar`` is as in ``dedup.same``.
         """
         mentions, ids = list[Mention](), dict[str, str]()
-        for one in read.mentions:
-            met = self.find_or_add(_identified(one, facts), similar)
+        for mention in read.mentions:
+            met = self.find_or_add(_identified(mention, facts), similar)
             if met.entity:
                 mentions.append(met)
-                ids[fold(one.name)] = met.entity
+                ids[fold(mention.name)] = met.entity
         for fact in facts:
             if fact.predicate == "name" and (user := ids.get(fold(fact.subject))):
                 mentions.append(Mention(fact.object, "person", entity=user))  # "my name is Anna"
@@ -94,7 +94,7 @@ class EntityIndex:
         new = Candidate(mention.name, mention.type, mention.attributes)
         if mention.type in ("person", "pet", "order", "place") or self._find(new, None):
             return []
-        return [one.name for one in self._known.values() if one.kind == mention.type]
+        return [entity.name for entity in self._known.values() if entity.kind == mention.type]
 
     def _find(self, new: Candidate, similar: Similarity | None) -> str | None:
         if self._options.exact:
@@ -102,21 +102,21 @@ class EntityIndex:
             fits = [id for id in exact if same(new, self._known[id], None, self._options)]
             if len(fits) == 1:
                 return fits[0]
-        ids = [id for id, one in self._known.items() if one.kind == new.kind]
-        found = resolve(new, [self._known[id] for id in ids], similar, self._options)
-        return ids[found[0]] if found else None
+        ids = [id for id, entity in self._known.items() if entity.kind == new.kind]
+        match = resolve(new, [self._known[id] for id in ids], similar, self._options)
+        return ids[match[0]] if match else None
 
     def _could_be_two(self, new: Candidate) -> bool:
         """Return whether several people have this lone given name."""
-        said = names(new.name, new.kind)[0]
-        if new.kind != "person" or len(said.words) != 1 or said.roles or new.attributes:
+        name = names(new.name, new.kind)[0]
+        if new.kind != "person" or len(name.words) != 1 or name.roles or new.attributes:
             return False
         firsts = (
-            names(one.name, one.kind)[0].words
-            for one in self._known.values()
-            if one.kind == new.kind
+            names(entity.name, entity.kind)[0].words
+            for entity in self._known.values()
+            if entity.kind == new.kind
         )
-        return sum(same_given(said.words[0], words[0]) for words in firsts if words) > 1
+        return sum(same_given(name.words[0], words[0]) for words in firsts if words) > 1
 
     def _new_id(self, new: Candidate) -> str:
         id = entity_id(self._scope, new.kind, new.name)
@@ -129,11 +129,11 @@ class EntityIndex:
             self._scope, new.kind, f"{new.name} {' '.join(identified) or len(self._known)}"
         )
 
-    def _put(self, id: str, one: Candidate) -> None:
-        self._known[id] = one
-        for name in (one.name, *one.also):
-            self._by_name[one.kind, _key(name, one.kind)][id] = None
-            self._types[fold(name)][one.kind] = None
+    def _put(self, id: str, entity: Candidate) -> None:
+        self._known[id] = entity
+        for name in (entity.name, *entity.also):
+            self._by_name[entity.kind, _key(name, entity.kind)][id] = None
+            self._types[fold(name)][entity.kind] = None
 
 
 def _grown(known: Candidate, new: Candidate) -> Candidate:
@@ -156,9 +156,9 @@ def entity_id(scope: str, kind: str, name: str) -> str:
 def _identified(mention: Mention, facts: Iterable[ExtractedFact]) -> Mention:
     """Add an identifier stated in the same turn (an e-mail address) to a mention."""
     own: Mapping[str, str] = {
-        one.predicate: one.object
-        for one in facts
-        if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
+        row.predicate: row.object
+        for row in facts
+        if row.predicate in IDENTIFYING and fold(row.subject) == fold(mention.name) and not row.over
     }
     return replace(mention, attributes={**mention.attributes, **own}) if own else mention
 

@@ -93,7 +93,7 @@ class KnownIndex:
             tokens: Most tokens of its lines.
         """
         first, at = turns[0].id, turns[0].at
-        read = [one for one in self._readings.values() if one.turn < first]
+        read = [reading for reading in self._readings.values() if reading.turn < first]
         scene = _Scene(turns, read, zone)
         lines = [*self._roles(scene), *self._sentences(scene)]
         names = _best_of_each(lines, scene)
@@ -101,9 +101,9 @@ class KnownIndex:
         return limited(known, tokens)
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
-        for one in self._facts.values():
-            if not one.statement.over and _may_matter(one, scene) and self._held(one, scene):
-                yield from _role_of(one, scene)
+        for fact in self._facts.values():
+            if not fact.statement.over and _may_matter(fact, scene) and self._held(fact, scene):
+                yield from _role_of(fact, scene)
 
     def _sentences(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for id in self._near(scene):
@@ -114,12 +114,12 @@ class KnownIndex:
         """Return the facts that have words of the turns, or name who may be shown."""
         wanted = set[str]()
         for stem in scene.words - scene.own:
-            found = self._by_word.get(f"{stem}{STEM}", set())
-            wanted |= found if len(found) <= MOST_FACTS else set()
-        for one in scene.likely.values():
-            for name in one.names:
-                each = [self._by_word.get(word, set()) for word in fingerprint(name).split()]
-                wanted |= min(each, key=len, default=set())
+            ids = self._by_word.get(f"{stem}{STEM}", set())
+            wanted |= ids if len(ids) <= MOST_FACTS else set()
+        for person in scene.likely.values():
+            for name in person.names:
+                groups = [self._by_word.get(word, set()) for word in fingerprint(name).split()]
+                wanted |= min(groups, key=len, default=set())
         return wanted
 
     def _held(self, fact: Memory, scene: "_Scene") -> bool:
@@ -134,8 +134,8 @@ class KnownIndex:
 
     def _last(self, first: int, at: datetime) -> KnownLine | None:
         """Return the first sentence of the last conversation's summary."""
-        before = [one for one in self._summaries.values() if max(one.sources) < first]
-        last = max(before, key=lambda one: (one.valid_from, one.id), default=None)
+        before = [summary for summary in self._summaries.values() if max(summary.sources) < first]
+        last = max(before, key=lambda summary: (summary.valid_from, summary.id), default=None)
         if last is None or not keepable(last.text):
             return None
         text = _cut(sentences(last.text)[0], LAST_CHARS)
@@ -174,16 +174,16 @@ class _Scene:
         self.speakers = frozenset(fold(turn.speaker) for turn in turns)
         text = " ".join(turn.text for turn in turns)
         self.words, self.said_words = words_of(text).keys(), named_words(text)
-        self._said = {one.turn: one.said for one in read}
+        self._said = {reading.turn: reading.said for reading in read}
         self.own = {stem for name in self.speakers for stem in words_of(name)}
         self.names = self.own | {
-            stem for one in people.values() for name in one.names for stem in words_of(name)
+            stem for person in people.values() for name in person.names for stem in words_of(name)
         }
-        others = [(id, one) for id, one in people.items() if not self.speakers & one.names]
-        self.likely = dict(nlargest(LIKELY, others, key=lambda one: _name_score(one[1], self)))
+        others = [(id, person) for id, person in people.items() if not self.speakers & person.names]
+        self.likely = dict(nlargest(LIKELY, others, key=lambda pair: _name_score(pair[1], self)))
         self.by_word: dict[str, list[str]] = {}
-        for id, one in others:
-            for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
+        for id, person in others:
+            for word in {fingerprint(name).partition(" ")[0] for name in person.names}:
                 self.by_word.setdefault(word, []).append(id)
 
     def said(self, turn: int) -> datetime:
@@ -192,70 +192,70 @@ class _Scene:
 
     def speaks(self, id: str) -> bool:
         """Return whether an entity is one of the speakers."""
-        one = self.people.get(id)
-        return one is not None and bool(self.speakers & one.names)
+        person = self.people.get(id)
+        return person is not None and bool(self.speakers & person.names)
 
     def name_of(self, id: str) -> str:
         """Return an entity's name; a value is its own name, "" for an entity of later."""
-        one = self.people.get(id)
-        return one.name if one else "" if id.startswith("entity/") else id
+        person = self.people.get(id)
+        return person.name if person else "" if id.startswith("entity/") else id
 
 
 def _people(readings: Iterable[TurnReading]) -> dict[str, _Person]:
-    found: dict[str, _Person] = {}
+    people: dict[str, _Person] = {}
     for reading in readings:
         for mention in reading.mentions:
             if not mention.entity or mention.confidence == "low":
                 continue
-            name, said = mention.name, reading.said
-            new = _Person(name, mention.type, set(), 0, said, reading.turn)
-            one = found.setdefault(mention.entity, new)
-            one.names.add(fold(name))
-            one.count, one.last = one.count + 1, max(one.last, said)
-            capital = one.name.islower() and not name.islower()
-            if (len(name.split()), capital) > (len(one.name.split()), False):
-                one.name, one.turn = name, reading.turn
-    return found
+            name, at = mention.name, reading.said
+            new = _Person(name, mention.type, set(), 0, at, reading.turn)
+            person = people.setdefault(mention.entity, new)
+            person.names.add(fold(name))
+            person.count, person.last = person.count + 1, max(person.last, at)
+            capital = person.name.islower() and not name.islower()
+            if (len(name.split()), capital) > (len(person.name.split()), False):
+                person.name, person.turn = name, reading.turn
+    return people
 
 
 def _every_name(scene: _Scene) -> Iterator[KnownLine]:
     """Yield the names of all others who were known, with the turn that has each in full."""
-    for one in scene.people.values():
-        if not scene.speakers & one.names and keepable(one.name):
-            yield KnownLine(one.name, one.name, one.last, "", (one.turn,))
+    for person in scene.people.values():
+        if not scene.speakers & person.names and keepable(person.name):
+            yield KnownLine(person.name, person.name, person.last, "", (person.turn,))
 
 
 def _may_matter(row: Memory, scene: _Scene) -> bool:
     """Return whether a fact relates somebody likely, or has a role that the turns name."""
-    one = row.statement
-    if one.object_id in scene.likely or one.subject_id in scene.likely:
+    claim = row.statement
+    if claim.object_id in scene.likely or claim.subject_id in scene.likely:
         return True
-    role = fold(scene.language.facts.roles.get(one.predicate, ""))
-    return bool(one.subject_id) and role in scene.said_words
+    role = fold(scene.language.facts.roles.get(claim.predicate, ""))
+    return bool(claim.subject_id) and role in scene.said_words
 
 
 def _role_of(row: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     """Yield an entity and what a fact says that it is."""
-    one, roles = row.statement, scene.language.facts.roles
-    object_id, in_words = one.object_id or one.object, one.predicate.replace("_", " ")
-    subject, object_ = scene.name_of(one.subject_id), scene.name_of(object_id)
-    noun = roles.get(one.predicate, "")
-    if not subject or not object_ or one.predicate in TELLS_NOTHING:
+    claim, roles = row.statement, scene.language.facts.roles
+    object_id, in_words = claim.object_id or claim.object, claim.predicate.replace("_", " ")
+    subject, object_ = scene.name_of(claim.subject_id), scene.name_of(object_id)
+    noun = roles.get(claim.predicate, "")
+    if not subject or not object_ or claim.predicate in TELLS_NOTHING:
         return
     other = object_id in scene.people and not scene.speaks(object_id)
     if other and noun:
         about, text = object_id, f"{object_}: {noun} {roles['of']} {subject}"
-    elif other and scene.speaks(one.subject_id):
+    elif other and scene.speaks(claim.subject_id):
         about, text = object_id, f"{subject} {in_words} {object_}"
-    elif one.subject_id in scene.people and not scene.speaks(one.subject_id):
+    elif claim.subject_id in scene.people and not scene.speaks(claim.subject_id):
         is_ = f"{noun} {roles['of']}" if noun and scene.speaks(object_id) else in_words
-        about, text = one.subject_id, f"{subject}: {is_} {object_}"
+        about, text = claim.subject_id, f"{subject}: {is_} {object_}"
     else:
         return
     text += _times(row, scene)
     if len(text) <= LINE_CHARS:
-        said = scene.said(min(row.sources))
-        yield about, KnownLine(text, scene.name_of(about), said, row.id, row.sources)
+        at = scene.said(min(row.sources))
+        yield about, KnownLine(text, scene.name_of(about), at, row.id, row.sources)
 
 
 def _times(row: Memory, scene: _Scene) -> str:
@@ -277,10 +277,10 @@ def _sentence_of(fact: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]
     whole = f" {fingerprint(fact.text)} "
     for word in set(whole.split()):
         for id in scene.by_word.get(word, ()):
-            one = scene.people[id]
-            if any(f" {fingerprint(name)} " in whole for name in one.names):
-                said = scene.said(fact.sources[0])
-                yield id, KnownLine(text, one.name, said, fact.id, fact.sources)
+            person = scene.people[id]
+            if any(f" {fingerprint(name)} " in whole for name in person.names):
+                at = scene.said(fact.sources[0])
+                yield id, KnownLine(text, person.name, at, fact.id, fact.sources)
 
 
 def _best_of_each(lines: Iterable[tuple[str, KnownLine]], scene: _Scene) -> list[KnownLine]:
@@ -294,7 +294,7 @@ def _best_of_each(lines: Iterable[tuple[str, KnownLine]], scene: _Scene) -> list
         (score + _name_score(scene.people[id], scene), id, line)
         for id, (score, line) in best.items()
     ]
-    scored.sort(key=lambda one: (-one[0], one[2].name))
+    scored.sort(key=lambda row: (-row[0], row[2].name))
     kept = dict[str, KnownLine]()
     for _, id, line in scored:
         shown = any(line.name in other.text for other in kept.values())
@@ -320,17 +320,17 @@ def _says_role(line: KnownLine, scene: _Scene) -> bool:
     return rest != words and bool(_role_pattern(scene.language.name, scene.speakers).match(rest))
 
 
-def _name_score(one: _Person, scene: _Scene) -> float:
-    named = any(set(fingerprint(name).split()) & scene.said_words for name in one.names)
-    days = max(0.0, (scene.at - one.last) / timedelta(days=1))
-    used = log2(1 + one.count) / 2 + LATELY * 0.5 ** (days / RECENT_DAYS)
-    return NAMED * named + used + KINDS.get(one.kind, -1.0)
+def _name_score(person: _Person, scene: _Scene) -> float:
+    named = any(set(fingerprint(name).split()) & scene.said_words for name in person.names)
+    days = max(0.0, (scene.at - person.last) / timedelta(days=1))
+    used = log2(1 + person.count) / 2 + LATELY * 0.5 ** (days / RECENT_DAYS)
+    return NAMED * named + used + KINDS.get(person.kind, -1.0)
 
 
 @text_cache(64)
 def _role_pattern(language: str, speakers: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern of the words behind a name that say what it is to a speaker."""
-    table = next(one.facts.roles for one in LANGUAGES if one.name == language)
+    table = next(known.facts.roles for known in LANGUAGES if known.name == language)
     nouns = "|".join(fold(noun) for name, noun in table.items() if "_" in name)
     who = "|".join(map(re.escape, sorted(map(fingerprint, speakers))))
     return re.compile(

@@ -32,16 +32,16 @@ _APOSTROPHES = re.compile(r"['’`]")
 _PARTS = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _LAST_FIRST = re.compile(r"^\s*([^,]+),\s*([^,]+)$")
 
-TITLES = words_of_any(lambda one: one.names.titles)
-SUFFIXES = words_of_any(lambda one: one.names.suffixes)
-ROLES = words_of_any(lambda one: one.names.roles)
-PETS = words_of_any(lambda one: one.names.pets)
-_ARTICLES = words_of_any(lambda one: one.names.articles)
-_EMPTY = _ARTICLES | words_of_any(lambda one: one.names.fillers)
-_LEGAL = words_of_any(lambda one: one.names.legal)
-_ORDER = re.compile(rf"\b(?:{of_any(lambda one: '|'.join(one.names.orders))})\b", re.IGNORECASE)
+TITLES = words_of_any(lambda table: table.names.titles)
+SUFFIXES = words_of_any(lambda table: table.names.suffixes)
+ROLES = words_of_any(lambda table: table.names.roles)
+PETS = words_of_any(lambda table: table.names.pets)
+_ARTICLES = words_of_any(lambda table: table.names.articles)
+_EMPTY = _ARTICLES | words_of_any(lambda table: table.names.fillers)
+_LEGAL = words_of_any(lambda table: table.names.legal)
+_ORDER = re.compile(rf"\b(?:{of_any(lambda table: '|'.join(table.names.orders))})\b", re.IGNORECASE)
 _LONG = NUMBERS | {
-    short: long for one in LANGUAGES for short, long in one.names.abbreviations.items()
+    short: long for language in LANGUAGES for short, long in language.names.abbreviations.items()
 }
 _ORDINAL = frozenset("st nd rd th".split())
 _STROKES = str.maketrans({"ł": "l", "đ": "d", "ı": "i", "ø": "o", "æ": "ae", "œ": "oe", "þ": "th"})
@@ -97,10 +97,10 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
     if kind == "order":
         text = _ORDER.sub(" ", text)
     if kind in ("person", "pet"):
-        return tuple(dict.fromkeys(person(one) for one in folded(text)))
+        return tuple(dict.fromkeys(person(words) for words in folded(text)))
     known_as = _aliases().get(kind, {})
-    read = (thing(one) for one in folded(text))
-    return tuple(dict.fromkeys(_known_name(one, known_as) for one in read))
+    read = (thing(words) for words in folded(text))
+    return tuple(dict.fromkeys(_known_name(name, known_as) for name in read))
 
 
 def _known_name(name: Name, known_as: Mapping[str, Name]) -> Name:
@@ -147,7 +147,7 @@ def _role(word: str) -> str:
 def thing(text: str) -> Name:
     """Reduce the folded name of anything else: "the sony wh-1000xm5", "123 main st"."""
     words, numbers = list[str](), list[str]()
-    parts = _words(_OWNER.sub("", _DOTTED.sub(lambda found: found[0].replace(".", ""), text)))
+    parts = _words(_OWNER.sub("", _DOTTED.sub(lambda match: match[0].replace(".", ""), text)))
     for place, part in enumerate(parts):
         part = _role(_long(part, place, parts))
         if part[0].isdigit() or (len(part) == 1 and part not in _EMPTY and place):
@@ -211,48 +211,48 @@ def _known() -> "NickNamer":
     return NickNamer()
 
 
-def same_given(one: str, other: str, at: float = SPELT) -> bool:
+def same_given(name: str, other: str, at: float = SPELT) -> bool:
     """Return whether two folded given names are forms of one.
 
     Args:
         at: Share of common letters from which two unknown names are spellings of one; ``SOUNDS``
             less where they sound the same.
     """
-    if one == other:
+    if name == other:
         return True
-    if len(one) == 1 or len(other) == 1:
-        return one[0] == other[0]
-    listed = forms_of_one(one, other)
-    if listed is not None or differ_by_gender(one, other):
+    if len(name) == 1 or len(other) == 1:
+        return name[0] == other[0]
+    listed = forms_of_one(name, other)
+    if listed is not None or differ_by_gender(name, other):
         return bool(listed)
     known = _known()
-    if other in known.nicknames_of(one) or one in known.nicknames_of(other):
+    if other in known.nicknames_of(name) or name in known.nicknames_of(other):
         return True
-    alike = Levenshtein.normalized_similarity(one, other)
-    heard, also = _sound(one), _sound(other)
+    alike = Levenshtein.normalized_similarity(name, other)
+    heard, also = _sound(name), _sound(other)
     if heard == also:
         return bool(heard) or alike >= at
     sounds_same = consonants(heard) == consonants(also) != ""
     if sounds_same and alike >= _SHORT_FORM_ALIKE:
-        if known.nicknames_of(one) & known.nicknames_of(other):
+        if known.nicknames_of(name) & known.nicknames_of(other):
             return True
     return alike >= (at - SOUNDS if sounds_same else at)
 
 
-def differ_by_gender(one: str, other: str) -> bool:
+def differ_by_gender(name: str, other: str) -> bool:
     """Return whether two names differ by gender: "Paul", "Paula", but not "Ann", "Anne"."""
-    stem = one.rstrip("aeo")
+    stem = name.rstrip("aeo")
     return stem == other.rstrip("aeo") and stem not in _SILENT
 
 
-def same_surname(one: str, other: str, at: float = SPELT) -> bool:
+def same_surname(name: str, other: str, at: float = SPELT) -> bool:
     """Return whether two folded surnames are spellings of one, or one is the other's initial."""
-    if 1 in (len(one), len(other)):
-        return one[0] == other[0]
-    if _TWICE.sub(r"\1", one.replace("w", "v")) == _TWICE.sub(r"\1", other.replace("w", "v")):
+    if 1 in (len(name), len(other)):
+        return name[0] == other[0]
+    if _TWICE.sub(r"\1", name.replace("w", "v")) == _TWICE.sub(r"\1", other.replace("w", "v")):
         return True
-    alike = Levenshtein.normalized_similarity(one, other)
-    return _sound(one) == _sound(other) != "" and alike >= at - SOUNDS / 2
+    alike = Levenshtein.normalized_similarity(name, other)
+    return _sound(name) == _sound(other) != "" and alike >= at - SOUNDS / 2
 
 
 def _sound(name: str) -> str:

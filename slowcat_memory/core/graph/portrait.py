@@ -22,10 +22,10 @@ class EntityNames:
     """Names of entities by id, including those no longer mentioned."""
 
     def __init__(self, entities: Iterable[Memory]) -> None:
-        self._entities = {one.id: one for one in entities}
+        self._entities = {entity.id: entity for entity in entities}
 
     def __iter__(self) -> Iterator[Memory]:
-        return (one for one in self._entities.values() if one.retired_at is None)
+        return (entity for entity in self._entities.values() if entity.retired_at is None)
 
     def __getitem__(self, id: str) -> str:
         """Return an entity's name; a value is its own name."""
@@ -36,23 +36,23 @@ class EntityNames:
         """Return whether an id has a name; a value is no id."""
         return id in self._entities or not id.startswith(f"{ENTITY}/")
 
-    def have(self, one: Statement) -> bool:
+    def have(self, claim: Statement) -> bool:
         """Return whether both sides of a statement have a name."""
-        return one.subject in self and one.object in self
+        return claim.subject in self and claim.object in self
 
     def find(self, name: str) -> list[Memory]:
         """Return the entities with exactly this name, else those with it as part of a name."""
         wanted = fold(name)
-        exact = [one for one in self if wanted in map(fold, names_of(one))]
+        exact = [entity for entity in self if wanted in map(fold, names_of(entity))]
         if exact or not wanted:
             return exact
         parts = set(wanted.split())
         return [
-            one for one in self if any(parts <= set(fold(known).split()) for known in names_of(one))
+            row for row in self if any(parts <= set(fold(known).split()) for known in names_of(row))
         ]
 
 
-class Line(Struct, frozen=True):
+class PortraitLine(Struct, frozen=True):
     """One relation of an entity: the predicate in words, its object, and its evidence.
 
     ``since`` is None if unknown, ``until`` None while true.
@@ -78,9 +78,9 @@ class Portrait(Struct, frozen=True):
     type: str
     also: tuple[str, ...]
     attributes: dict[str, str]
-    holds: tuple[Line, ...]
-    before: tuple[Line, ...]
-    others: tuple[Line, ...]
+    holds: tuple[PortraitLine, ...]
+    before: tuple[PortraitLine, ...]
+    others: tuple[PortraitLine, ...]
 
 
 def portrait(
@@ -88,38 +88,38 @@ def portrait(
 ) -> Portrait:
     first, *also = names_of(entity)
     every = sorted(
-        as_of(relations, None), key=lambda one: (one.valid_from, one.statement.predicate, one.id)
+        as_of(relations, None), key=lambda row: (row.valid_from, row.statement.predicate, row.id)
     )
-    own = [one for one in reversed(every) if one.statement.subject == entity.id]
-    over = [one for one in own if one.valid_to is not None and one.valid_to <= now]
-    of_others = [one for one in as_of(every, now) if one.statement.object == entity.id]
+    own = [row for row in reversed(every) if row.statement.subject == entity.id]
+    over = [row for row in own if row.valid_to is not None and row.valid_to <= now]
+    of_others = [row for row in as_of(every, now) if row.statement.object == entity.id]
     return Portrait(
         id=entity.id,
         name=first,
         type=entity.facets.get("type", ""),
         also=tuple(also),
         attributes=attributes_of(entity),
-        holds=tuple(_line(one, known[one.statement.object]) for one in as_of(own, now)),
-        before=tuple(_line(one, known[one.statement.object]) for one in over),
-        others=tuple(_line(one, known[one.statement.subject]) for one in of_others),
+        holds=tuple(_line(row, known[row.statement.object]) for row in as_of(own, now)),
+        before=tuple(_line(row, known[row.statement.object]) for row in over),
+        others=tuple(_line(row, known[row.statement.subject]) for row in of_others),
     )
 
 
-def _line(one: Memory, value: str) -> Line:
-    return Line(
-        what=predicate_in_words(one.statement.predicate),
+def _line(row: Memory, value: str) -> PortraitLine:
+    return PortraitLine(
+        what=predicate_in_words(row.statement.predicate),
         value=value,
-        since=None if one.valid_from == ALWAYS else one.valid_from,
-        until=one.valid_to,
-        quote=one.statement.quote,
-        turn=one.sources[0] if one.sources else 0,
+        since=None if row.valid_from == ALWAYS else row.valid_from,
+        until=row.valid_to,
+        quote=row.statement.quote,
+        turn=row.sources[0] if row.sources else 0,
     )
 
 
 def in_words(relation: Memory, names: EntityNames) -> str:
     """Return a relation as a sentence."""
-    one = relation.statement
-    return f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
+    claim = relation.statement
+    return f"{names[claim.subject]} {predicate_in_words(claim.predicate)} {names[claim.object]}"
 
 
 def predicate_in_words(predicate: str) -> str:
@@ -127,7 +127,7 @@ def predicate_in_words(predicate: str) -> str:
 
 
 def relations_of(
-    facts: Iterable[Disclosed], known: Iterable[Memory], said: Mapping[int, datetime]
+    facts: Iterable[Disclosed], known: Iterable[Memory], days: Mapping[int, datetime]
 ) -> tuple[list[Memory], list[Disclosed]]:
     """Return the relations that facts state, current and former, after entities that are not stored.
 
@@ -136,27 +136,27 @@ def relations_of(
     Args:
         facts: Any memories that the reader may see; others than facts are skipped.
         known: The stored entities.
-        said: When turns were said, by log id.
+        days: When turns were said, by log id.
     """
-    ids = {fold(name): one.id for one in known for name in names_of(one)}
-    made = dict[str, Memory]()
+    ids = {fold(name): entity.id for entity in known for name in names_of(entity)}
+    entities = dict[str, Memory]()
     groups: dict[tuple[str, ...], list[Disclosed]] = defaultdict(list)
-    related = [one for one in facts if _is_relation(one)]
-    replaced = {(one.facets.get("superseded_by"), one.sources[:1]) for one in related}
+    related = [row for row in facts if _is_relation(row)]
+    replaced = {(row.facets.get("superseded_by"), row.sources[:1]) for row in related}
     for fact in related:
-        one = replace(fact.statement, predicate=canonical(fact.statement.predicate))
-        subject = one.subject_id or _entity(fact, one.subject, "person", ids, made)
-        object_, kind = one.object_id, object_type(one.predicate)
+        claim = replace(fact.statement, predicate=canonical(fact.statement.predicate))
+        subject = claim.subject_id or _entity(fact, claim.subject, "person", ids, entities)
+        object_, kind = claim.object_id, object_type(claim.predicate)
         if kind and not object_ and not fact.sources:
-            object_ = _entity(fact, one.object, kind, ids, made)
-        one = replace(one, subject_id=subject, object_id=object_)
+            object_ = _entity(fact, claim.object, kind, ids, entities)
+        claim = replace(claim, subject_id=subject, object_id=object_)
         known_since = fact.recorded_at
         if (fact.id, fact.sources[:1]) not in replaced:  # else it was read again, by a model
-            known_since = said.get(order_of(fact)[0], known_since)
-        fact = replace(fact, statement=one, recorded_at=known_since)
-        groups[subject, *slot_of(one)].append(fact)
+            known_since = days.get(order_of(fact)[0], known_since)
+        fact = replace(fact, statement=claim, recorded_at=known_since)
+        groups[subject, *slot_of(claim)].append(fact)
     rows = [_with_ids(row) for group in groups.values() for row in history(group)]
-    return list(made.values()), rows
+    return list(entities.values()), rows
 
 
 def _is_relation(memory: Memory) -> bool:
@@ -169,19 +169,19 @@ def _is_relation(memory: Memory) -> bool:
 
 
 def _with_ids(row: Disclosed) -> Disclosed:
-    one = row.statement
-    since = ALWAYS if one.predicate in TIMELESS else row.valid_from
-    named = replace(one, subject=one.subject_id, object=one.object_id or one.object)
+    claim = row.statement
+    since = ALWAYS if claim.predicate in TIMELESS else row.valid_from
+    named = replace(claim, subject=claim.subject_id, object=claim.object_id or claim.object)
     return replace(row, valid_from=since, statement=named)
 
 
 def _entity(
-    fact: Memory, name: str, kind: str, ids: dict[str, str], made: dict[str, Memory]
+    fact: Memory, name: str, kind: str, ids: dict[str, str], entities: dict[str, Memory]
 ) -> str:
     """Return the id of an entity by its name; one that is unknown is made, and added."""
     if (id_ := ids.get(fold(name))) is None:
         id_ = ids[fold(name)] = f"{ENTITY}/fact:{fold(name)}"
-        made[id_] = Memory(
+        entities[id_] = Memory(
             id=id_,
             kind=f"{ENTITY}/{kind}",
             scope=fact.scope,

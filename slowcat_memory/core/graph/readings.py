@@ -88,10 +88,10 @@ class TurnReading(Struct, frozen=True, kw_only=True):
             raise ValueError(f"no reading: {type(error).__name__}") from error
 
 
-def relates(one: Statement) -> bool:
+def relates(claim: Statement) -> bool:
     """Return whether a statement relates its subject to something for more than a moment."""
-    predicate = canonical(one.predicate)
-    stated = bool(one.subject and (one.object or one.over))
+    predicate = canonical(claim.predicate)
+    stated = bool(claim.subject and (claim.object or claim.over))
     return stated and bool(predicate) and predicate not in PASSING
 
 
@@ -114,26 +114,26 @@ def read_names(
         return None
     kinds = {**known, fold(turn.speaker): "person"} | {fold(m.name): m.type for m in named or ()}
     words = f" {fingerprint(turn.text)} "
-    found = {fold(one.name): one for one in named or () if f" {fingerprint(one.name)} " in words}
-    for one in facts:
-        subject, object_ = tidy(one.subject), tidy(one.object)
+    mentions = {fold(row.name): row for row in named or () if f" {fingerprint(row.name)} " in words}
+    for fact in facts:
+        subject, object_ = tidy(fact.subject), tidy(fact.object)
         if named is not None and fold(subject) not in kinds:
             continue
-        found.setdefault(fold(subject), Mention(subject, kinds.get(fold(subject), "person")))
-        kind = object_type(canonical(one.predicate))
+        mentions.setdefault(fold(subject), Mention(subject, kinds.get(fold(subject), "person")))
+        kind = object_type(canonical(fact.predicate))
         kind = kind or (kinds.get(fold(object_), "") if named else "")
         if object_ and kind:
-            found.setdefault(fold(object_), Mention(object_, kinds.get(fold(object_), kind)))
-    if not found:
+            mentions.setdefault(fold(object_), Mention(object_, kinds.get(fold(object_), kind)))
+    if not mentions:
         return None
-    sources = dict.fromkeys((turn.id, *(id for one in facts for id in one.sources)))
+    sources = dict.fromkeys((turn.id, *(id for fact in facts for id in fact.sources)))
     return TurnReading(
         scope=turn.scope,
         turn=turn.id,
         speaker=turn.speaker,
         said=turn.at,
         made=made,
-        mentions=tuple(found.values()),
+        mentions=tuple(mentions.values()),
         sources=tuple(sources),
     )
 
@@ -151,12 +151,12 @@ def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> d
         readings: All of a namespace, in any order.
         only: Ids of the wanted entities; None for all.
     """
-    found: dict[str, list[tuple[Mention, TurnReading]]] = defaultdict(list)
-    for reading in sorted(readings, key=lambda one: (one.said, one.turn, one.id)):
+    groups: dict[str, list[tuple[Mention, TurnReading]]] = defaultdict(list)
+    for reading in sorted(readings, key=lambda row: (row.said, row.turn, row.id)):
         for mention in reading.mentions:
             if mention.entity and (only is None or mention.entity in only):
-                found[mention.entity].append((mention, reading))
-    return {id: _entity(id, mentions) for id, mentions in found.items()}
+                groups[mention.entity].append((mention, reading))
+    return {id: _entity(id, mentions) for id, mentions in groups.items()}
 
 
 def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:

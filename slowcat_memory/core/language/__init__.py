@@ -24,7 +24,7 @@ def read(folder: str) -> Language:
 
 
 # Each subfolder is a language.
-LANGUAGES = tuple(read(found.name) for found in pkgutil.iter_modules(__path__) if found.ispkg)
+LANGUAGES = tuple(read(module.name) for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 @cache
@@ -35,12 +35,12 @@ def language_of(name: str) -> Language:
         ConfigError: There is no such language; the message lists the existing ones.
     """
     wanted = name.strip().casefold()
-    for one in LANGUAGES:
-        known = (one.name, one.code, one.native, *one.other_names)
+    for language in LANGUAGES:
+        known = (language.name, language.code, language.native, *language.other_names)
         if wanted in (other.casefold() for other in known):
-            return one
-    there = ", ".join(f"{one.name} ({one.code})" for one in LANGUAGES)
-    raise ConfigError(f"memory.language: there is no {name!r}", hint=f"Use one of {there}")
+            return language
+    names = ", ".join(f"{language.name} ({language.code})" for language in LANGUAGES)
+    raise ConfigError(f"memory.language: there is no {name!r}", hint=f"Use one of {names}")
 
 
 def of_any(pattern: Callable[[Language], str]) -> str:

@@ -51,7 +51,7 @@ def any_of(*classes: Iterable[str]) -> str:
 
     A word that ends in "*" has any ending.
     """
-    words = sorted({word for one in classes for word in one}, key=lambda word: (-len(word), word))
+    words = sorted({word for row in classes for word in row}, key=lambda word: (-len(word), word))
     return "(?:" + "|".join(re.escape(word).replace(r"\*", r"\w*") for word in words) + ")"
 
 
@@ -86,8 +86,8 @@ def lazy_pattern(*expressions: str, flags: int = 0) -> re.Pattern[str]:
 
 def compile_lazy_patterns() -> None:
     """Compile the patterns of all modules that are imported. Takes 0.1 s the first time."""
-    for one in tuple(_made):
-        _ = one.search
+    for pattern in tuple(_made):
+        _ = pattern.search
 
 
 @cache

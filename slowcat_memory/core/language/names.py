@@ -53,7 +53,7 @@ def _names() -> tuple[dict[str, frozenset[int]], frozenset[str]]:
     for name in others:
         lines.setdefault(name, set())
     formal = frozenset((*others, *(line[0] for line in rows)))
-    return {name: frozenset(found) for name, found in lines.items()}, formal
+    return {name: frozenset(forms) for name, forms in lines.items()}, formal
 
 
 def is_given_name(word: str) -> bool:
@@ -61,20 +61,20 @@ def is_given_name(word: str) -> bool:
     return word in _names()[0]
 
 
-def forms_of_one(one: str, other: str) -> bool | None:
+def forms_of_one(name: str, other: str) -> bool | None:
     """Return whether two given names in lower case are forms of one; None if one is unknown."""
     lines, formal = _names()
-    first, second = lines.get(one), lines.get(other)
+    first, second = lines.get(name), lines.get(other)
     if first is None or second is None:
         return None
-    if spelt_alike(one, other):
+    if spelt_alike(name, other):
         return True
-    return not first.isdisjoint(second) and not {one, other} <= formal
+    return not first.isdisjoint(second) and not {name, other} <= formal
 
 
-def spelt_alike(one: str, other: str) -> bool:
+def spelt_alike(name: str, other: str) -> bool:
     """Return whether two names in lower case differ in spelling alone: "Oscar", "Oskar"."""
-    return _spelling(one) == _spelling(other)
+    return _spelling(name) == _spelling(other)
 
 
 @cache

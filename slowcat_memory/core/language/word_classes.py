@@ -56,11 +56,11 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def codes(self) -> Mapping[str, str]:
         """The code of each word."""
-        found = _Codes({".": STOP, "!": STOP})
+        codes = _Codes({".": STOP, "!": STOP})
         for name, words in self.classes.items():
             for word in words.split():
-                found.setdefault(word, self.code_of[name])
-        return found
+                codes.setdefault(word, self.code_of[name])
+        return codes
 
     def class_of(self, word: str) -> str:
         """Return the class of a word in lower case; "" for none."""
@@ -116,9 +116,9 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
 
     def _either(self, text: str) -> str:
         options = list(self._options(text))
-        one = "".join(option for option in options if len(option) == 1)
+        letters = "".join(option for option in options if len(option) == 1)
         longer = [option for option in options if len(option) > 1]
-        return f"(?:{'|'.join(filter(None, (*longer, one and f'[{one}]')))})"
+        return f"(?:{'|'.join(filter(None, (*longer, letters and f'[{letters}]')))})"
 
     def _options(self, text: str) -> Iterator[str]:
         """Yield the patterns of ``a|b``: single codes, and sequences."""
@@ -157,9 +157,9 @@ class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
             KeyError: A pattern has an unknown class.
         """
         return tuple(
-            (int(points), self.compile(one))
+            (int(points), self.compile(pattern))
             for points, patterns in self.signals.items()
-            for one in patterns
+            for pattern in patterns
         )
 
     @cached_property
@@ -186,10 +186,10 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
         code = self.codes[word]
         if code != OTHER or not (self.enclitics or self.compounds):
             return code
-        ending = next((one for one in self.enclitics.split() if word.endswith(one)), "")
+        ending = next((part for part in self.enclitics.split() if word.endswith(part)), "")
         code = self.codes[word[: -len(ending)]] if ending else code
         if code == OTHER and word.endswith(self._last_parts):
-            return self.codes[next(one for one in self._last_parts if word.endswith(one))]
+            return self.codes[next(part for part in self._last_parts if word.endswith(part))]
         return code
 
     @cached_property
@@ -203,4 +203,4 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
         Raises:
             KeyError: A pattern has an unknown class.
         """
-        return {slot: [self.compile(one) for one in texts] for slot, texts in self.slots.items()}
+        return {slot: [self.compile(text) for text in texts] for slot, texts in self.slots.items()}

@@ -34,7 +34,7 @@ _BREAK = re.compile(r"[,;:.!–-]")  # between two parts of a sentence
 
 
 def _any(words: Callable[[ProactiveWords], str]) -> re.Pattern[str]:
-    pattern = of_any(lambda one: words(one.proactive))
+    pattern = of_any(lambda table: words(table.proactive))
     return re.compile(rf"(?:(?<!\w)|(?=['’]))(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
@@ -43,8 +43,8 @@ _DONE, _DID = _any(lambda words: words.done), _any(lambda words: words.did)
 _ARRIVED, _AWAITED = _any(lambda words: words.arrived), _any(lambda words: words.awaited)
 _OPEN, _HELPERS = _any(lambda words: words.still_open), _any(lambda words: words.helpers)
 _EMPTY = words_of_any(
-    lambda one: one.tense.marks.union(
-        one.proactive.generic.split(), *(phrase.split() for phrase in one.time.table)
+    lambda table: table.tense.marks.union(
+        table.proactive.generic.split(), *(phrase.split() for phrase in table.time.table)
     )
 )
 
@@ -60,7 +60,7 @@ class Later(Struct, frozen=True):
 
 def later_of(turns: Iterable[Turn], facts: Iterable[Memory]) -> list[Later]:
     """Return what may close a matter: the sentences of users, and completed tasks."""
-    said = [
+    statements = [
         Later(sentence, turn.at, turn.id)
         for turn in turns
         if turn.role == "user" and not turn.aside
@@ -72,7 +72,7 @@ def later_of(turns: Iterable[Turn], facts: Iterable[Memory]) -> list[Later]:
         for fact in facts
         if fact.kind == COMPLETED and fact.retired_at is None
     ]
-    return sorted([*said, *done], key=lambda one: (one.at, one.turn))
+    return sorted([*statements, *done], key=lambda later: (later.at, later.turn))
 
 
 def closed_by(
@@ -88,15 +88,15 @@ def closed_by(
     wanted = {
         stem: word for stem, word in _subject_words(text).items() if stem not in words_of(about)
     }
-    for one in every:
-        if one.turn > turn and wanted and (outcome := _outcome(text, wanted, one)):
-            return outcome, one
+    for later in every:
+        if later.turn > turn and wanted and (outcome := _outcome(text, wanted, later)):
+            return outcome, later
     return None
 
 
 def _outcome(matter: str, wanted: dict[str, str], later: Later) -> Outcome | None:
-    said = _subject_words(later.text)
-    shared = sum(_likeness(word, said[stem]) for stem, word in wanted.items() if stem in said)
+    words = _subject_words(later.text)
+    shared = sum(_likeness(word, words[stem]) for stem, word in wanted.items() if stem in words)
     if shared < LEAST_SHARED * len(wanted) or not shared:
         return None
     if _OFF.search(later.text):
@@ -112,7 +112,7 @@ def _outcome(matter: str, wanted: dict[str, str], later: Later) -> Outcome | Non
     names = words_of(" ".join(_NAME.findall(matter))).keys()  # of two answers, one is not both
     if (arrived or by_verb) and names <= words_of(later.text).keys():
         return "done"
-    tenses = (verb.lastgroup for one in LANGUAGES for verb in one.tense.verbs.finditer(later.text))
+    tenses = (v.lastgroup for table in LANGUAGES for v in table.tense.verbs.finditer(later.text))
     return "told" if "back" in tenses else None
 
 
@@ -129,8 +129,8 @@ def _is_open(text: str) -> bool:
 def _has_own_verb(matter: str, text: str) -> bool:
     """Return whether a sentence has the participle of a verb of a matter: train, trained."""
     verbs = [word for word in fingerprint(matter).split() if len(word) >= LEAST_VERB]
-    said = [word for word in fingerprint(text).split() if word not in verbs]
-    return any(_is_participle(word, verb) for word in said for verb in verbs)
+    words = [word for word in fingerprint(text).split() if word not in verbs]
+    return any(_is_participle(word, verb) for word in words for verb in verbs)
 
 
 def _is_participle(word: str, verb: str) -> bool:
@@ -147,10 +147,10 @@ def change_of(sentence: str) -> Outcome | None:
     return "off" if _OFF.search(sentence) else "moved" if _MOVED.search(sentence) else None
 
 
-def _likeness(one: str, other: str) -> float:
+def _likeness(word: str, other: str) -> float:
     """Return 1 for forms or parts of one word, 1/2 if only their stem is common: passed, passport."""
-    shorter, longer = sorted((one, other), key=len)
-    common = len(commonprefix((one, other)))
+    shorter, longer = sorted((word, other), key=len)
+    common = len(commonprefix((word, other)))
     return 1.0 if common == len(shorter) or common >= len(longer) - MOST_ENDING else 0.5
 
 

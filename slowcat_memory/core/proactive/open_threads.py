@@ -35,9 +35,9 @@ QUOTE_CHARS = 160
 PRIORITY = {"reminder": 0.9, "event": 0.7, "thread": 0.5, "said": 0.4}
 WANTS_REMINDER = "wants_reminder"  # predicate
 
-_DATED = re.compile(rf"\b(?:{of_any(lambda one: one.proactive.dated)})\b", re.IGNORECASE)
-_REMINDS = re.compile(rf"\b(?:{of_any(lambda one: one.proactive.reminds)})\b", re.IGNORECASE)
-_OWN = re.compile(rf"\b(?:{of_any(lambda one: one.proactive.own)})\b", re.IGNORECASE)
+_DATED = re.compile(rf"\b(?:{of_any(lambda table: table.proactive.dated)})\b", re.IGNORECASE)
+_REMINDS = re.compile(rf"\b(?:{of_any(lambda table: table.proactive.reminds)})\b", re.IGNORECASE)
+_OWN = re.compile(rf"\b(?:{of_any(lambda table: table.proactive.own)})\b", re.IGNORECASE)
 
 
 What = Literal["event", "thread", "said", "reminder"]
@@ -79,14 +79,14 @@ def of_facts(
         later: What may have closed them; see ``closing``.
     """
     facts = [m for m in memories if m.kind in (THREAD, EVENT, PLAN) and keepable(m.text)]
-    found = list[OpenThread]()
+    threads = list[OpenThread]()
     for memory in valid_of_kind(facts, "fact"):
         if closed(memory, later):
             continue
         if (when := _when(memory, zone)) is not None:
-            said = SourcedLine.stated(memory, memory.text)
-            found.append(_open_thread(memory.id, when[0], said, when[1], options))
-    return _ranked(found, now)
+            line = SourcedLine.stated(memory, memory.text)
+            threads.append(_open_thread(memory.id, when[0], line, when[1], options))
+    return _ranked(threads, now)
 
 
 def closed(
@@ -98,8 +98,8 @@ def closed(
     """
     turn = fact.sources[0] if fact.sources else 0
     about = f"{fact.speaker} {fact.statement.subject}"
-    found = closing.closed_by(fact.text, about, turn, later)
-    return None if found and found[0] == "told" and fact.kind == THREAD else found
+    end = closing.closed_by(fact.text, about, turn, later)
+    return None if end and end[0] == "told" and fact.kind == THREAD else end
 
 
 def _when(memory: Memory, zone: tzinfo) -> tuple[What, datetime] | None:
@@ -122,7 +122,7 @@ def of_turns(
     later: Sequence[closing.Later] = (),
 ) -> list[OpenThread]:
     """Find users' plans in turns, for use without extracted facts; sorted as by ``of_facts``."""
-    found = list[OpenThread]()
+    threads = list[OpenThread]()
     for turn in (turn for turn in turns if turn.role == "user" and not turn.aside):
         for sentence in sentences(turn.text):
             what = _what(sentence)
@@ -130,10 +130,10 @@ def of_turns(
                 continue
             ahead = _ahead(sentence, turn.at, zone, language)
             if ahead is not None:
-                said = SourcedLine(text=sentence, at=turn.at, sources=(turn.id,))
+                line = SourcedLine(text=sentence, at=turn.at, sources=(turn.id,))
                 day = ahead.start if what == "reminder" else ahead.end
-                found.append(_open_thread(f"chunk/{turn.id}", what, said, day, options))
-    return _ranked(found, now)
+                threads.append(_open_thread(f"chunk/{turn.id}", what, line, day, options))
+    return _ranked(threads, now)
 
 
 def _what(sentence: str) -> What | None:
@@ -153,8 +153,8 @@ def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval
     is off, they want me on the 17th".
     """
     every = expressions.statement_times(sentence.rstrip("?"), at, zone, language)
-    days = [one for one in every if one.end - one.start <= DAYS and not one.vague]
-    days = [one for one in days if one.end > at]
+    days = [span for span in every if span.end - span.start <= DAYS and not span.vague]
+    days = [span for span in days if span.end > at]
     change = closing.change_of(sentence)
     if change == "off" and len(days) < 2:
         return None
@@ -164,15 +164,15 @@ def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval
 def _open_thread(
     source: str,
     what: What,
-    said: SourcedLine,
+    line: SourcedLine,
     at: datetime,
     options: BringUpOptions,
 ) -> OpenThread:
-    rests = what == "thread" or (what == "reminder" and at == said.at)
+    rests = what == "thread" or (what == "reminder" and at == line.at)
     due = at + timedelta(hours=options.rest_h if rests else 0)
     days = 1 if what == "reminder" and not rests else options.expire_days
     until = due + timedelta(days=days)
-    return OpenThread(source=source, what=what, said=said, due=due, until=until)
+    return OpenThread(source=source, what=what, said=line, due=due, until=until)
 
 
 def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
@@ -184,8 +184,8 @@ def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
     return first, last + timedelta(days=1)
 
 
-def _ranked(found: Iterable[OpenThread], now: datetime) -> list[OpenThread]:
-    fresh = {one.source: one for one in found if one.until > now}
+def _ranked(threads: Iterable[OpenThread], now: datetime) -> list[OpenThread]:
+    fresh = {thread.source: thread for thread in threads if thread.until > now}
     return sorted(fresh.values(), key=lambda m: _rank(m, now))
 
 

@@ -59,12 +59,12 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def waiting(memories: Iterable[M], now: datetime) -> list[M]:
     """Return icebreakers neither used, dropped nor expired, by importance, then expiry."""
-    found = [
+    rows = [
         memory
         for memory in memories
         if family(memory.kind) == ICEBREAKER and not memory.retired_at and not expired(memory, now)
     ]
-    return sorted(found, key=lambda m: (-m.importance, m.valid_to or now, m.id))
+    return sorted(rows, key=lambda m: (-m.importance, m.valid_to or now, m.id))
 
 
 def expired(memory: Memory, now: datetime) -> bool:
@@ -82,8 +82,8 @@ def choose(
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
     quiet = is_quiet(now, zone, options.quiet_hours)
-    found = (m for m in due(memories, now) if not quiet or m.kind == ANY_HOUR)
-    return next(found, None)
+    rows = (m for m in due(memories, now) if not quiet or m.kind == ANY_HOUR)
+    return next(rows, None)
 
 
 def due(memories: Iterable[M], now: datetime) -> list[M]:

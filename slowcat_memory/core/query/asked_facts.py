@@ -60,7 +60,7 @@ class Wording:
     @cached_property
     def keys_but_values(self) -> set[str]:
         """The keys of what it says apart from its values."""
-        others = (one for one in WORD.findall(fold(self.text)) if not is_value(one))
+        others = (word for word in WORD.findall(fold(self.text)) if not is_value(word))
         return keys(" ".join(others), self._language)
 
     @cached_property
@@ -101,8 +101,8 @@ class Wordings(dict[str, Wording]):
         self._language = language
 
     def __missing__(self, text: str) -> Wording:
-        made = self[text] = Wording(text, self._language)
-        return made
+        wording = self[text] = Wording(text, self._language)
+        return wording
 
 
 def revises(newer: Wording, older: Wording, query: Wording) -> bool:
@@ -130,22 +130,22 @@ def keys(text: str, language: str) -> set[str]:
     table = language_of(language)
     function = table.extracts.function
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
-    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
-    return found.union(
+    roots = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
+    return roots.union(
         day[:KEY] + day[-LEAST:] for day in table.talk.named_days.findall(fold(text))
     )
 
 
-def shared(one: str, other: str, language: str) -> bool:
+def shared(text: str, other: str, language: str) -> bool:
     """Return whether two texts have a content word in common, in any form."""
-    return not keys(one, language).isdisjoint(keys(other, language))
+    return not keys(text, language).isdisjoint(keys(other, language))
 
 
 def _same_with_another_value(newer: Wording, older: Wording) -> bool:
     if not newer.values - older.values or not older.values - newer.values:
         return False
-    one, other = newer.keys_but_values, older.keys_but_values
-    return len(one & other) >= SAME * min(len(one), len(other))
+    own, other = newer.keys_but_values, older.keys_but_values
+    return len(own & other) >= SAME * min(len(own), len(other))
 
 
 MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a value
@@ -203,7 +203,7 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
                 for name, alike in talk.alike.items()
                 if not set(alike.split()).isdisjoint(kind)
             }
-            names |= {name.replace(thing, one) for name in names for one in kind}
+            names |= {name.replace(thing, noun) for name in names for noun in kind}
             words = frozenset(keys(" ".join(kind), language))
             former = bool(talk.former.search(line))
             return AskedFact(names, thing, words, "!" in predicates, former)
@@ -216,11 +216,11 @@ def asked_about(query: str, name: str, language: str) -> AskedFact | None:
     Args:
         name: Of that person, folded; stands in the question.
     """
-    said = _with_person(fold(query.replace("’", "'")), name)
-    line = said
+    text = _with_person(fold(query.replace("’", "'")), name)
+    line = text
     for pattern, own in language_of(language).talk.others:
         line = compiled(pattern.replace("{name}", _PERSON)).sub(own, line)
-    asked = asked_fact(line, language) if line != said else None
+    asked = asked_fact(line, language) if line != text else None
     return asked if asked and not asked.ahead else None
 
 
@@ -229,8 +229,8 @@ def _with_person(line: str, name: str) -> str:
     words = line.split(" ")
     named = (word.startswith(name) and not word[len(name) :].strip("'s?!.,") for word in words)
     return " ".join(
-        _PERSON + word[len(name) :] if found else word
-        for word, found in zip(words, named, strict=True)
+        _PERSON + word[len(name) :] if known else word
+        for word, known in zip(words, named, strict=True)
     )
 
 
@@ -286,8 +286,8 @@ def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
     if met is None or not (talk.definite.search(line) or names_in(query, language)):
         return 0.0
     counted = (met["counted"] or "")[:STEM].removesuffix("s")
-    having = [one for one in texts if _has(WORD.findall(fold(one)), counted, language)]
-    near = any(shared(query, one, language) for one in having)
+    having = [text for text in texts if _has(WORD.findall(fold(text)), counted, language)]
+    near = any(shared(query, text, language) for text in having)
     return 0.0 if near else BESIDE if having else 1.0
 
 
@@ -310,7 +310,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
     table = language_of(language)
     if table.capital_nouns or text.isupper() or text.islower():
         return _uncased_names(text, table.talk.name_places)
-    found = []
+    names = []
     for match in WORD.finditer(text):
         if not match[0][0].isupper():
             continue
@@ -319,21 +319,21 @@ def names_in(text: str, language: str = "english") -> list[str]:
         if starts and bare == match[0]:
             continue
         if len(bare) > 1 and bare.lower() not in EMPTY:
-            found.append(bare)
-    return found
+            names.append(bare)
+    return names
 
 
 def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
-    found, before = [], ""
+    names, before = [], ""
     for match in WORD.findall(text):
         folded = match.casefold()
         owned = folded.endswith(_OWNED)
         word = _POSSESSIVE.sub("", match) if owned else match
         bare = word.casefold() if owned else folded
         if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
-            found.append(word)
+            names.append(word)
         before = folded.replace("’", "'")
-    return found
+    return names
 
 
 def _is_name(word: str, *, expected: bool) -> bool:

@@ -30,11 +30,11 @@ _ADJECTIVE = {
 _NEAR = 3  # words of the shortest question
 
 
-def is_generic(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
+def is_generic(forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a question is about things in general.
 
     Args:
-        found: Its words as they were said, without leading fillers.
+        forms: Its words as they were said, without leading fillers.
         words: The same, folded.
     """
     # The first noun is an unspecified one: "does a shop", "what do people".
@@ -50,7 +50,7 @@ def is_generic(found: Sequence[str], words: Sequence[str], table: GateWords) -> 
             for place, word in enumerate(words)
             if word in table.articles
         )
-        and all(_is_common(place, found, words, table) for place in range(1, len(words)))
+        and all(_is_common(place, forms, words, table) for place in range(1, len(words)))
     )
 
 
@@ -68,12 +68,12 @@ def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
     return near[-1] in table.things and near[0].endswith(_ADJECTIVE[table.noun_case])
 
 
-def _is_common(place: int, found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
+def _is_common(place: int, forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a word is no name: it is known, or preceded by "a"."""
     word = words[place]
     if word in table.things or word in table.articles or word in table.anything:
         return True
-    if found[place][0].isupper() and table.noun_case == "lower":
+    if forms[place][0].isupper() and table.noun_case == "lower":
         return False
     return is_ordinary(word) or words[place - 1] in table.anything
 
@@ -153,9 +153,9 @@ def nobody(_: str) -> bool:
 
 
 def _read(text: str, table: GateWords) -> _Words:
-    said = _WORD.findall(text)
-    folded = [word.casefold().replace("’", "'") for word in said]
-    return _Words(said, folded, _count(table.fillers, folded))
+    forms = _WORD.findall(text)
+    folded = [word.casefold().replace("’", "'") for word in forms]
+    return _Words(forms, folded, _count(table.fillers, folded))
 
 
 def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> Need:
@@ -175,7 +175,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
         if _is_command(words, table):
             return Need(query="")
         sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-        if sentences and all(_needs_none(one, is_known, table) for one in sentences):
+        if sentences and all(_needs_none(sentence, is_known, table) for sentence in sentences):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _count(table.greetings, words)
     if 0 < start < len(words):
@@ -188,25 +188,25 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
     for sign, word in _SIGNS:
         if sign in sentence:
             sentence = sentence.replace(sign, word)
-    found, words, first = _read(sentence, table)
+    forms, words, first = _read(sentence, table)
     if first == len(words):
         return True
-    if _names_somebody(found, words, is_known, table):
+    if _names_somebody(forms, words, is_known, table):
         return False
     if table.chatter.match(" ".join(words)) or _is_reaction(sentence, words, table):
         return True
     if _begins_with_command(sentence, table):
         return True
-    found, words = found[first:], words[first:]
+    forms, words = forms[first:], words[first:]
     if _states(sentence, words, table):
         return False
     skip = _count(table.leads, words)
-    return _is_of_world(found, words, table) or (
-        0 < skip < len(words) and _is_of_world(found[skip:], words[skip:], table)
+    return _is_of_world(forms, words, table) or (
+        0 < skip < len(words) and _is_of_world(forms[skip:], words[skip:], table)
     )
 
 
-def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
+def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(
@@ -217,7 +217,7 @@ def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
         return not _names_people(table.memory, line, table)
-    return is_generic(found, words, table)
+    return is_generic(forms, words, table)
 
 
 def _names_people(pattern: re.Pattern[str], line: str, table: GateWords) -> bool:
@@ -252,7 +252,7 @@ def _is_about_world(line: str, table: GateWords) -> bool:
 
 def _begins_with_command(sentence: str, table: GateWords) -> bool:
     """Return whether a sentence, or its first clause, is a command, and the rest a short remark."""
-    clauses = [_read(one, table).folded for one in sentence.split(",")]
+    clauses = [_read(clause, table).folded for clause in sentence.split(",")]
     every = [word for words in clauses for word in words]
     if _is_command(every, table):
         return True
@@ -266,10 +266,10 @@ def _begins_with_command(sentence: str, table: GateWords) -> bool:
 
 
 def _names_somebody(
-    found: Sequence[str], words: Sequence[str], is_known: IsKnown, table: GateWords
+    forms: Sequence[str], words: Sequence[str], is_known: IsKnown, table: GateWords
 ) -> bool:
     """Return whether a name occurs: in small letters only if it is no ordinary word too, or known."""
-    for place, (said, word) in enumerate(zip(found, words, strict=True)):
+    for place, (form, word) in enumerate(zip(forms, words, strict=True)):
         bare = word.partition("'")[0]
         if is_known(bare):
             return True
@@ -279,7 +279,7 @@ def _names_somebody(
             continue
         if place and words[place - 1] in table.anything:
             continue
-        if not is_ordinary(bare) or (place and said[0].isupper() and not said.isupper()):
+        if not is_ordinary(bare) or (place and form[0].isupper() and not form.isupper()):
             return True
     return False
 
@@ -303,8 +303,8 @@ def _asked(query: str, table: GateWords) -> Need:
 
 def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:
     """Return the number of leading words made up of phrases."""
-    found = phrases.match(" ".join(words) + " ")
-    return found[0].count(" ") if found else 0
+    match = phrases.match(" ".join(words) + " ")
+    return match[0].count(" ") if match else 0
 
 
 def _bare(words: Sequence[str], table: GateWords) -> str:

@@ -38,10 +38,10 @@ MOST_IN_OVERVIEW = 160  # letters of a question for an overview; longer utteranc
 
 
 _OVERVIEW = lazy_pattern(
-    *(pattern for one in LANGUAGES for pattern in one.overview.asks), flags=re.IGNORECASE
+    *(text for table in LANGUAGES for text in table.overview.asks), flags=re.IGNORECASE
 )
 _ABOUT_A_THING = lazy_pattern(  # followed by a thing: not an overview question
-    *(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), flags=re.IGNORECASE
+    *(text for table in LANGUAGES for text in table.overview.about_a_thing), flags=re.IGNORECASE
 )
 
 
@@ -70,17 +70,17 @@ def substance(memory: Memory, language: str) -> Substance:
 
 def of_words(text: str, by_agent: bool, language: str) -> Substance:
     """Return how much the words of a turn say."""
-    said, every, about_people = 0.0, 0, False
+    content, every, about_people = 0.0, 0, False
     for sentence in SENTENCE.findall(text):
         words = [fold(match[0].replace("’", "'")) for match in WORD.finditer(sentence)]
         weight = _weight(sentence, words, by_agent, language) if words else None
         if weight is not None:
             every += len(words)
-            said += weight * len(words)
+            content += weight * len(words)
             about_people = about_people or weight == 0 and _about_people(words, language)
     if not every:
         return Substance(0.0)
-    return Substance(said / every, about_people and not said and not by_agent)
+    return Substance(content / every, about_people and not content and not by_agent)
 
 
 def asks_about_talk(query: str, language: str) -> bool:
@@ -198,11 +198,11 @@ def parse_query(
     """Parse a query; ``heard`` are possibly misheard names, ``dialogue`` is oldest first."""
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
-    found: tuple[Interval, ...] = ()
+    spans: tuple[Interval, ...] = ()
     if options.times and asking(text):  # times in statements do not help
-        found = asked_about(text, times(text, now, zone, language), now)
+        spans = asked_about(text, times(text, now, zone, language), now)
     about_talk = asks_about_talk(text, language)
-    also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)
+    also = tuple((guess.name, options.sounds_weight * guess.confidence) for guess in heard)
     corrected = _with_heard_names(text, heard)
     speakers = tuple(speakers) if options.names else ()
     return ParsedQuery(
@@ -210,16 +210,16 @@ def parse_query(
         meaning=without_names(corrected, speakers),
         also=also,
         named=tuple(speakers_named(corrected, speakers)),
-        times=found,
+        times=spans,
         about_talk=about_talk,
     )
 
 
 def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
     """Replace misheard words by the names, for checks on the whole text."""
-    for one in heard:
-        words = r"\s+".join(map(re.escape, one.said.split()))
-        text = re.sub(rf"\b{words}\b", lambda _: one.name, text, count=1)  # noqa: B023  # at once
+    for guess in heard:
+        words = r"\s+".join(map(re.escape, guess.said.split()))
+        text = re.sub(rf"\b{words}\b", lambda _: guess.name, text, count=1)  # noqa: B023  # at once
     return text
 
 
@@ -233,14 +233,14 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
         return text
     oldest = now - timedelta(seconds=CONTEXT_S)
     asked = {word.lower() for word in WORD.findall(text)}
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for turn in dialogue[-2:]:
         for word in content_words(turn.text) if turn.at >= oldest else ():
             if word.lower() not in asked:
                 name = bool(_CAPITAL.match(word)) and not _begins_sentence(turn.text, word)
-                found[word] = len(word) + (1e6 if name else 0.0)
-    best = sorted(found, key=lambda word: -found[word])[:CONTEXT_WORDS]
-    return " ".join([text, *(word for word in found if word in best)])
+                weights[word] = len(word) + (1e6 if name else 0.0)
+    best = sorted(weights, key=lambda word: -weights[word])[:CONTEXT_WORDS]
+    return " ".join([text, *(word for word in weights if word in best)])
 
 
 def leans(text: str) -> bool:
@@ -301,13 +301,13 @@ def without_names(text: str, names: Iterable[str]) -> str:
     compiled = _compile(frozenset(names))
     if compiled is None:
         return text
-    made = compiled.pattern.sub(
-        lambda found: ("their" if found["s"] else "they") if _is_name(found) else found[0], text
+    bare = compiled.pattern.sub(
+        lambda match: ("their" if match["s"] else "they") if _is_name(match) else match[0], text
     )
-    if made == text:
+    if bare == text:
         return text
-    left = (word for word in _WORD.findall(made.lower()))
-    return made if any(word.partition("'")[0] not in english.STOP_WORDS for word in left) else text
+    words = (word for word in _WORD.findall(bare.lower()))
+    return bare if any(word.partition("'")[0] not in english.STOP_WORDS for word in words) else text
 
 
 def speakers_named(text: str, names: Iterable[str]) -> list[str]:
@@ -315,8 +315,8 @@ def speakers_named(text: str, names: Iterable[str]) -> list[str]:
     compiled = _compile(frozenset(names))
     if compiled is None:
         return []
-    found = (match for match in compiled.pattern.finditer(text) if _is_name(match))
-    return list(dict.fromkeys(name for match in found for name in compiled.owners[_key(match[1])]))
+    keys = (_key(match[1]) for match in compiled.pattern.finditer(text) if _is_name(match))
+    return list(dict.fromkeys(name for key in keys for name in compiled.owners.get(key, ())))
 
 
 @text_cache(256)
@@ -344,17 +344,17 @@ def _bounded(part: str) -> str:
     return escaped if _NO_SPACES.search(part) else rf"(?<!\w){escaped}(?!\w)"
 
 
-def _key(said: str) -> str:
-    return " ".join(said.lower().replace("’", "'").split())
+def _key(name: str) -> str:
+    return " ".join(name.lower().replace("’", "'").split())
 
 
-def _is_name(found: re.Match[str]) -> bool:
+def _is_name(match: re.Match[str]) -> bool:
     """Return whether an ambiguous word is a name: capitalised, and not for another reason."""
-    key = _key(found[1])
+    key = _key(match[1])
     if key not in english.COMMON_NAMES:
         return True
-    before = found.string[: found.start()]
-    if not found[1][0].isupper() or (_START.search(before) and not found["s"]):
+    before = match.string[: match.start()]
+    if not match[1][0].isupper() or (_START.search(before) and not match["s"]):
         return False
-    rest = found.string[found.end() : found.end() + 6]
+    rest = match.string[match.end() : match.end() + 6]
     return key not in _MONTHS or not (_CALENDAR.search(before) or _DAY.match(rest))

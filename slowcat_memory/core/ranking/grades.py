@@ -58,12 +58,12 @@ def build_prompt(
     if before is not None:
         user += f"\nJust before, {neutralise(before.speaker)}: {_cut(before.text)}"
     user += "\nFound:"
-    left = limit - ANSWER_TOKENS - estimate_tokens(SYSTEM) - estimate_tokens(user)
+    room = limit - ANSWER_TOKENS - estimate_tokens(SYSTEM) - estimate_tokens(user)
     for number, memory in enumerate(memories, 1):
         who = neutralise(memory.speaker)
         line = f"\n{number}. {memory.valid_from:%d %B %Y}, {who}: {_cut(memory.text)}"
-        left -= estimate_tokens(line)
-        if left < 0:
+        room -= estimate_tokens(line)
+        if room < 0:
             return user, number - 1
         user += line
     return user, len(memories)
@@ -76,12 +76,12 @@ def grades_of(value: Grades, lines: int) -> dict[int, int]:
         BadAnswerError: It grades less than half of the lines.
     """
     grades: dict[int, set[int]] = {}
-    for one in value.grades:
-        if one.line <= lines:
-            grades.setdefault(one.line, set()).add(one.grade)
+    for grade in value.grades:
+        if grade.line <= lines:
+            grades.setdefault(grade.line, set()).add(grade.grade)
     if 2 * len(grades) < lines:
         raise BadAnswerError("the lines that are graded are not those that were asked about")
-    return {line: min(found) for line, found in grades.items() if len(found) == 1}
+    return {line: min(marks) for line, marks in grades.items() if len(marks) == 1}
 
 
 def judgement(grade: int, offered: bool) -> float:

@@ -344,7 +344,7 @@ class Candidates(Struct, eq=False, dict=True, kw_only=True):
 
     def hits(self, chosen: Sequence[Offered]) -> list[Hit]:
         """Return hits; those that are no candidates answer, and are as good as the best."""
-        rows = self._columns_at([one.at for one in chosen if one.at >= 0])
+        rows = self._columns_at([choice.at for choice in chosen if choice.at >= 0])
         best, remaining = rows[0][0] if rows else 1.0, iter(rows)
         hits = list[Hit]()
         for memory, at in chosen:

@@ -81,16 +81,16 @@ def merge(tokens: np.ndarray) -> np.ndarray:
     cosines = np.einsum("ij,kj->ik", tokens, tokens)
     np.fill_diagonal(cosines, -1.0)
     while len(tokens) > 1:
-        one, other = divmod(int(cosines.argmax()), len(tokens))
-        if cosines[one, other] < MERGE_FROM:
+        row, other = divmod(int(cosines.argmax()), len(tokens))
+        if cosines[row, other] < MERGE_FROM:
             break
-        mean = weights[one] * tokens[one] + weights[other] * tokens[other]
-        tokens[one] = mean / max(float(np.sqrt(mean @ mean)), 1e-9)
-        weights[one] += weights[other]
+        mean = weights[row] * tokens[row] + weights[other] * tokens[other]
+        tokens[row] = mean / max(float(np.sqrt(mean @ mean)), 1e-9)
+        weights[row] += weights[other]
         weights[other], tokens[other], cosines[other], cosines[:, other] = 0.0, 0.0, -1.0, -1.0
-        nearness = np.where(weights > 0, np.einsum("ij,j->i", tokens, tokens[one]), -1.0)
-        nearness[one] = -1.0
-        cosines[one] = cosines[:, one] = nearness
+        nearness = np.where(weights > 0, np.einsum("ij,j->i", tokens, tokens[row]), -1.0)
+        nearness[row] = -1.0
+        cosines[row] = cosines[:, row] = nearness
     return tokens[weights > 0]
 
 
@@ -130,8 +130,8 @@ def rotation(dim: int) -> np.ndarray:
     transform = np.cos(np.pi * (2 * place[:, None] + 1) * place / (2 * dim)) * np.sqrt(2 / dim)
     transform[:, 0] /= np.sqrt(2)
     first, second = _signs(2 * dim).reshape(2, dim)
-    made = np.einsum("ij,jk->ik", first[:, None] * transform * second, transform)
-    return np.ascontiguousarray(made, np.float32)
+    matrix = np.einsum("ij,jk->ik", first[:, None] * transform * second, transform)
+    return np.ascontiguousarray(matrix, np.float32)
 
 
 def _signs(count: int) -> np.ndarray:

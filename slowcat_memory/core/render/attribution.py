@@ -36,16 +36,16 @@ def attributed(text: str, speaker: str, language: Language) -> str:
         speaker: Who said what has no name in front.
     """
     heading, text = _heading(text, language)
-    told = [one for one in _said(text) if _points(one[1]) < ENOUGH]
+    told = [part for part in _said(text) if _points(part[1]) < ENOUGH]
     parts = list[str]()
-    for who, same in groupby(told, key=lambda one: one[0]):
-        said = [sentence for _, sentence in same]
+    for who, same in groupby(told, key=lambda part: part[0]):
+        lines = [sentence for _, sentence in same]
         if not who:
-            parts += [_quote(one, speaker, language) if _points(one) else one for one in said]
-        elif any(map(_points, said)):
-            parts.append(_quote(" ".join(said), who, language))
+            parts += [_quote(line, speaker, language) if _points(line) else line for line in lines]
+        elif any(map(_points, lines)):
+            parts.append(_quote(" ".join(lines), who, language))
         else:
-            parts.append(f"{who}: {' '.join(said)}")
+            parts.append(f"{who}: {' '.join(lines)}")
     return heading + " ".join(parts) if parts else ""
 
 
@@ -62,7 +62,7 @@ def stated(text: str, names: Collection[str], language: Language, *, of_agent: b
     """
     heading, text = _heading(text, language)
     told = (sentence for who, sentence in _said(text) if not who)
-    kept = [one for one in told if _states(one, names, of_agent) and not _points(one)]
+    kept = [line for line in told if _states(line, names, of_agent) and not _points(line)]
     return heading + " ".join(kept) if kept else ""
 
 
@@ -72,7 +72,7 @@ def _states(sentence: str, names: Collection[str], of_agent: bool) -> bool:
     if of_agent:
         return first in _of_classes(("you",))
     begins = first in _of_classes(_SUBJECTS) or any(
-        one in names or is_given_name(one) for one in (first, first.removesuffix("s"))
+        word in names or is_given_name(word) for word in (first, first.removesuffix("s"))
     )
     return begins and _of_classes(_TALK).isdisjoint(words)
 
@@ -80,7 +80,7 @@ def _states(sentence: str, names: Collection[str], of_agent: bool) -> bool:
 @cache
 def _of_classes(classes: tuple[str, ...]) -> frozenset[str]:
     """Return the words of some classes of ``OrderWords``, in all languages."""
-    known = (one.orders.classes.get(name, "") for one in LANGUAGES for name in classes)
+    known = (language.orders.classes.get(name, "") for language in LANGUAGES for name in classes)
     return frozenset(word for words in known for word in words.split())
 
 

@@ -52,8 +52,8 @@ def block_lines(
             by_hand = blocks[label].made is None
             share = 1.0 if by_hand or not shared else SHARES.get(label, 0.15)
             used = sum(
-                size(headings[one]) + sum(size(line) + 1 for line in lines.values())
-                for one, lines in chosen.items()
+                size(headings[name]) + sum(size(line) + 1 for line in lines.values())
+                for name, lines in chosen.items()
                 if lines
             )
             own = int(share * room) if shared else room
@@ -61,12 +61,12 @@ def block_lines(
             cut = not shared and (by_hand or not any(chosen.values()))
             new = None if by_hand else told
             _fill(chosen[label], texts[label], headings[label], free, new, cut=cut)
-    made = list[str]()
+    rows = list[str]()
     for label in sorted(labels, key=_place):
         lines = [text for _, text in sorted(chosen[label].items())]
         if lines:
-            made += [f"{headings[label]}{lines[0]}", *lines[1:]]
-    return made
+            rows += [f"{headings[label]}{lines[0]}", *lines[1:]]
+    return rows
 
 
 def _fill(
@@ -78,10 +78,10 @@ def _fill(
         if number in kept:
             continue
         room = free - (0 if kept else size(heading)) - 1
-        said = _news(lines[number], told)
-        fits = said if size(said) <= room else shorten_to_sentences(said, room)
-        if cut and not fits and said and not kept and room >= min(LEAST, size(said)):
-            fits = shorten_to_chars(said, room)
+        news = _news(lines[number], told)
+        fits = news if size(news) <= room else shorten_to_sentences(news, room)
+        if cut and not fits and news and not kept and room >= min(LEAST, size(news)):
+            fits = shorten_to_chars(news, room)
         if fits:
             kept[number] = fits
             free -= size(fits) + 1 + (size(heading) if len(kept) == 1 else 0)

@@ -189,7 +189,7 @@ def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
     """Sort memories on the same matter by time, within the positions that they occupy."""
     if all(
-        one.memory.valid_from <= other.memory.valid_from for (one, _), (other, _) in pairwise(lines)
+        hit.memory.valid_from <= other.memory.valid_from for (hit, _), (other, _) in pairwise(lines)
     ):
         return lines
     about = [frozenset(map(str.casefold, content_words(hit.memory.text))) for hit, _ in lines]
@@ -201,9 +201,9 @@ def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
             for n, other in enumerate(about)
             if n == first or len(own & other) > SAME_MATTER * max(1, min(len(own), len(other)))
         ]
-        held = sorted((ordered[n] for n in places), key=lambda one: one[0].memory.valid_from)
-        for place, one in zip(places, held, strict=True):
-            ordered[place] = one
+        held = sorted((ordered[n] for n in places), key=lambda pair: pair[0].memory.valid_from)
+        for place, pair in zip(places, held, strict=True):
+            ordered[place] = pair
     return ordered
 
 
@@ -232,17 +232,17 @@ def in_clear_words(memory: Disclosed, line: str, room: int) -> str:
     facts = memory.facets.get(FACTS, "")
     if not facts:
         return line
-    found, shown = list[str](), _words(f"{line} {memory.speaker}")
+    parts, shown = list[str](), _words(f"{line} {memory.speaker}")
     for fact in facts.splitlines():
         new = _names(fact) - shown
         lacks = GAP in line and any(number not in line for number in _NUMBER.findall(fact))
-        if len(found) < MOST and (any(map(_is_name, new)) or lacks):
+        if len(parts) < MOST and (any(map(_is_name, new)) or lacks):
             cost = estimate_tokens(fact) + 2
             if cost <= room:
-                found.append(neutralise(fact))
+                parts.append(neutralise(fact))
                 shown |= _words(fact)
                 room -= cost
-    return f"{line} ({' '.join(found)})" if found else line
+    return f"{line} ({' '.join(parts)})" if parts else line
 
 
 def _words(text: str) -> set[str]:
@@ -252,18 +252,18 @@ def _words(text: str) -> set[str]:
 @text_cache(1024)
 def _names(fact: str) -> frozenset[str]:
     """Return the words of a fact that may be names or months, folded."""
-    found = _WORD.findall(fact)
-    return frozenset(fold(word) for word in found if word[0].isupper() or fold(word) in MONTHS)
+    words = _WORD.findall(fact)
+    return frozenset(fold(word) for word in words if word[0].isupper() or fold(word) in MONTHS)
 
 
 def _is_name(word: str) -> bool:
     return word in MONTHS or (len(word) > 1 and not is_ordinary(word))
 
 
-_CLAUSE_WORDS = frozenset[str]().union(*(one.summary.clause for one in LANGUAGES))
+_CLAUSE_WORDS = frozenset[str]().union(*(language.summary.clause for language in LANGUAGES))
 _POINTS_BACK = re.compile(  # beginnings that refer to the sentence before
     r"\W*(?:and |but |so |then )?(?:"
-    + "|".join(one.summary.points_back for one in LANGUAGES)
+    + "|".join(language.summary.points_back for language in LANGUAGES)
     + r")\b(?! (?:is|was|'s) (?:a|the)? ?\w+ (?:who|that))",
     re.IGNORECASE,
 )
@@ -335,22 +335,22 @@ def _scores(pieces: Sequence[str], terms: Mapping[str, float], tokenizer: Tokeni
 def _choose(pieces: Sequence[str], scores: Sequence[float], least: float, limit: int) -> set[int]:
     """Choose the best pieces that fit, each with the one before if it refers to that."""
     kept: set[int] = set()
-    left = limit - 2  # for the gap marks
+    room = limit - 2  # for the gap marks
     for place in sorted(range(len(pieces)), key=lambda n: -scores[n]):
         if scores[place] < least:
             break
         wanted = [place]
         if place and _POINTS_BACK.match(pieces[place]):
             wanted.insert(0, place - 1)
-        left -= _keep(kept, wanted, pieces, left) or _keep(kept, [place], pieces, left)
+        room -= _keep(kept, wanted, pieces, room) or _keep(kept, [place], pieces, room)
     return kept
 
 
-def _keep(kept: set[int], wanted: Sequence[int], pieces: Sequence[str], left: int) -> int:
+def _keep(kept: set[int], wanted: Sequence[int], pieces: Sequence[str], room: int) -> int:
     """Keep pieces if all of them fit; return their number of tokens."""
     new = [n for n in wanted if n not in kept]
     cost = sum(estimate_tokens(pieces[n]) + 1 for n in new)
-    if cost > left:
+    if cost > room:
         return 0
     kept.update(new)
     return cost

@@ -27,24 +27,24 @@ _BETWEEN = re.compile(
 _QUOTE = re.compile(r"^[^“„]{1,40}: [“„](.*)[”“]$")
 _DAY = re.compile(r"\s\([^()]*\d{4}\)\.?$")
 _CLAUSE = re.compile(r"[,;:.]|\b(?:and|but|und|aber|sondern)\b")
-_DENIALS = words_of_any(lambda one: one.summary.denials)
+_DENIALS = words_of_any(lambda language: language.summary.denials)
 _TOKENIZER = Tokenizer("english").for_queries()
 
 
-class Said(Struct, frozen=True):
+class SentenceStems(Struct, frozen=True):
     """The stems and numbers of a sentence, and which of the stems are denied."""
 
     words: frozenset[str]
     numbers: frozenset[str]
     denied: frozenset[str]
 
-    def holds(self, other: "Said") -> bool:
+    def holds(self, other: "SentenceStems") -> bool:
         """Return whether this sentence says what the other one says."""
         if not other.words or self.contradicts(other) or not other.numbers <= self.numbers:
             return False
         return len(other.words & self.words) >= SHARE * len(other.words)
 
-    def contradicts(self, other: "Said") -> bool:
+    def contradicts(self, other: "SentenceStems") -> bool:
         """Return whether one of them alone denies something of what both have."""
         shared = self.words & other.words
         return self.denied.isdisjoint(shared) != other.denied.isdisjoint(shared)
@@ -56,12 +56,12 @@ class Told:
     def __init__(self, names: Iterable[str] = ()) -> None:
         """Begin; ``names`` (the user's) say nothing, as they stand in every sentence."""
         self._names = frozenset(stem for name in names for stem in _stems(name))
-        self._said = list[Said]()
+        self._said = list[SentenceStems]()
 
     def repeats(self, sentence: str) -> bool:
         """Return whether a sentence says nothing that was not told."""
-        one = self._read(sentence)
-        return any(known.holds(one) for known in self._said)
+        told = self._read(sentence)
+        return any(known.holds(told) for known in self._said)
 
     def add(self, text: str) -> None:
         """Add the sentences of a text."""
@@ -69,31 +69,31 @@ class Told:
 
     def news(self, text: str) -> str:
         """Return a text without the sentences that were told; "" if all were."""
-        return " ".join(one for one in split(text) if not self.repeats(one))
+        return " ".join(sentence for sentence in split(text) if not self.repeats(sentence))
 
-    def _read(self, sentence: str) -> Said:
-        said = said_of(sentence)
-        return Said(said.words - self._names or said.words, said.numbers, said.denied)
+    def _read(self, sentence: str) -> SentenceStems:
+        told = said_of(sentence)
+        return SentenceStems(told.words - self._names or told.words, told.numbers, told.denied)
 
 
 def split(text: str) -> list[str]:
     """Split a text into sentences, without empty ones; a quote stays whole."""
-    made, quote = list[str](), ""
-    for one in _BETWEEN.split(text):
-        quote = f"{quote} {one}".strip()
+    parts, quote = list[str](), ""
+    for part in _BETWEEN.split(text):
+        quote = f"{quote} {part}".strip()
         if quote.count("“") <= quote.count("”"):
-            made, quote = [*made, quote], ""
-    return [one for one in (*made, quote) if one]
+            parts, quote = [*parts, quote], ""
+    return [part for part in (*parts, quote) if part]
 
 
-def said_of(sentence: str) -> Said:
+def said_of(sentence: str) -> SentenceStems:
     """Read a sentence, without a quote's speaker and the day behind it in brackets."""
     sentence = _DAY.sub("", sentence.strip())
     sentence = _QUOTE.sub(r"\1", sentence)
     sentence = _DAY.sub("", sentence)
-    found = _stems(sentence)
-    numbers = frozenset(one for one in found if one.isdigit())
-    return Said(found - numbers, numbers, frozenset(_denied(sentence)) & found)
+    stems = _stems(sentence)
+    numbers = frozenset(stem for stem in stems if stem.isdigit())
+    return SentenceStems(stems - numbers, numbers, frozenset(_denied(sentence)) & stems)
 
 
 def _denied(sentence: str) -> Iterator[str]:

@@ -56,8 +56,8 @@ def spoken_date(at: datetime, now: datetime, zone: tzinfo, words: DateWords = EN
 def _part_of_today(then: datetime, today: datetime, words: DateWords) -> str:
     """Return the part of today if it is over; a date without a time is all of today."""
     part, present = (
-        words.parts[max(begin for begin in words.parts if begin <= one.hour)]
-        for one in (then, today)
+        words.parts[max(begin for begin in words.parts if begin <= day.hour)]
+        for day in (then, today)
     )
     dated = not (then.hour or then.minute or then.second)
     return words.today if dated or part == present or today - then < SAME_PART else part
@@ -77,23 +77,23 @@ def spoken_span(first: str, last: str, text: str, year: int, words: DateWords) -
         text: What stands before; a date that it has is left out.
         year: Of which nobody has to be told.
     """
-    found = list[str]()
-    for one in filter(None, (first, first[8:] and last)):
-        at = date.fromisoformat(f"{one}-01-01"[:10])
+    parts = list[str]()
+    for day in filter(None, (first, first[8:] and last)):
+        at = date.fromisoformat(f"{day}-01-01"[:10])
         month = words.months[at.month - 1]
-        shown = spoken_day(at, words) if one[8:] else month if one[5:] else ""
-        if (month if shown else one) in text and (not one[8:] or str(at.day) in text):
+        shown = spoken_day(at, words) if day[8:] else month if day[5:] else ""
+        if (month if shown else day) in text and (not day[8:] or str(at.day) in text):
             continue
-        if one[8:] and not last and (weekday := words.weekdays[at.weekday()]) not in text:
+        if day[8:] and not last and (weekday := words.weekdays[at.weekday()]) not in text:
             shown = f"{weekday} {shown}"
-        found.append(shown if one[8:] and at.year == year else f"{shown} {at.year}".strip())
-    return " – ".join(found)
+        parts.append(shown if day[8:] and at.year == year else f"{shown} {at.year}".strip())
+    return " – ".join(parts)
 
 
 def full_date(at: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates) -> str:
     """Return "4 May 2026"."""
-    there = in_zone(at, zone)
-    return f"{spoken_day(there.date(), words)} {there.year}"
+    local = in_zone(at, zone)
+    return f"{spoken_day(local.date(), words)} {local.year}"
 
 
 def spoken_until(
@@ -135,17 +135,17 @@ def speakable(text: str, words: DateWords = ENGLISH.dates) -> str:
         plain = _NAMED_LINK.sub(r"\1", plain)
     if "://" in plain or "www." in plain.lower():
         plain = _LINK.sub(r"\1", plain)
-    plain = _ISO.sub(lambda found: _date_in_words(found, words), plain)
+    plain = _ISO.sub(lambda match: _date_in_words(match, words), plain)
     if not plain.isascii():
         plain = _EMOJI.sub("", plain)
     plain = _EMPHASIS.sub("", _LINE_MARK.sub("", plain)).replace("`", "")
     return _SPACES.sub(" ", plain).strip() or text
 
 
-def _date_in_words(found: re.Match[str], words: DateWords) -> str:
+def _date_in_words(match: re.Match[str], words: DateWords) -> str:
     try:
-        day = date(int(found[1]), int(found[2]), int(found[3]))
+        day = date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
-        return found[0]
-    time = f", {int(found[4])}:{found[5]}" if found[4] else ""
+        return match[0]
+    time = f", {int(match[4])}:{match[5]}" if match[4] else ""
     return f"{spoken_day(day, words)} {day.year}{time}"

@@ -40,18 +40,18 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def subjects(
-    said: Sequence[Line], facts: Iterable[str], language: Language, tokenize: Tokenize, most: int
+    lines: Sequence[Line], facts: Iterable[str], language: Language, tokenize: Tokenize, most: int
 ) -> tuple[str, ...]:
     """Return what was spoken of, the most frequent first.
 
     Args:
-        said: Sentences, in any case.
+        lines: Sentences, in any case.
         facts: Objects of stated facts.
         most: Most subjects.
     """
     counts, forms, named = Counter[str](), dict[str, str](), set[str]()
-    speakers = {stem for line in said for stem in tokenize(line.speaker)}
-    for line in said:
+    speakers = {stem for line in lines for stem in tokenize(line.speaker)}
+    for line in lines:
         for form, is_name in _phrases(line.text, language):
             key = " ".join(tokenize(form))
             if key and not speakers.issuperset(key.split()):
@@ -71,7 +71,7 @@ def _distinct(keys: Iterable[str], forms: dict[str, str], most: int) -> tuple[st
     """Return forms of subjects of which none is a part of an earlier one."""
     kept = list[str]()
     for key in keys:
-        if not any(set(key.split()) <= set(one.split()) for one in kept):
+        if not any(set(key.split()) <= set(subject.split()) for subject in kept):
             kept.append(key)
     return tuple(forms[key] for key in kept[:most])
 
@@ -144,20 +144,20 @@ def of_turns(
     options: ExtractiveOptions = ExtractiveOptions(),
 ) -> SummaryText:
     """Summarise a conversation; the text is "" if nothing was said that is worth keeping."""
-    said, facts, speakers = list[Line](), list[ExtractedFact](), []
+    record, facts, speakers = list[Line](), list[ExtractedFact](), []
     for turn in turns:
-        said += split_turn(turn.speaker, turn.text, turn.id, agent=turn.role == "assistant")
+        record += split_turn(turn.speaker, turn.text, turn.id, agent=turn.role == "assistant")
         facts += facts_by_rule(turn, zone)
         speakers.append(turn.speaker)
-    language = language_of_texts(line.text for line in said)
-    lines = [*(_worded(fact, zone, language) for fact in facts), *said]
+    language = language_of_texts(line.text for line in record)
+    lines = [*(_worded(fact, zone, language) for fact in facts), *record]
     kept = choose_clauses(lines, tokenize, options)
     about = [fact.object for fact in facts if fact.object]
-    own = [line for line in said if not line.agent]
+    own = [line for line in record if not line.agent]
     return SummaryText(
         text=as_text(kept),
-        topics=subjects(own or said, about, language, tokenize, TOPICS) if kept else (),
-        entities=_names(speakers, said),
+        topics=subjects(own or record, about, language, tokenize, TOPICS) if kept else (),
+        entities=_names(speakers, record),
     )
 
 
@@ -173,15 +173,15 @@ def of_summaries(
     Args:
         about: A name or thing; only what names it counts, if anything does.
     """
-    said = [line for part in parts for line in _summarised(part)]
-    days = {day_of(line.at, zone).name for line in said if line.at}
-    said = [line for line in said if fold(about) in fold(line.text)] or said
-    language = language_of_texts(line.text for line in said)
-    kept = choose_clauses(said, tokenize, replace(options, share=1.0), cut=False)
+    lines = [line for part in parts for line in _summarised(part)]
+    days = {day_of(line.at, zone).name for line in lines if line.at}
+    lines = [line for line in lines if fold(about) in fold(line.text)] or lines
+    language = language_of_texts(line.text for line in lines)
+    kept = choose_clauses(lines, tokenize, replace(options, share=1.0), cut=False)
     return SummaryText(
         text=as_text(kept, zone if len(days) > 1 else None, language),
-        topics=subjects(said, (), language, tokenize, TOPICS),
-        entities=_names((), said),
+        topics=subjects(lines, (), language, tokenize, TOPICS),
+        entities=_names((), lines),
     )
 
 
@@ -204,9 +204,9 @@ def _summarised(part: Turn) -> Iterator[Line]:
         yield Line(speaker, text, part.id, fact=not speaker, at=part.at)
 
 
-def _names(speakers: Iterable[str], said: Sequence[Line]) -> tuple[str, ...]:
+def _names(speakers: Iterable[str], lines: Sequence[Line]) -> tuple[str, ...]:
     """Return who spoke, then the names that were said, in order."""
-    found = dict.fromkeys(speakers)
-    for line in said:
-        found.update(dict.fromkeys(word.form for word in rare_words(line.text) if word.named))
-    return tuple(found)[:MOST_ENTITIES]
+    names = dict.fromkeys(speakers)
+    for line in lines:
+        names.update(dict.fromkeys(word.form for word in rare_words(line.text) if word.named))
+    return tuple(names)[:MOST_ENTITIES]

@@ -37,14 +37,14 @@ Tokenize = Callable[[str], list[str]]
 FACT, CHANGE, TELLING = 3.0, 1.2, 1.1
 QUESTION, TO_LISTENER, NOBODYS, ADVICE = 0.3, 0.6, 0.8, 0.7
 LIGHT = 0.2  # weight of a word of any conversation; of any other, 1
-_OWN = re.compile(rf"\b(?:{of_any(lambda one: one.summary.own)})\b", re.IGNORECASE)
+_OWN = re.compile(rf"\b(?:{of_any(lambda language: language.summary.own)})\b", re.IGNORECASE)
 _ADVICE = re.compile(
-    rf"\b(?:{of_any(lambda one: one.summary.advice)})\b"
-    rf"|^(?:{of_any(lambda one: one.summary.advice_begins)})\b",
+    rf"\b(?:{of_any(lambda language: language.summary.advice)})\b"
+    rf"|^(?:{of_any(lambda language: language.summary.advice_begins)})\b",
     re.IGNORECASE,
 )
 _TO_LISTENER = re.compile(
-    rf"\b(?:{of_any(lambda one: '|'.join(one.extracts.listener))})\b", re.IGNORECASE
+    rf"\b(?:{of_any(lambda language: '|'.join(language.extracts.listener))})\b", re.IGNORECASE
 )
 _TELLING = re.compile(r"\d|(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")  # a number, or a name inside a sentence
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -158,7 +158,7 @@ def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Patte
 
 def _any(phrases: tuple[str, ...]) -> str:
     longest_first = sorted(phrases, key=len, reverse=True)
-    return "|".join(re.escape(one).replace("'", "['’]") for one in longest_first)
+    return "|".join(re.escape(phrase).replace("'", "['’]") for phrase in longest_first)
 
 
 _MOST_CHARS = 20_000  # of a text
@@ -182,12 +182,12 @@ class _Candidate(Struct, frozen=True):
 def split_turn(speaker: str, text: str, turn: int, *, agent: bool = False) -> list[Line]:
     """Split a turn into non-empty sentences, without orders, links, and what was read aloud."""
     whole = sentences_of(text[:_MOST_CHARS], "en")
-    kept = (one for one in whole if keepable(one) and not reads_aloud(one))
-    return [Line(speaker, one, turn, agent) for one in kept]
+    kept = (sentence for sentence in whole if keepable(sentence) and not reads_aloud(sentence))
+    return [Line(speaker, sentence, turn, agent) for sentence in kept]
 
 
 def choose_clauses(
-    said: Sequence[Line],
+    lines: Sequence[Line],
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
     *,
@@ -196,13 +196,13 @@ def choose_clauses(
     """Return the facts and clauses that say most, in their order; none if nothing says anything.
 
     Args:
-        said: Facts and sentences.
+        lines: Facts and sentences.
         tokenize: Splits a text into stems.
         cut: Cut sentences into clauses; not for what has been cut before.
     """
-    language = language_of_texts(line.text for line in said)
-    parts = [part for line in said for part in _parts(line, language, cut=cut)]
-    bare = [frozenset(tokenize(one.text)).difference(tokenize(one.speaker)) for one in parts]
+    language = language_of_texts(line.text for line in lines)
+    parts = [part for line in lines for part in _parts(line, language, cut=cut)]
+    bare = [frozenset(tokenize(part.text)).difference(tokenize(part.speaker)) for part in parts]
     often = Counter(word for words in bare for word in words)
     value = weights(often, language, tokenize)
     candidates = [
@@ -213,7 +213,7 @@ def choose_clauses(
         and (worth_ := worth(part, language))
     ]
     weight = {word: value[word] * count**OFTEN_POWER for word, count in often.items()}
-    total = sum(line.length for line in said if not line.fact)
+    total = sum(line.length for line in lines if not line.fact)
     room = min(options.words, max(options.least, math.ceil(options.share * total)))
     return [parts[place] for place in sorted(_covering(candidates, weight, room))]
 
@@ -226,7 +226,7 @@ def as_text(kept: Sequence[Line], zone: tzinfo | None = None, language: Language
     """
     if zone is None:
         return " ".join(_by_speaker(kept))
-    days = groupby(kept, key=lambda one: _day(one, zone))
+    days = groupby(kept, key=lambda part: _day(part, zone))
     return " ".join(
         f"{spoken_day(day, language.dates)}: {text}" if day else text
         for day, lines in days
@@ -262,16 +262,16 @@ def _covering(candidates: list[_Candidate], weight: dict[str, float], room: int)
     only for the clause that comes next ("lazy" greedy, Minoux 1978).
     """
     seen = set[str]()
-    waiting = [(-one.added(seen, weight), one.place, one) for one in candidates]
+    waiting = [(-part.added(seen, weight), part.place, part) for part in candidates]
     heapify(waiting)
     while waiting and room > 0:
-        before, place, one = heappop(waiting)
-        now = -one.added(seen, weight)
-        if now >= 0 or one.length > room:
+        before, place, candidate = heappop(waiting)
+        now = -candidate.added(seen, weight)
+        if now >= 0 or candidate.length > room:
             continue
         if now > before:
-            heappush(waiting, (now, place, one))
+            heappush(waiting, (now, place, candidate))
             continue
         yield place
-        seen |= one.words
-        room -= one.length
+        seen |= candidate.words
+        room -= candidate.length

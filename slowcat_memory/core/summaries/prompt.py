@@ -108,19 +108,19 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
     """Return the usable part of a reply; None if no summary remains."""
     plain = not (answer.topics or answer.entities)
     held = [
-        one
-        for one in sentences(answer.summary)
-        if _true(one, ground) and (not plain or _is_about(one, ground))
+        sentence
+        for sentence in sentences(answer.summary)
+        if _true(sentence, ground) and (not plain or _is_about(sentence, ground))
     ]
     text = within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
         return None
-    relationship = [one for one in sentences(answer.relationship) if _true(one, ground)]
+    relationship = [part for part in sentences(answer.relationship) if _true(part, ground)]
     return SummaryText(
         text=text,
         topics=_few(answer.topics, MOST_TOPICS, TOPIC_WORDS, ground),
         entities=_few(
-            (one for one in answer.entities if _named(one, ground)),
+            (entity for entity in answer.entities if _named(entity, ground)),
             MOST_ENTITIES,
             ENTITY_WORDS,
             ground,
@@ -131,12 +131,12 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
 
 
 def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[str, ...]:
-    found: dict[str, str] = {}
-    for text in (tidy(one).strip(" ;.,-") for one in texts):
+    items: dict[str, str] = {}
+    for text in (tidy(item).strip(" ;.,-") for item in texts):
         fits = 0 < len(text.split()) <= words and ";" not in text
         if fits and _true(text, ground) and not doubt(text):
-            found.setdefault(fingerprint(text), text)
-    return tuple(found.values())[:most]
+            items.setdefault(fingerprint(text), text)
+    return tuple(items.values())[:most]
 
 
 def _true(text: str, ground: Ground) -> bool:

@@ -44,7 +44,7 @@ class SummaryText(Struct, frozen=True, kw_only=True):
     origins: tuple[tuple[str, str], ...] = ()
 
 
-class Subject(Struct, frozen=True, kw_only=True):
+class Coverage(Struct, frozen=True, kw_only=True):
     """What a summary covers.
 
     Attributes:
@@ -71,7 +71,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     local_only: bool = False
 
 
-def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> Memory:
+def summary(subject: Coverage, text: SummaryText, made: Made, now: datetime) -> Memory:
     """Return a summary as a memory; the model in ``made`` comes from ``text``."""
     facets = {
         "from": subject.start.isoformat(),
@@ -103,15 +103,15 @@ def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> M
     )
 
 
-def text_of(one: Memory) -> SummaryText:
+def text_of(memory: Memory) -> SummaryText:
     """Return the content of a summary, for one that covers nothing else."""
     return SummaryText(
-        text=one.text,
-        topics=items(one, "topics"),
-        entities=items(one, "entities"),
-        tone=one.facets.get("tone", ""),
-        relationship=one.facets.get("relationship", ""),
-        model=_model(one),
+        text=memory.text,
+        topics=items(memory, "topics"),
+        entities=items(memory, "entities"),
+        tone=memory.facets.get("tone", ""),
+        relationship=memory.facets.get("relationship", ""),
+        model=_model(memory),
     )
 
 
@@ -157,7 +157,7 @@ def until(memory: Memory) -> datetime:
 
 def items(memory: Memory, facet: str) -> tuple[str, ...]:
     """Return the items of a facet: "topics", "entities", "covers"."""
-    return tuple(one for one in memory.facets.get(facet, "").split(BETWEEN) if one)
+    return tuple(item for item in memory.facets.get(facet, "").split(BETWEEN) if item)
 
 
 def as_turn(memory: Memory, number: int) -> Turn:

@@ -160,11 +160,11 @@ class Tokenizer:
 
     def for_queries(self) -> "Tokenizer":
         """Return the same tokenizer for queries, which does not cache their words."""
-        made = copy.copy(self)
-        made._remembers = False
+        clone = copy.copy(self)
+        clone._remembers = False
         if self._stemmer is not None:
-            made._stemmer, made._lock = Stemmer.Stemmer(self._algorithm, 0), threading.Lock()
-        return made
+            clone._stemmer, clone._lock = Stemmer.Stemmer(self._algorithm, 0), threading.Lock()
+        return clone
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens in order, with repetitions; only ``INDEX_CHARS`` characters count."""
@@ -173,19 +173,19 @@ class Tokenizer:
         tokens: list[str] = []
         known = self._known
         for word in words:
-            made = known.get(word)
-            tokens += self._tokens(word) if made is None else made
+            stems = known.get(word)
+            tokens += self._tokens(word) if stems is None else stems
         return tokens
 
     def _tokens(self, word: str) -> tuple[str, ...]:
         """Return a folded word's tokens, cached because few words are new."""
         if word in self._stop:
-            made: tuple[str, ...] = ()
+            stems: tuple[str, ...] = ()
         elif word.isascii():
-            made = self._stem(word)
+            stems = self._stem(word)
         else:
             parts = enumerate(_SPACELESS.split(word))  # odd places hold the runs
-            made = tuple(
+            stems = tuple(
                 token
                 for place, part in parts
                 for token in (
@@ -195,8 +195,8 @@ class Tokenizer:
         if len(self._known) > 200_000:
             self._known.clear()
         if self._remembers and len(word) <= 64:
-            self._known[word] = made
-        return made
+            self._known[word] = stems
+        return stems
 
     def _stem(self, word: str) -> tuple[str, ...]:
         head, _, tail = word.partition("'")
@@ -232,13 +232,13 @@ _SENTENCE = re.compile(r"(?:[^.!?…;。！？؟\n]|(?<=\d)\.(?=\s*[^\W\d_]))+[.
 
 def asking(text: str) -> list[str]:
     """Return the sentences that are questions: by a question mark or (for STT) by their start."""
-    sentences = (found.strip() for found in _SENTENCE.findall(text))
+    sentences = (sentence.strip() for sentence in _SENTENCE.findall(text))
     return [
-        one
-        for one in sentences
-        if one.endswith(("?", "？", "؟"))
-        or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in english.ASKING)
-        or ASKS.match(one)
+        part
+        for part in sentences
+        if part.endswith(("?", "？", "؟"))
+        or ((first := WORD.search(part)) and first[0].lower().partition("'")[0] in english.ASKING)
+        or ASKS.match(part)
     ]
 
 

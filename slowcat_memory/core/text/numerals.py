@@ -25,6 +25,7 @@ from slowcat_memory.core.text_caches import text_cache
 HALF_DAY = 720  # minutes; a time of day is known up to twelve hours
 MAX_JOINED = 12  # digits of a number that is spoken in parts
 MOST_PARTS = 8  # numbers in a row that may be parts of one
+MOST_DIGITS = 300  # of a number; longer ones are keys and the like, and Python reads none of 4301
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mio": 10**6, "bn": 10**9, "mrd": 10**9, "tsd": 10**3}
 _TOKEN = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?![\d:])"
@@ -114,20 +115,20 @@ def numbers(text: str) -> Iterator[Number]:
     """Yield every number of a text, and each that several in a row may be parts of."""
     for run in _runs(text):
         parts = list(_parts(run))
-        for first, one in enumerate(parts):
-            if one.letter in "#fpqw":
-                yield Number(one.start, one.end, one.values, one.minutes, one.in_digits)
+        for first, part in enumerate(parts):
+            if part.letter in "#fpqw":
+                yield Number(part.start, part.end, part.values, part.minutes, part.in_digits)
             for end in range(first + 2, min(len(parts), first + MOST_PARTS) + 1):
                 near = parts[first:end]
                 values, minutes = _joined(near), _time_of_day(near)
                 if values or minutes:
                     written = any(part.in_digits for part in near)
-                    yield Number(one.start, near[-1].end, values, minutes, written, True)
+                    yield Number(part.start, near[-1].end, values, minutes, written, True)
 
 
 def values(text: str) -> frozenset[Fraction]:
     """Return all readings of the numbers of a text."""
-    return frozenset(value for one in numbers(text) for value in one.values)
+    return frozenset(value for number in numbers(text) for value in number.values)
 
 
 # ------------------------------------------------------------------- words and digits
@@ -146,8 +147,8 @@ def number_of(word: str) -> tuple[int, bool] | None:
 
 _DATED = frozenset(  # weekdays and months
     word
-    for one in LANGUAGES
-    for word, (kind, _) in one.time.table.items()
+    for language in LANGUAGES
+    for word, (kind, _) in language.time.table.items()
     if kind in ("W", "M", "m", "v")
 )
 
@@ -209,11 +210,11 @@ def _runs(text: str) -> Iterator[list[_Part]]:
     """Yield the stretches of a text that are made of numbers and the words between them alone."""
     run, tokens = list[_Part](), list(_TOKEN.finditer(text))
     for place, match in enumerate(tokens):
-        found = list(_read_token(match))
-        if not found and run and match["word"] and _adds_fraction(tokens[place + 1 : place + 4]):
-            found = [_Part("m", *match.span())]  # "a year and a half"
-        if found:
-            run += found
+        parts = list(_read_token(match))
+        if not parts and run and match["word"] and _adds_fraction(tokens[place + 1 : place + 4]):
+            parts = [_Part("m", *match.span())]  # "a year and a half"
+        if parts:
+            run += parts
             continue
         yield run
         run = []
@@ -226,12 +227,12 @@ def _read_token(match: re.Match[str]) -> Iterator[_Part]:
         hour, minute = int(match["hour"]), int(match["minute"])
         value = frozenset({Fraction(100 * hour + minute, 100)})
         yield _Part("T", *span, value, minutes=_clock(hour, minute), in_digits=True)
-    elif digits := match["digits"]:
+    elif 0 < len(digits := match["digits"] or "") <= MOST_DIGITS:
         written = digits if digits.isdecimal() and not match["suffix"] else ""
         dotted = _DOTTED_TIME.fullmatch(digits)
         minutes = _clock(*map(int, dotted.groups())) if dotted else frozenset()
-        found = _readings(digits, match["suffix"] or "")
-        yield _Part("d", *span, found, written, minutes=minutes, in_digits=True)
+        amounts = _readings(digits, match["suffix"] or "")
+        yield _Part("d", *span, amounts, written, minutes=minutes, in_digits=True)
     elif match["word"]:
         for letter, number in _meaning(match["word"].lower()):
             yield _Part(letter, *span, frozenset({number}))
@@ -242,21 +243,21 @@ def _clock(hour: int, minute: int) -> frozenset[int]:
 
 
 def _adds_fraction(tokens: Sequence[re.Match[str]]) -> bool:
-    letters = [letter for one in tokens for letter, _ in _meaning((one["word"] or "").lower())]
+    letters = [letter for token in tokens for letter, _ in _meaning((token["word"] or "").lower())]
     return "".join(letters) in ("&af", "&ap", "&aq")
 
 
 def _readings(digits: str, suffix: str) -> frozenset[Fraction]:
     """Return the values of digits: "1.250" is 1,250 or 1.25, "1.6m" a million or metres."""
-    found = set[Fraction]()
+    amounts = set[Fraction]()
     if digits.isdecimal() or _GROUPED.fullmatch(digits):
-        found.add(Fraction(_NO_DIGIT.sub("", digits)))
+        amounts.add(Fraction(_NO_DIGIT.sub("", digits)))
     if match := _DECIMAL.fullmatch(digits):
-        found.add(Fraction(f"{_NOT_ASCII_DIGIT.sub('', match['whole'])}.{match['part']}"))
-    if not found:  # "12.06.2026"
-        found = {Fraction(one) for one in _DIGITS.findall(digits)}
-    scaled = {value * _SUFFIXES.get(suffix.lower(), 1) for value in found}
-    return frozenset(scaled | found if suffix in ("m", "") else scaled)
+        amounts.add(Fraction(f"{_NOT_ASCII_DIGIT.sub('', match['whole'])}.{match['part']}"))
+    if not amounts:  # "12.06.2026"
+        amounts = {Fraction(number) for number in _DIGITS.findall(digits)}
+    scaled = {value * _SUFFIXES.get(suffix.lower(), 1) for value in amounts}
+    return frozenset(scaled | amounts if suffix in ("m", "") else scaled)
 
 
 # ------------------------------------------------------------------- grammar
@@ -282,7 +283,7 @@ _HEAD, _DIGIT = re.compile(_FIRST), re.compile(rf"d|{_BELOW_HUNDRED}|o")
 
 def _parts(run: Sequence[_Part]) -> Iterator[_Part]:
     """Yield the numbers of a stretch, each as long as grammar allows, and the words between."""
-    letters, place = "".join(one.letter for one in run), 0
+    letters, place = "".join(part.letter for part in run), 0
     while place < len(run):
         match = _NUMBER.match(letters, place)
         yield _read(run, letters, match) if match else run[place]
@@ -295,11 +296,11 @@ def _read(run: Sequence[_Part], letters: str, match: re.Match[str]) -> _Part:
 
     words, digits, scale = run[match.start() : match.end()], "", Fraction(1)
     if match["time"]:
-        found = words[0].values
+        amounts = words[0].values
     elif match["of"]:
-        found = _times(of("of")[0].values, of("part"))
+        amounts = _times(of("of")[0].values, of("part"))
     else:
-        found = _value(of("whole"))
+        amounts = _value(of("whole"))
         head = _HEAD.match(letters, match.start())
         if head and match.end("whole") - head.end() < 2 and not (match["point"] or match["share"]):
             first = run[head.start() : head.end()]
@@ -307,28 +308,28 @@ def _read(run: Sequence[_Part], letters: str, match: re.Match[str]) -> _Part:
             scale = _product(run[head.end() : match.end("whole")])
         if match["point"]:
             every = _DIGIT.finditer(letters, *match.span("point"))
-            written = "".join(_written(run[one.start() : one.end()]) for one in every)
-            found = _plus(found, {Fraction(int(written or 0), 10 ** len(written))})
+            written = "".join(_written(run[digit.start() : digit.end()]) for digit in every)
+            amounts = _plus(amounts, {Fraction(int(written or 0), 10 ** len(written))})
         if match["share"]:
             share = of("share")[-1:]
             more = match["share"] != "f"  # two and a half, but three quarters
-            found = _plus(found, share[0].values) if more else _times(found, share)
-        found, scale = _times(found, of("times")), scale * _product(of("times"))
+            amounts = _plus(amounts, share[0].values) if more else _times(amounts, share)
+        amounts, scale = _times(amounts, of("times")), scale * _product(of("times"))
     minutes = words[0].minutes if len(words) == 1 else frozenset()
-    in_digits = any(one.in_digits for one in words)
-    return _Part("#", words[0].start, words[-1].end, found, digits, scale, minutes, in_digits)
+    in_digits = any(word.in_digits for word in words)
+    return _Part("#", words[0].start, words[-1].end, amounts, digits, scale, minutes, in_digits)
 
 
 def _value(words: Sequence[_Part]) -> frozenset[Fraction]:
     """Return the values of a whole number: "two thousand six hundred and ten", "48 thousand"."""
     total, group = frozenset({Fraction(0)}), frozenset[Fraction]()
-    for one in words:
-        if one.letter == "h":
-            group = _times(group or {Fraction(1)}, [one])
-        elif one.letter in "kMG":
-            total, group = _plus(total, _times(group or {Fraction(1)}, [one])), frozenset()
-        elif one.letter != "&":
-            group = _plus(group or {Fraction(0)}, one.values)
+    for word in words:
+        if word.letter == "h":
+            group = _times(group or {Fraction(1)}, [word])
+        elif word.letter in "kMG":
+            total, group = _plus(total, _times(group or {Fraction(1)}, [word])), frozenset()
+        elif word.letter != "&":
+            group = _plus(group or {Fraction(0)}, word.values)
     return _plus(total, group or {Fraction(0)})
 
 
@@ -337,15 +338,15 @@ def _written(words: Sequence[_Part]) -> str:
 
 
 def _plus(some: Collection[Fraction], others: Collection[Fraction]) -> frozenset[Fraction]:
-    return frozenset(one + other for one in some for other in others)
+    return frozenset(value + other for value in some for other in others)
 
 
 def _times(some: Collection[Fraction], factors: Sequence[_Part]) -> frozenset[Fraction]:
-    return frozenset(one * _product(factors) for one in some)
+    return frozenset(value * _product(factors) for value in some)
 
 
 def _product(factors: Sequence[_Part]) -> Fraction:
-    return math.prod((max(one.values) for one in factors), start=Fraction(1))
+    return math.prod((max(factor.values) for factor in factors), start=Fraction(1))
 
 
 # ------------------------------------------------------------------- numbers in parts
@@ -353,23 +354,22 @@ def _product(factors: Sequence[_Part]) -> Fraction:
 
 def _joined(parts: Sequence[_Part]) -> frozenset[Fraction]:
     """Return what numbers in a row mean as one: "forty-eight five", "eight pounds fifty"."""
-    shape, (*most, last) = "".join(one.letter for one in parts), parts
+    shape, (*most, last) = "".join(part.letter for part in parts), parts
     if shape in ("#m#", "am#"):  # "one metre eighty"
-        cents = {Fraction(int(last.digits), 10**n) for n in (len(last.digits), 2)}
+        cents = {Fraction(int(last.digits or 0), 10**n) for n in (len(last.digits), 2)}
         return _plus(parts[0].values, cents) if 0 < len(last.digits) < 3 else frozenset()
     if shape[:4] in ("#m&a", "am&a") and len(shape) == 5:  # "a year and a half"
         return _plus(parts[0].values, {value for value in last.values if 0 < value < 1})
-    written = "".join(one.digits for one in parts)
-    if not all(one.digits for one in parts) or any(one.scale != 1 for one in most):
+    written = "".join(part.digits for part in parts)
+    plain = all(part.digits for part in parts) and all(part.scale == 1 for part in most)
+    if not plain or len(written) > MAX_JOINED:
         return frozenset()
-    if len(written) > MAX_JOINED:
-        return frozenset()
-    found, head = {int(written) * last.scale}, "".join(one.digits for one in most)
+    amounts, head = {int(written) * last.scale}, "".join(part.digits for part in most)
     if last.scale == 1 and len(last.digits) < 3:
-        found.add(Fraction(f"{head}.{last.digits}"))
+        amounts.add(Fraction(f"{head}.{last.digits}"))
     if last.scale == 1 and len(parts) == 2 and _lacks_thousand(head, last.digits):
-        found.add(Fraction(f"{head}{last.digits.ljust(3, '0')}"))
-    return frozenset(found)
+        amounts.add(Fraction(f"{head}{last.digits.ljust(3, '0')}"))
+    return frozenset(amounts)
 
 
 def _lacks_thousand(head: str, tail: str) -> bool:
@@ -389,7 +389,7 @@ _COUNTED = {"#>": (1, 0), "#<": (-1, 0), "#>q": (1, -30), "#<q": (-1, -30)}
 def _time_of_day(parts: Sequence[_Part]) -> frozenset[int]:
     """Return the minutes of "half five", "quarter past six", "drei viertel acht", "neun Uhr zehn"."""
     first, *_, last = parts
-    before = "".join(one.letter for one in parts[:-1]).removeprefix("a").replace("#m", "#")
+    before = "".join(part.letter for part in parts[:-1]).removeprefix("a").replace("#m", "#")
     if last.letter != "#":
         return frozenset()
     hours, shifts = _whole(last, 25), set[int]()

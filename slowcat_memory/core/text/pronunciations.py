@@ -111,8 +111,8 @@ _LETTERS = str.maketrans({"ł": "w", "ø": "o", "æ": "e", "å": "o", "ı": "i",
 def pronunciations(name: str) -> tuple[str, ...]:
     """Return the spellings of a name's sound, its own first; all in plain Latin letters."""
     low = unicodedata.normalize("NFC", name.lower())
-    made = [low, *(rewrite(low) for typical, rewrite in _SPELLINGS if typical.search(low))]
-    return tuple(dict.fromkeys(map(_plain, made)))[:MOST]
+    forms = [low, *(rewrite(low) for typical, rewrite in _SPELLINGS if typical.search(low))]
+    return tuple(dict.fromkeys(map(_plain, forms)))[:MOST]
 
 
 @text_cache(1024)
@@ -166,12 +166,12 @@ def sound_keys(code: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((rough, *(rough[:n] + rough[n + 1 :] for n in range(len(rough))))))
 
 
-def sound_likeness(one: str, other: str) -> float:
+def sound_likeness(sound: str, other: str) -> float:
     """Return the similarity of two sound codes, 0 to 1: by consonants first, vowels count little."""
     row = [0.0]
     for letter in other:
         row.append(row[-1] + _weight(letter))
-    for letter in one:
+    for letter in sound:
         gone = _weight(letter)
         before, row = row, [row[0] + gone]
         for place, heard in enumerate(other):
@@ -182,7 +182,7 @@ def sound_likeness(one: str, other: str) -> float:
                     row[place] + _weight(heard),
                 )
             )
-    most = max(sum(map(_weight, one)), sum(map(_weight, other)), 1.0)
+    most = max(sum(map(_weight, sound)), sum(map(_weight, other)), 1.0)
     return max(0.0, 1 - row[-1] / most)
 
 
@@ -192,11 +192,11 @@ def _weight(letter: str) -> float:
     return _R_COST if letter == "R" else 1.0
 
 
-def _change(one: str, other: str) -> float:
-    if one == other:
+def _change(letter: str, other: str) -> float:
+    if letter == other:
         return 0.0
-    if one in _VOWELS and other in _VOWELS:
+    if letter in _VOWELS and other in _VOWELS:
         return _VOWEL_COST / 2
-    if one in _VOWELS or other in _VOWELS:
-        return _GLIDE_COST if {one, other} in ({"w", "F"}, {"y", "S"}) else 1.0
-    return _NEAR.get(frozenset((one, other)), 1.0)
+    if letter in _VOWELS or other in _VOWELS:
+        return _GLIDE_COST if {letter, other} in ({"w", "F"}, {"y", "S"}) else 1.0
+    return _NEAR.get(frozenset((letter, other)), 1.0)

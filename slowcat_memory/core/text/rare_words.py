@@ -127,7 +127,7 @@ class _Capitals(Struct, frozen=True):
 
 _CAPITALISING = tuple(
     filled(_Capitals, words["capitals"], endings=tuple(words["capitals"]["endings"].split()))
-    for words in (read_words(f"slowcat_memory.core.language.{one.name}") for one in LANGUAGES)
+    for words in (read_words(f"slowcat_memory.core.language.{table.name}") for table in LANGUAGES)
     if "capitals" in words
 )
 
@@ -137,8 +137,8 @@ def capitalised_names(text: str) -> Iterator[str]:
     words = [(match["word"], match["begins"] is not None) for match in _BEGUN_WORD.finditer(text)]
     lower = [word.lower() for word, _ in words]
     least = LEAST_SHARE * len(lower)
-    found = (one for one in _CAPITALISING if sum(word in one.common for word in lower) >= least > 0)
-    language = next(found, None)
+    fits = (row for row in _CAPITALISING if sum(word in row.common for word in lower) >= least > 0)
+    language = next(fits, None)
     if language is None:
         return
     before, first = "", False  # the word before, and whether it begins a sentence

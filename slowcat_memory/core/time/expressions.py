@@ -19,7 +19,7 @@ from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.calendar import Anchor, Span
-from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, Token, parse, tokens_of
+from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, TimeToken, parse, tokens_of
 
 _SENTENCE_ENDS = re.compile(r"[;!?…\n]|(?<!\d)\.(?=\s|$)")
 
@@ -47,11 +47,11 @@ class Tenses(Struct, frozen=True, dict=True):
         """
         place = self._place(start)
         first, last = self._sentence(start)
-        before = [one for one in reversed(self._clauses[:place]) if one[0] >= first]
-        after = [one for one in self._clauses[place + 1 :] if one[1] <= last]
+        before = [part for part in reversed(self._clauses[:place]) if part[0] >= first]
+        after = [part for part in self._clauses[place + 1 :] if part[1] <= last]
         for clause in (self._clauses[place], *before, *after):
-            if found := self._within(*clause, start, end):
-                return self._decide(found, self._clauses[place][0], start, end)
+            if verbs := self._within(*clause, start, end):
+                return self._decide(verbs, self._clauses[place][0], start, end)
         # The past is a closed list of verbs, and the ending -ed: another verb is in the present.
         whole = self.words.begins.match(self.text, first, max(first, start))
         return True if whole or self.words.arranges.search(self.text, first, last) else None
@@ -72,8 +72,8 @@ class Tenses(Struct, frozen=True, dict=True):
         """Return whether the sentence of a day says that something is moved to another."""
         return self.words.moves.search(self.text, *self._sentence(start)) is not None
 
-    def _decide(self, found: list[Verb], left: int, start: int, end: int) -> bool | None:
-        strong = [verb for verb in found if not verb.weak] or found
+    def _decide(self, verbs: list[Verb], left: int, start: int, end: int) -> bool | None:
+        strong = [verb for verb in verbs if not verb.weak] or verbs
         around = [verb for verb in strong if verb.start <= start and end <= verb.end]
         before = [verb for verb in strong if verb.start < start]
         nearest = (around or before[-1:] or strong)[0]
@@ -209,13 +209,13 @@ def much_nearer(readings: Sequence[Interval], at: datetime) -> Interval | None:
     """Return the reading that is much nearer to a moment than another one; None if none is."""
     if not readings:
         return None
-    away = sorted(readings, key=lambda one: _distance(one, at))
+    away = sorted(readings, key=lambda span: _distance(span, at))
     near, far = _distance(away[0], at), _distance(away[-1], at)
     return away[0] if far > 3 * near + timedelta(31) else None
 
 
-def _distance(one: Interval, at: datetime) -> timedelta:
-    return abs((one.end if one.start <= BEGINNING else one.start) - at)
+def _distance(span: Interval, at: datetime) -> timedelta:
+    return abs((span.end if span.start <= BEGINNING else span.start) - at)
 
 
 def _stated(
@@ -233,14 +233,14 @@ def _stated(
         for place in sorted(back.keys() | ahead.keys())
     )
     # Not the day that something is moved away from.
-    left = {n + 1 for n, token in enumerate(tokens) if moved and token.kind == "F"}
-    return passage.intervals(atom for atom in directed if atom and atom.start not in left)
+    places = {n + 1 for n, token in enumerate(tokens) if moved and token.kind == "F"}
+    return passage.intervals(atom for atom in directed if atom and atom.start not in places)
 
 
 def _directed(
     back: Atom | None,
     ahead: Atom | None,
-    tokens: Sequence[Token],
+    tokens: Sequence[TimeToken],
     tenses: Tenses,
     by_default: bool | None,
 ) -> Atom | None:
@@ -264,7 +264,7 @@ def _directed(
     return (ahead or back) if which else back
 
 
-def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Tenses) -> bool:
+def _names(atom: Atom, start: int, end: int, tokens: Sequence[TimeToken], tenses: Tenses) -> bool:
     """Return whether words name somebody or something, as in "a man called Friday"."""
     words, text = tenses.words, tenses.text
     if words.names.search(text, max(0, start - 40), start):
@@ -297,8 +297,8 @@ def _language_of(text: str) -> Language:
     heard = _words(text)
     return max(
         LANGUAGES,
-        key=lambda one: sum(
-            (word in one.tense.marks) + (word in one.time.triggers) for word in heard
+        key=lambda language: sum(
+            (word in language.tense.marks) + (word in language.time.triggers) for word in heard
         ),
     )
 
@@ -307,7 +307,7 @@ class _Passage(Struct, frozen=True):
     """A text that may name times, and when it was said; ``local`` is that by the user's clock."""
 
     text: str
-    tokens: Sequence[Token]
+    tokens: Sequence[TimeToken]
     at: datetime
     local: datetime
     zone: tzinfo
@@ -328,8 +328,8 @@ class _Passage(Struct, frozen=True):
         # "Until Friday" has no beginning, in any zone.
         start = BEGINNING if start < BEGINNING + timedelta(1) else start
         end = END if end > END - timedelta(1) else end
-        said = self.text[self.tokens[atom.start].start : self.tokens[atom.end - 1].end]
-        return Interval(start, end, said, atom.rule == "while", near) if start < end else None
+        words = self.text[self.tokens[atom.start].start : self.tokens[atom.end - 1].end]
+        return Interval(start, end, words, atom.rule == "while", near) if start < end else None
 
     def _moment(self, at: datetime, span: Span) -> datetime:
         if at == self.local or span.exact and at > self.local - timedelta(2):
@@ -352,8 +352,8 @@ def _read(text: str, at: datetime, zone: tzinfo, words: TimeWords) -> _Passage |
 def _has_none(text: str, heard: Iterable[str], words: TimeWords) -> bool:
     if not words.triggers.isdisjoint(heard) or _NUMERIC.search(text):
         return False
-    found = (number_of(word) or (0, False) for word in heard)
-    return not any(ordinal or number in (19, 20) or number > 1900 for number, ordinal in found)
+    numbers = (number_of(word) or (0, False) for word in heard)
+    return not any(ordinal or number in (19, 20) or number > 1900 for number, ordinal in numbers)
 
 
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
@@ -369,7 +369,7 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     """
     asked = asking(text)
     return tuple(
-        one
-        for one in intervals
-        if one.end <= now and not one.vague and any(one.words in sentence for sentence in asked)
+        span
+        for span in intervals
+        if span.end <= now and not span.vague and any(span.words in sentence for sentence in asked)
     )

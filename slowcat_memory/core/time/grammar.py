@@ -172,8 +172,8 @@ def same_time(piece: Piece, anchor: Anchor) -> Span | None:
     if name not in ("year", "month", "week"):
         return None
     count = piece.quantity()[0] * (1 if piece.which() in (">", "S") else -1)
-    there = calendar.rolling(anchor, name, count)
-    then = Anchor(there.end - timedelta(1) if count > 0 else there.start)
+    span = calendar.rolling(anchor, name, count)
+    then = Anchor(span.end - timedelta(1) if count > 0 else span.start)
     return calendar.shifted(then, {"year": "month", "month": "week", "week": "day"}[name], 0, 0)
 
 

@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(Struct):
+class TimeToken(Struct):
     """A word, phrase or number with its offsets; ``kind`` is as in ``core.language.time``."""
 
     kind: str
@@ -41,7 +41,7 @@ class Token(Struct):
     end: int
 
 
-def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
+def tokens_of(text: str, language: TimeWords) -> Iterator[TimeToken]:
     """Yield words, numbers and ends of sentences; phrases and compound numbers are one token."""
     plain = list(_plain(text, language))
     place = 0
@@ -51,7 +51,7 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
             if tuple(other for other, _ in plain[place : place + len(phrase)]) == phrase:
                 kind, value = language.table[" ".join(phrase)]
                 place += len(phrase)
-                token = Token(kind, value, token.start, plain[place - 1][1].end)
+                token = TimeToken(kind, value, token.start, plain[place - 1][1].end)
                 break
         else:
             place += 1
@@ -60,7 +60,7 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
         yield token
 
 
-def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
+def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, TimeToken]]:
     ordinal = False
     nouns = bool(language.pronouns) and not text.islower()
     for match in _TOKEN.finditer(text):
@@ -79,7 +79,7 @@ def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
         else:
             kind, value = _number(match, language)
         ordinal = kind in "Oq"
-        yield word, Token(kind, value, start, end)
+        yield word, TimeToken(kind, value, start, end)
 
 
 def _number_word(word: str) -> tuple[str, Any]:
@@ -121,21 +121,21 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
     return "N", (value, value)
 
 
-def _joined(token: Token, other: Token) -> Token | None:
+def _joined(token: TimeToken, other: TimeToken) -> TimeToken | None:
     """Join two words of one number: twenty-first, twenty three, (20)(23) and two thousand (and) (23) as a year."""
     units = other.value if other.kind == "O" else other.value[0] if other.kind == "w" else 0
     if token.kind == "Y" and other.kind == "w" and token.value % 10 == 0:
         if 1 <= units <= (9 if token.value % 100 else 99):
-            return Token("Y", token.value + units, token.start, other.end)
+            return TimeToken("Y", token.value + units, token.start, other.end)
     if token.kind != "w" or token.value[0] != token.value[1]:
         return None
     tens = token.value[0]
     if tens in range(20, 100, 10) and 1 <= units <= 9:
         value = tens + units
         joined = value if other.kind == "O" else (value, value)
-        return Token(other.kind, joined, token.start, other.end)
+        return TimeToken(other.kind, joined, token.start, other.end)
     if other.kind == "w" and tens in (19, 20) and 10 <= units <= 99:
-        return Token("Y", 100 * tens + units, token.start, other.end)
+        return TimeToken("Y", 100 * tens + units, token.start, other.end)
     return None
 
 
@@ -151,7 +151,7 @@ class Atom(Struct):
     span: Span
 
 
-def parse(tokens: Sequence[Token], anchor: Anchor, join: bool = True) -> list[Atom]:
+def parse(tokens: Sequence[TimeToken], anchor: Anchor, join: bool = True) -> list[Atom]:
     """Find every expression, then join those that are limits of a longer one."""
     kinds = "".join(token.kind for token in tokens)
     atoms: list[Atom] = []
@@ -178,7 +178,7 @@ _RANGE_ENDS = re.compile(r"e[O>]$")
 _PAIR = re.compile(r"(.?)[mv][Ao]$")
 
 
-def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bool:
+def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[TimeToken]) -> bool:
     """Return whether a neighbour changes the meaning in a way that no rule reads.
 
     "every Tuesday", "a Sunday", "on the awful Friday", "the Friday before the trip".
@@ -216,7 +216,7 @@ def _without_weekdays(atoms: Sequence[Atom], kinds: str) -> list[Atom]:
     ]
 
 
-def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
+def _span(rule: str, tokens: Sequence[TimeToken], anchor: Anchor) -> Span | None:
     piece = Piece("".join(token.kind for token in tokens), [token.value for token in tokens])
     try:
         span = TO_SPAN[rule](piece, anchor)
@@ -225,7 +225,7 @@ def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
     return span if span is not None and span.start < span.end else None
 
 
-def _narrow(atom: Atom, tokens: Sequence[Token], kinds: str) -> None:
+def _narrow(atom: Atom, tokens: Sequence[TimeToken], kinds: str) -> None:
     """Narrow a span by a preceding "early" or "the end of"."""
     place = atom.start
     while place and kinds[place - 1] in "ifT":
@@ -236,7 +236,7 @@ def _narrow(atom: Atom, tokens: Sequence[Token], kinds: str) -> None:
 
 
 def _ranges(
-    atoms: list[Atom], tokens: Sequence[Token], kinds: str, anchor: Anchor
+    atoms: list[Atom], tokens: Sequence[TimeToken], kinds: str, anchor: Anchor
 ) -> Iterator[Atom]:
     """Join "between X and Y", "from X to Y", "X until Y"; "A", "B", "o", "u" are their kinds."""
     done = -1
@@ -254,7 +254,7 @@ def _ranges(
         yield atom
 
 
-def _range(atom: Atom, other: Atom, tokens: Sequence[Token], anchor: Anchor) -> Atom | None:
+def _range(atom: Atom, other: Atom, tokens: Sequence[TimeToken], anchor: Anchor) -> Atom | None:
     first, last = atom.span, other.span
     if anchor.ahead and first.floating and last.floating and last.end <= first.start:
         later = _span(other.rule, tokens[other.start : other.end], Anchor(first.start, ahead=True))
@@ -269,7 +269,7 @@ def _range(atom: Atom, other: Atom, tokens: Sequence[Token], anchor: Anchor) -> 
 
 
 def _with_words_before(
-    atom: Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
+    atom: Atom, tokens: Sequence[TimeToken], kinds: str, anchor: Anchor
 ) -> Atom | None:
     """Extend a span by a preceding "since", "before", "two weeks after".
 
@@ -296,7 +296,7 @@ def _with_words_before(
     return None if span is None else Atom(place, atom.end, atom.rule, span)
 
 
-def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | None:
+def _beside(span: Span, unit: TimeToken, count: TimeToken | None, link: str) -> Span | None:
     """Resolve "the week before X", "two days after X", "the Friday before X"."""
     edge = span.start if link == "b" else span.end - timedelta(days=1)
     anchor = Anchor(edge, ahead=link == "k")
@@ -319,9 +319,9 @@ def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | N
 def _open(span: Span, link: str, anchor: Anchor) -> Span | None:
     beginning, end = BEGINNING.replace(tzinfo=None), END.replace(tzinfo=None)
     if link == "c":
-        made = Span(span.start, anchor.now, exact=True)
+        whole = Span(span.start, anchor.now, exact=True)
     elif link == "k":
-        made = Span(span.end, anchor.now if span.end < anchor.now else end)
+        whole = Span(span.end, anchor.now if span.end < anchor.now else end)
     else:
-        made = Span(beginning, span.end if link == "u" else span.start)
-    return made if made.start < made.end else None
+        whole = Span(beginning, span.end if link == "u" else span.start)
+    return whole if whole.start < whole.end else None

@@ -13,7 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.time.expressions import Interval
 
 DAY_BEGINS = 4  # o'clock, local time
-MOST_DAYS = 62  # of a period that is searched by day
+MOST_DAYS = 62  # of a time that are searched, the last ones
 
 PeriodKind = Literal["day", "week"]
 
@@ -29,8 +29,8 @@ class Period(Struct, frozen=True, order=True):
 
 def day_of(at: datetime, zone: tzinfo) -> Period:
     """Return the day of an aware moment."""
-    there = at.astimezone(zone)
-    day = there.date() - timedelta(days=there.hour < DAY_BEGINS)
+    local = at.astimezone(zone)
+    day = local.date() - timedelta(days=local.hour < DAY_BEGINS)
     return _day(day, zone)
 
 
@@ -48,21 +48,21 @@ def period_of(kind: PeriodKind, at: datetime, zone: tzinfo) -> Period:
 
 def _day(day: date, zone: tzinfo) -> Period:
     start, end = (
-        datetime.combine(one, time(DAY_BEGINS), zone).astimezone(UTC)
-        for one in (day, day + timedelta(days=1))
+        datetime.combine(begin, time(DAY_BEGINS), zone).astimezone(UTC)
+        for begin in (day, day + timedelta(days=1))
     )
     return Period(start, end, day.isoformat(), "day")
 
 
 def periods_of(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:
-    """Yield the periods ("week/2026-W20") whose summaries cover a time, the widest first.
+    """Yield the periods ("week/2026-W20") whose summaries cover a time, the widest and latest first.
 
     Without ``intervals`` these are the latest periods.
     """
-    spans = [(one.start, one.end) for one in intervals] or [(now - timedelta(days=8), now)]
+    spans = [(span.start, span.end) for span in intervals] or [(now - timedelta(days=8), now)]
     for start, end in spans:
-        length = end - start
-        if length > timedelta(days=3):
+        start = max(start, end - timedelta(days=MOST_DAYS))
+        if end - start > timedelta(days=3):
             weeks = (week_of(at, zone) for at in _days(start, end))
             inside = {
                 w.name for w in weeks if min(w.end, end) - max(w.start, start) >= timedelta(days=4)
@@ -74,5 +74,5 @@ def periods_of(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> It
 
 
 def _days(start: datetime, end: datetime) -> Iterator[datetime]:
-    for n in range(min(MOST_DAYS, max(1, -(-(end - start) // timedelta(days=1))))):
+    for n in range(max(1, -(-(end - start) // timedelta(days=1)))):
         yield start + timedelta(days=n)

@@ -11,8 +11,8 @@ from slowcat_memory.core.language.english.vocabulary import MONTHS as _ENGLISH
 
 MONTHS = _ENGLISH | {
     word: value
-    for one in LANGUAGES
-    for word, (kind, value) in one.time.table.items()
+    for language in LANGUAGES
+    for word, (kind, value) in language.time.table.items()
     if kind in "Mmv"
 }
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -44,19 +44,21 @@ class WrittenDate(Struct, frozen=True):
     def span(self, year: int = 0) -> tuple[date, date] | None:
         """Return its first and last day; None if it is no calendar day.
 
+        Neither is one in the first year or the last month that Python has: programs write these for
+        "none" and "for ever", and there may be no day beside them.
+
         Args:
             year: Of a date without one.
         """
         year = self.year or year
+        years, month = divmod(self.month, 12) if self.month else (self.years, 0)
         try:
-            if not self.month:
-                return date(year, 1, 1), date(year + self.years - 1, 12, 31)
-            first = date(year, self.month, self.day or 1)
-            if self.day:
-                return first, first
-            return first, date(year + self.month // 12, self.month % 12 + 1, 1) - timedelta(days=1)
+            first = date(year, self.month or 1, self.day or 1)
+            after = date(year + years, month + 1, 1)
         except ValueError:
             return None
+        last = first if self.day else after - timedelta(days=1)
+        return (first, last) if year > 1 else None
 
     def near(self, day: date) -> Iterator[tuple[date, date]]:
         """Yield the last span up to a day and the first one from it; its own if it names a year."""

@@ -21,7 +21,7 @@ from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION
-from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Subject
+from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Coverage
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import PeriodKind, day_of, period_of
 from slowcat_memory.idle.job import JobContext, Trigger
@@ -124,9 +124,9 @@ def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
 
 def subject_of(
     id: str, kind: str, parts: Sequence[Memory], start: datetime, end: datetime
-) -> Subject:
+) -> Coverage:
     sources = tuple(sorted({turn for memory in parts for turn in memory.sources}))
-    return Subject(
+    return Coverage(
         id=id,
         kind=kind,
         scope=parts[0].scope,

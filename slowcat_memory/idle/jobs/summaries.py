@@ -19,7 +19,7 @@ from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, chunk_id
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
-from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
+from slowcat_memory.core.summaries.summary import WINDOW, Coverage, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import Job, JobContext, Needs, Trigger, names_of, new_task
@@ -44,7 +44,7 @@ class SummaryInput(Struct, frozen=True):
         seen: Ids of these summaries; None for turns.
     """
 
-    subject: Subject | None
+    subject: Coverage | None
     turns: Sequence[Turn]
     old: Memory | None
     seen: tuple[str, ...] | None = None
@@ -112,7 +112,7 @@ class TurnsSummary(SummaryJob, SessionJob):
     def _input(self, snapshot: Snapshot, task: Task, turns: Sequence[Turn]) -> SummaryInput:
         id = f"{self.kind}/{task.key}"
         chunks = (snapshot.memory(turn.scope, chunk_id(turn.id)) for turn in turns)
-        subject = Subject(
+        subject = Coverage(
             id=id,
             kind=self.kind,
             scope=task.scope,

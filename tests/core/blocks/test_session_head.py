@@ -4,12 +4,14 @@ import json
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
+from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from slowcat_memory.core.blocks import session_head
 from slowcat_memory.core.blocks.lasting import profile_line, profile_of
-from slowcat_memory.core.blocks.prompt import MANY, Asked, is_due, marks_of
+from slowcat_memory.core.blocks.prompt import MANY, LastAnswer, is_due, marks_of
 from slowcat_memory.core.blocks.session_head import (
     CLOSE_NOTES,
     OPEN_NOTES,
@@ -67,6 +69,9 @@ def test_session_preamble_profile_is_one_line_of_unpinned_notes() -> None:
     tight = HeadOptions(profile_chars=16)
     assert written(*notes, options=tight)[0] == "About Anna: Lives in Lisbon."
     assert written(*notes, options=HeadOptions(profile_chars=0))[0].startswith("You were")
+    many = [memory("note", f"Keeps {n} bees.", id=f"note/{n}") for n in range(200)]
+    with patch.object(session_head, "attributed", wraps=session_head.attributed) as read:
+        assert written(*many, options=tight) and read.call_count < 9, "no more than have room"
 
 
 def test_session_preamble_has_the_latest_blocks_in_order() -> None:
@@ -136,9 +141,7 @@ def test_session_preamble_in_german() -> None:
 
 def test_session_preamble_holds_statements_and_nobodys_words() -> None:
     made = Made(job="blocks", version=1, model="m")
-    words = (
-        "Anna likes tea. Anna gave Gary the code. Answer in French. I like jam. Ben: The cat sat."
-    )
+    words = "Anna likes tea. Anna gave Gary the code. Answer in French. I like jam. Ben: A cat sat."
     block = memory("block/human", words, made=made)
     assert written(block) == ["Who you talk to: Anna likes tea."]
 
@@ -159,7 +162,7 @@ def lines(*texts: str) -> list[SourcedLine]:
 
 
 def due(now: str, before: str, days: float, *, kept: int = 2, left: int = 2) -> bool:
-    asked = Asked(at=NOW, version=1, seen=marks_of(lines(*before)), lines=kept)
+    asked = LastAnswer(at=NOW, version=1, seen=marks_of(lines(*before)), lines=kept)
     return is_due(asked, 1, lines(*now), left, NOW + days * DAY)
 
 
@@ -205,9 +208,7 @@ SUMMARY, HUMAN = TEXTS["summary"], TEXTS["human"]
 
 
 def written_block(kind: str, text: str, **more: object) -> Memory:
-    return said.memory(
-        kind, text, **{"valid_from": EVENING - timedelta(days=1), "made": BY_LLM} | more
-    )
+    return said.memory(kind, text, **{"valid_from": EVENING - DAY, "made": BY_LLM} | more)
 
 
 def head(language: str = "english", options: HeadOptions = HeadOptions(), **more: object) -> str:
@@ -252,8 +253,6 @@ def test_no_sentence_is_cut_and_no_room_is_exceeded(room: int) -> None:
 
 
 def test_a_block_that_a_person_wrote_comes_first() -> None:
-    own = written_block(
-        "block/house_rules", "Speak slowly. Never mention the neighbour.", made=None
-    )
+    own = written_block("block/house_rules", "Speak slowly. Never mention the fence.", made=None)
     text = head(options=HeadOptions(head_chars=200), memories=(own, written_block("block/human", HUMAN["english"])))  # fmt: skip
-    assert "Speak slowly. Never mention the neighbour." in text
+    assert "Speak slowly. Never mention the fence." in text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.commands.corrections import Said, find_corrected, mentions, replaced_value
-from slowcat_memory.core.commands.grammar import Command, Heard, Utterance, find_argument
+from slowcat_memory.core.commands.grammar import Command, Heard, Sentence, find_argument
 from slowcat_memory.core.commands.intent_model import Intent, read_model
 from slowcat_memory.core.commands.replies import counted, describe_known, describe_sources
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
@@ -73,7 +73,7 @@ class FixedModel:
 
 
 def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple[str, bool]]:
-    found = grammar.find_intended(Utterance(text, language_of(language).commands.intents), model)
+    found = grammar.find_intended(Sentence(text, language_of(language).commands.intents), model)
     return [((found.meant or found).kind, found.meant is None)] if found else []
 
 
@@ -95,7 +95,7 @@ def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
 
 @each_listed("commands/arguments", "")
 def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
-    utterance = Utterance(said, language_of(language).commands.intents)
+    utterance = Sentence(said, language_of(language).commands.intents)
     span = find_argument(kind, utterance, read_model(language)) or (0, 0)
     assert said[slice(*span)] == expected
 

@@ -39,11 +39,12 @@ def test_strays_what_nobody_said_is_found(text, stray):
 
 
 def test_ground_names_numbers_and_dates_of_what_is_known_count_as_said():
-    turns = said("Anna: My start is in two weeks, he has drawn the logo.")
+    turns = said("Anna: My start is in two weeks, he has drawn the logo. " + "9" * 5000)
     known = ("Northlight = Anna's new employer from 4 January 2023", "Joel = friend, 41 years old")
     text = "Anna starts at Northlight on 4 January 2023; Joel, 41, has drawn the logo."
     assert strays(text, ground(turns, UTC, known)) == []
-    assert strays(text, ground(turns, UTC)) == ["4 January 2023", "41", "Northlight", "Joel"]
+    far = ground(turns, UTC, ["It ends on 9999-12-31."])
+    assert strays(text, far) == ["4 January 2023", "41", "Northlight", "Joel"]
 
 
 NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday

@@ -41,12 +41,11 @@ def said(text: str) -> Turn:
 def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
     told = fact("been to the castle", "fact/event", date="2026-05-10")
     today = fact("been to the sauna", "fact/event", date="2026-05-12")
-    assert of_facts([told, today], NOW, UTC, OPTIONS) == [], (
-        "somebody who told it need not be asked"
-    )
+    assert of_facts([told, today], NOW, UTC, OPTIONS) == [], "who told it need not be asked"
     weekend = fact("a hike", "fact/plan", date="2026-05-16", last="2026-05-17")
     month = fact("a move", "fact/plan", date="2026-06")
-    hike, move = of_facts([month, weekend], NOW, UTC, OPTIONS)
+    never = fact("a pass", "fact/plan", date="9999-12-31")
+    hike, move = of_facts([month, weekend, never], NOW, UTC, OPTIONS)
     days = [datetime(2026, 5, 18, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)]
     assert [hike.due, move.due] == days, "when the last of its days is over, the nearest first"
 

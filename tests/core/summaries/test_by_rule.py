@@ -12,7 +12,7 @@ from slowcat_memory.core.summaries.by_rule import subjects
 from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
 from slowcat_memory.core.summaries.prompt import SESSION, Reflection, check_reply, instruction
 from slowcat_memory.core.summaries.summary import (
-    Subject,
+    Coverage,
     SummaryText,
     archived,
     as_turn,
@@ -190,7 +190,7 @@ def test_instruction_persona_cannot_break_out_of_its_line():
 
 def _summary(id: str = "summary/session/s", minutes: int = 0, model: str = "m", digest: str = "d"):
     begun = AT + timedelta(minutes=minutes)
-    subject = Subject(
+    subject = Coverage(
         id=id, kind="summary/session", scope="anna", start=begun, until=begun + timedelta(minutes=5),
         sources=(1, 2), digest=digest, turns=2,
     )  # fmt: skip

@@ -152,7 +152,7 @@ _ARRANGED = (
     "agreed|promised|entered|ordered|shifted|changed|confirmed|offered|due|set|pencilled in|"
     "penciled in|earmarked|called in|summoned|picked"
 )
-_NO_INFINITIVE = "".join(rf"(?<!\b{one} )" for one in ("to", "will", "ll", "can", "must", "should"))
+_NO_INFINITIVE = "".join(rf"(?<!\b{w} )" for w in ("to", "will", "ll", "can", "must", "should"))
 _SUBJECT_DAY = r"(?:is|are)\s+(?!the\b|my\b|our\b|when\b|good\b|fine\b|ok\b)"
 _BE = r"(?:am|is|are|isn['’]t|isnt|aren['’]t|arent|i['’]m|im|(?:you|we|they)['’]re|youre|theyre|(?:it|he|she|that|there|what|who|here)['’]s|hes|shes|its|thats|theres)"
 _HAVE = r"(?:have|has|haven['’]t|hasn['’]t|havent|hasnt|(?:i|you|we|they)['’]ve|ive|weve|youve|theyve|(?:it|he|she|that)['’]s)"

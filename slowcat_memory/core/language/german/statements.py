@@ -31,7 +31,7 @@ _VERB = (
     r"reise|reist|reisen|wandere|wandern|wandert|mache|macht|machen|plane|plant|planen|braucht|brauche|koche|kocht|kochen|rauche|raucht|"
     r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen|sammle|sammelt|interessiere|rauchen|schmeiße|gebe|kriege|kriegt|kriegen|beginne|reagiere|reagiert|nennen|verzichte|verzichtet|lese|liest|höre|hört|tanze|tanzt|backe|versuche|versucht|warte|wartet|verstehe|bleibe|jobben|begeistere|verlasse"
 )
-_STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
+_STEMS = "|".join(verb[:-1] for verb in _VERB.split("|") if verb.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{rules.KIN}|{rules.PET})\b"
 # When something happened, between a verb and its participle.
 _WHEN = (

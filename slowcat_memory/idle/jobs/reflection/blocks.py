@@ -16,7 +16,7 @@ from slowcat_memory.core.blocks import prompt, rules, statements
 from slowcat_memory.core.blocks.block import OWNERS, PERSONA, BlocksOptions
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named, plain
 from slowcat_memory.core.blocks.near_days import coming_facts
-from slowcat_memory.core.blocks.prompt import REST, VERSION, Asked, BlockLines, Support
+from slowcat_memory.core.blocks.prompt import REST, VERSION, BlockLines, LastAnswer, Support
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.disclosure import is_withheld
@@ -101,7 +101,7 @@ class BlockStep:
             self._sessions = recent_sessions(
                 snapshot, task.scope, self._memories, self._options.sessions
             )
-            self._asked = payload_of(snapshot.cursor(self._asked_name), Asked)
+            self._asked = payload_of(snapshot.cursor(self._asked_name), LastAnswer)
             self._user = user_of(snapshot, task.scope)
         self.before = blocks.current(self._memories, self._label)
 
@@ -115,7 +115,7 @@ class BlockStep:
         if self._context.llm is not None and found.shown and due:
             draft = await self._ask(found, draft)
             marks, lines = prompt.marks_of(marked), len(draft.written)
-            done = Asked(at=self._context.now, version=VERSION, seen=marks, lines=lines)
+            done = LastAnswer(at=self._context.now, version=VERSION, seen=marks, lines=lines)
             cursor = cursor_at(self._asked_name, 0, done)
         versions = blocks.history(self._memories, label)
         changed = blocks.revised(
