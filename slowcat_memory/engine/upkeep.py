@@ -35,12 +35,12 @@ Stop = Callable[[], bool]
 
 def disk_bytes(folder: Path) -> int:
     """Return the size on disk of a folder's files; one that goes meanwhile counts nothing."""
-    found = 0
+    size = 0
     for path in folder.rglob("*"):
         with suppress(OSError):
             status = path.lstat()
-            found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
-    return found
+            size += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
+    return size
 
 
 LATE_S = 0.05  # behind the time to undo, so that it is over by any clock

@@ -198,11 +198,11 @@ class VectorView:
 
     def present(self, count: int) -> np.ndarray:
         """Return which of the first ``count`` documents have a vector, shape (count,), bool."""
-        there = np.zeros(count, bool)
+        present = np.zeros(count, bool)
         if self._sealed is not None:
-            there[self._sealed.documents[self._alive]] = True
-        there[[*self._slots]] = True
-        return there
+            present[self._sealed.documents[self._alive]] = True
+        present[[*self._slots]] = True
+        return present
 
     def put(self, document: int, vector: np.ndarray) -> None:
         """Set a document's vector, shape (dim,), unit length."""
@@ -297,8 +297,8 @@ class KeyWriter:
 
     def add(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Add all keys of a document, whose number is higher than any before."""
-        for one in pointers:
-            row = (target, digest(one.name), digest(one.text), one.weight)
+        for pointer in pointers:
+            row = (target, digest(pointer.name), digest(pointer.text), pointer.weight)
             for column, value in zip(self._columns.values(), row, strict=True):
                 column.append(value)
 
@@ -430,8 +430,8 @@ class KeyView:
         if len(tail) and len(documents):
             at = documents.searchsorted(tail)
             at[at == len(documents)] = 0
-            there = np.flatnonzero(documents[at] == tail)
-            numbers = np.concatenate((numbers, there + len(sealed)))
-            places = np.concatenate((places, at[there]))
+            hits = np.flatnonzero(documents[at] == tail)
+            numbers = np.concatenate((numbers, hits + len(sealed)))
+            places = np.concatenate((places, at[hits]))
         living = self._alive.values[numbers]
         return numbers[living], places[living]

@@ -48,9 +48,9 @@ class SerialExecutor(ThreadPoolExecutor):
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **more: Any) -> "Future[T]":
         """Queue work; see ``Executor.submit``."""
-        made = super().submit(work, *arguments, **more)
-        self._last = ref(made)  # its result may be forgotten meanwhile
-        return made
+        future = super().submit(work, *arguments, **more)
+        self._last = ref(future)  # its result may be forgotten meanwhile
+        return future
 
     @property
     def is_idle(self) -> bool:

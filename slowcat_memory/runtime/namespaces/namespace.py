@@ -106,7 +106,7 @@ class HotCache:
 
     def put_before(self, memories: Iterable[Memory]) -> None:
         """Add stored memories, oldest first, before those that are there; the latest stay."""
-        self._held = OrderedDict({one.id: (one, None) for one in memories} | self._held)
+        self._held = OrderedDict({memory.id: (memory, None) for memory in memories} | self._held)
         self._trim()
 
     def _trim(self) -> None:
@@ -324,11 +324,11 @@ class Namespace(LiveIndex):
 
             def fetch(memory_ids: Sequence[str]) -> dict[str, Memory]:
                 nonlocal snapshot
-                found = self.recent(memory_ids)
-                if missing := [i for i in memory_ids if i not in found]:
+                memories = self.recent(memory_ids)
+                if missing := [i for i in memory_ids if i not in memories]:
                     snapshot = snapshot or opened.enter_context(self._store.snapshot())
-                    found |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
-                return found
+                    memories |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
+                return memories
 
             yield fetch
 

@@ -260,11 +260,11 @@ def change_beside(env: Environment, change: Callable[[Transaction], T]) -> T:
 
 
 def _merge_next(
-    env: Environment, seen: object, number: int, made: Transaction, tx: Transaction
+    env: Environment, seen: object, number: int, ahead: Transaction, tx: Transaction
 ) -> bool:
     is_next = env.env is seen and tx.number == number + 1
     if is_next:
-        tx.merge(made.changes)
+        tx.merge(ahead.changes)
     return is_next
 
 
