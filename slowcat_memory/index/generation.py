@@ -96,7 +96,8 @@ class Build:
             child.stdin.close()  # type: ignore[union-attr]  # it is a pipe
         if code:
             errors.seek(0)
-            lines = errors.read().decode(errors="replace").strip().splitlines()
+            # What a child wrote before a signal ended it is not why it ended.
+            lines = errors.read().decode(errors="replace").strip().splitlines() if code > 0 else []
             raise _failed("it was stopped" if self._stopped else f"{lines[-1:] or code}")
 
     def stop(self) -> None:
