@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import lmdb
@@ -76,12 +77,11 @@ def _erase_copies(env: Environment, sparing: Path | None) -> Forgotten:
     """
     path = env.path
     with reading(env) as tx:
-        pending = read_pending(tx)
-    indexes = (
-        [folder.index_folder(path, scope) for scope in pending.scopes]
-        if pending
-        else [path / folder.INDEX]
-    )
+        pending, kept = read_pending(tx), _built_since(path, tx)
+    indexes = [path / folder.INDEX]
+    if pending:
+        files = (folder.index_folder(path, scope).glob("*") for scope in pending.scopes)
+        indexes = [file for file in chain.from_iterable(files) if file not in kept]
     former = folder.entries(path, *folder.UNFINISHED, f"{folder.REPLACED}*")
     stuck = [entry for entry in (*indexes, *former) if entry != sparing and not remove(entry)]
     stuck += remove_drafts(path, running=True)
@@ -99,18 +99,22 @@ def sweep(env: Environment) -> None:
     """
     remove_drafts(env.path, running=False)
     with reading(env) as tx:
-        epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
-        manifests = list(tx.records(Manifest, "manifest"))
+        due, kept = tx.meta(ERASE_DUE, False), _built_since(env.path, tx)
     if not due:
         clear_unerased(env.folder)  # of a forget that was never committed
-    kept = {
-        folder.index_folder(env.path, manifest.scope) / manifest.generation
-        for manifest in manifests
-        if manifest.forget_epoch == epoch
-    }
     for entry in (env.path / folder.INDEX).glob("*/*"):
         if entry not in kept:
             remove(entry)
+
+
+def _built_since(path: Path, tx: Transaction) -> set[Path]:
+    """Return the folders of the sealed indexes that have nothing of what is forgotten."""
+    epoch = tx.meta(EPOCH, 0)
+    return {
+        folder.index_folder(path, manifest.scope) / manifest.generation
+        for manifest in tx.records(Manifest, "manifest")
+        if manifest.forget_epoch == epoch
+    }
 
 
 # ------------------------------------------------------------------- backups
