@@ -580,7 +580,5 @@ def acquire(config: Config, *, metrics: Metrics | None = None) -> MemoryEngine:
         OSError: The disk refuses.
     """
     return _shared.acquire(
-        config.folder,
-        lambda: MemoryEngine(config, metrics=metrics),
-        lambda engine: engine.closed,
+        config.folder, lambda: MemoryEngine(config, metrics=metrics), lambda engine: engine.closed
     )

@@ -96,9 +96,10 @@ class Build:
             child.stdin.close()  # type: ignore[union-attr]  # it is a pipe
         if code:
             errors.seek(0)
+            lines = errors.read().decode(errors="replace").strip().splitlines()
             # What a child wrote before a signal ended it is not why it ended.
-            lines = errors.read().decode(errors="replace").strip().splitlines() if code > 0 else []
-            raise _failed("it was stopped" if self._stopped else f"{lines[-1:] or code}")
+            why = "it was stopped" if self._stopped else f"{min(code, 0) or lines[-1:] or code}"
+            raise _failed(why)
 
     def stop(self) -> None:
         """Kill the child, now or as soon as it would start."""

@@ -339,7 +339,7 @@ def _stood(row: Memory, moment: datetime, catalogue: Catalogue) -> bool:
     at once.
     """
     alike = catalogue.having(("kind", row.kind))
-    newer = {row.recorded_at for row in alike if row.made or family(row.kind) == BLOCK}
+    newer = {new.recorded_at for new in alike if new.made or family(new.kind) == BLOCK}
     return row.retired_at is not None and row.retired_at > moment and row.retired_at in newer
 
 

@@ -190,15 +190,8 @@ class CommandExecutor:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
-        entry = self.undo_log.hide(
-            "forget_that",
-            scope,
-            memories,
-            turns,
-            context.turn,
-            self.options.undo_s,
-            others.memories,
-        )
+        what = memories, turns, context.turn, self.options.undo_s, others.memories
+        entry = self.undo_log.hide("forget_that", scope, *what)
         return self._gone(command, "forgotten", entry)
 
     def _that(

@@ -285,7 +285,7 @@ def _offer(hit: Hit, own: str) -> Offer:
 
 def heard_words(snapshot: Snapshot, row: LedgerEntry) -> frozenset[str]:
     """Return fingerprints of the memories that a recall rejected as in the context already."""
-    heard = [row.memory for row in row.left_out if row.reason == LeftOutReason.ALREADY_VISIBLE]
+    heard = [item.memory for item in row.left_out if item.reason == LeftOutReason.ALREADY_VISIBLE]
     read = (snapshot.read(row.scope, memory) for memory in heard)
     return frozenset(fingerprint(memory.text) for memory in read if memory)
 

@@ -106,13 +106,7 @@ def check(file: str) -> int:
     """
     # Without a lock file: the caller has the writer lock, and nothing is committed.
     env = lmdb.open(
-        file,
-        subdir=False,
-        lock=False,
-        create=False,
-        max_dbs=MAX_TABLES,
-        map_size=0,
-        lib_version=0,
+        file, subdir=False, lock=False, create=False, max_dbs=MAX_TABLES, map_size=0, lib_version=0
     )
     handles = _handles(env)
     code = _read(env, handles)
