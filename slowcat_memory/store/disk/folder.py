@@ -180,10 +180,10 @@ def name_generation(path: Path, fresh: Path) -> Path:
 
 
 def point_to(path: Path, generation: Path) -> None:
-    """Make ``made``, named by ``name_generation``, the generation that holds, in one rename.
+    """Make ``generation``, named by ``name_generation``, the generation that holds, in one rename.
 
     A power loss leaves the former generation or this one. The caller keeps every other process from
-    doing the same, and from writing to ``made`` until this returns.
+    doing the same, and from writing to it until this returns.
     """
     write_whole(path / CURRENT, generation.name)
 
