@@ -274,6 +274,6 @@ class Windows:
     def _run(self, term: str) -> Run:
         if term not in self._runs:
             counts = self._tail[term]
-            documents = np.fromiter(counts.keys(), np.int32, len(counts))
+            documents = np.fromiter(counts, np.int32, len(counts))
             self._runs[term] = documents, np.fromiter(counts.values(), np.float32, len(counts))
         return self._runs[term]
