@@ -34,6 +34,7 @@ from slowcat_memory.core.query.asked_facts import (
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Ending as Ended
 from slowcat_memory.records import Memory, Statement, Turn
+from slowcat_memory.runtime.namespaces.documents import indexable
 
 Item = TypeVar("Item", bound=tuple[Any, ...])
 
@@ -201,7 +202,9 @@ class KnownFacts:
             self.put(fact)
 
     def put(self, fact: Memory) -> None:
-        """Add or replace a fact of which a turn is known; other memories are ignored."""
+        """Add or replace a fact of which a turn is known; drop what another memory says no more."""
+        if not is_fact(fact) and indexable(fact):
+            return  # a turn with another context says what it said
         self.drop(fact.id)
         if not is_fact(fact) or not fact.sources or fact.facets.get("why") == "same":
             return
@@ -241,7 +244,7 @@ class KnownFacts:
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or what a turn's chunk states."""
         self.changes.drop(memory_id)
-        self._heard.pop(memory_id, None)
+        self._heard = {c: e for c, e in self._heard.items() if memory_id not in (c, e.newer)}
         known = self._facts.pop(memory_id, None)
         if known is None:
             return

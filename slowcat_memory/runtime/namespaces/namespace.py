@@ -195,6 +195,8 @@ class Namespace(LiveIndex):
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
+            rows = [snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns]
+        turns = [turn for turn, row in zip(turns, rows, strict=True) if indexable(row)]
         self._facts.read(facts, self._giving_way(turns), self.lock)
 
     def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
