@@ -3,6 +3,7 @@
 Deleted is what is asked for, what is hidden when it is due, and what is past its retention period.
 """
 
+import os
 import stat
 import threading
 import time
@@ -36,7 +37,7 @@ Stop = Callable[[], bool]
 def disk_bytes(folder: Path) -> int:
     """Return the size on disk of a folder's files; one that goes meanwhile counts nothing."""
     size = 0
-    for path in folder.rglob("*"):
+    for path in (Path(root, name) for root, _, names in os.walk(folder) for name in names):
         with suppress(OSError):
             status = path.lstat()
             size += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
