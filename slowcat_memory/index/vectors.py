@@ -18,10 +18,7 @@ from slowcat_memory.index.table import Column, open_array, open_or_empty
 
 VECTORS = "vectors"  # prefix of the names of the dense part's files
 DOCUMENTS, INDEX = "rows.npy", "faiss"
-FORMS = (
-    (200_000, "IVF{cells},PQ{parts}x4fs,Refine(SQ8)"),
-    (5_000, "PQ{parts}x4fs,Refine(SQ8)"),
-)
+FORMS = ((200_000, "IVF{cells},PQ{parts}x4fs,Refine(SQ8)"), (5_000, "PQ{parts}x4fs,Refine(SQ8)"))
 """Vectors beyond which ``faiss.index_factory`` makes a form; "Flat" for fewer."""
 CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
 REFINED = 4  # times as many vectors are compared exactly as are wanted

@@ -124,9 +124,8 @@ class Snapshot:
         """Return the sessions of a namespace, or of all, earliest first."""
         named = msgspec.msgpack.encode(scope) if scope else b""
         rows = self._rows.records(Session, "sessions", part=named)
-        return sorted(
-            (row for row in rows if scope in ("", row.scope)), key=attrgetter("started", "id")
-        )
+        own = (row for row in rows if scope in ("", row.scope))
+        return sorted(own, key=attrgetter("started", "id"))
 
     def unended(self) -> list[Session]:
         rows = [self.session(id) for id in self.meta(tables.UNENDED, [])]
@@ -165,10 +164,8 @@ class Snapshot:
 
         ``after`` begins behind an id.
         """
-        prefix = keys.scope_prefix(scope) + beginning.encode()
-        return self._rows.records(
-            Memory, "memories", prefix, f"{after}\0".encode() if after else b""
-        )
+        prefix, start = keys.scope_prefix(scope) + beginning.encode(), f"{after}\0" if after else ""
+        return self._rows.records(Memory, "memories", prefix, start.encode())
 
     def context(self, scope: str, id: str) -> Context | None:
         return self._rows.read(Context, "contexts", keys.scoped_key(scope, id))

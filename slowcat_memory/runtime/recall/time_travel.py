@@ -190,13 +190,11 @@ def scan(
     total = sum(words.values())
     if not total:
         return [Hit(memory=memory, score=0.0) for memory in islice(memories, k)]
-    scored = (
-        (
-            sum(words.get(token, 0.0) for token in set(tokenizer(indexed_text(memory)))) / total,
-            memory,
-        )
-        for memory in memories
-    )
+
+    def share_of(memory: Memory) -> float:
+        return sum(words.get(token, 0.0) for token in {*tokenizer(indexed_text(memory))}) / total
+
+    scored = ((share_of(memory), memory) for memory in memories)
     best = nlargest(k, (pair for pair in scored if pair[0] > 0), key=lambda pair: pair[0])
     likely = probability(np.array([share for share, _ in best]))
     return [
