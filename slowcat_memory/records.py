@@ -417,7 +417,7 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     erased: bool = False  # true once no byte of their text is left in the store's folder
     backups_deleted: int = 0  # how many backups in the store's folder were deleted with them
     backups_rewritten: int = 0  # how many were rewritten without them
-    problems: tuple[str, ...] = ()  # why it is not erased yet; it is tried again at the next start
+    problems: tuple[str, ...] = ()  # why it is not erased yet; upkeep and the next start try again
     remains: tuple[str, ...] = ()  # files of damaged stores, which may still hold their text
     # the durable order to delete this later, if it can be undone; until then it is hidden
     order: CommandEntry | None = None

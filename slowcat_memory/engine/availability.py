@@ -20,9 +20,9 @@ def fresh(error: SlowcatError) -> SlowcatError:
 
     Each raise appends to a traceback, whose frames keep alive what was said in them.
     """
-    made = type(error).__new__(type(error), *error.args)
-    vars(made).update(vars(error))
-    return made
+    copy = type(error).__new__(type(error), *error.args)
+    vars(copy).update(vars(error))
+    return copy
 
 
 class Availability:

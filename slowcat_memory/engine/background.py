@@ -369,11 +369,11 @@ class BackgroundEngine(MemoryEngine):
             logger.debug("memory: no recall while the store is opened: {}", describe_error(error))
         return Recollection()
 
-    def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+    def note_recall(self, turn: Turn, recollection: Recollection, packed: Packed) -> None:
         """Write what was injected into the ledger, unless the turn waits."""
         if turn.id > 0:
             with suppress(StoreError):
-                super().note_recall(turn, found, packed)
+                super().note_recall(turn, recollection, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session; "" while nothing is open."""
@@ -429,7 +429,7 @@ class BackgroundEngine(MemoryEngine):
             if busy:
                 self._busy.add(name)
             else:
-                ended = {one for one in self._busy if one.startswith(name)}
+                ended = {work for work in self._busy if work.startswith(name)}
                 self._busy -= ended if name.endswith("/") else {name}
             if self.engine is not None:
                 self.engine.set_activity(name, busy)
@@ -495,8 +495,8 @@ def _trouble_of(error: Exception, folder: Path) -> SlowcatError:
 
 def _identity(folder: Path) -> object:
     with suppress(OSError):
-        found = data_file(folder).stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        status = data_file(folder).stat()
+        return status.st_ino, status.st_size, status.st_mtime_ns
     return None
 
 

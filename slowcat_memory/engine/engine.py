@@ -273,20 +273,20 @@ class MemoryEngine:
             return None
 
         return Prefetch(
-            lambda text: with_query(lambda found, query: found.begin(query), text),
+            lambda text: with_query(lambda retrieval, query: retrieval.begin(query), text),
             self.config.prefetch,
             asyncio.get_running_loop(),
-            lambda: with_query(lambda found, query: found.touch(query)),
+            lambda: with_query(lambda retrieval, query: retrieval.touch(query)),
         )
 
-    def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+    def note_recall(self, turn: Turn, recollection: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was rejected; skips guests.
 
         On an event loop it returns at once, and the row is made on the recall worker.
 
         Args:
             turn: The user's turn, numbered.
-            found: From ``recall``.
+            recollection: From ``recall``.
             packed: What was injected of it.
         """
         wiring = self.wiring
@@ -294,7 +294,7 @@ class MemoryEngine:
             return
 
         def record() -> None:
-            entry = ledger_entry(turn, found, packed)
+            entry = ledger_entry(turn, recollection, packed)
             wiring.store.write_ledger(entry)
             more = {"session": entry.session, "turn": entry.turn, "at": entry.at}
             offered = [offer.memory for offer in entry.offers]
@@ -542,14 +542,14 @@ class MemoryEngine:
             (idle.on_pause, on_pause),
             (events.listeners, on_event),
         )
-        added = [(listeners, one) for listeners, one in wanted if one is not None]
-        for listeners, one in added:
-            listeners.append(one)
+        added = [(listeners, listener) for listeners, listener in wanted if listener is not None]
+        for listeners, listener in added:
+            listeners.append(listener)
 
         def end() -> None:
-            for listeners, one in added:
+            for listeners, listener in added:
                 with suppress(ValueError):
-                    listeners.remove(one)
+                    listeners.remove(listener)
 
         return end
 
@@ -580,7 +580,5 @@ def acquire(config: Config, *, metrics: Metrics | None = None) -> MemoryEngine:
         OSError: The disk refuses.
     """
     return _shared.acquire(
-        config.folder,
-        lambda: MemoryEngine(config, metrics=metrics),
-        lambda engine: engine.closed,
+        config.folder, lambda: MemoryEngine(config, metrics=metrics), lambda engine: engine.closed
     )

@@ -101,8 +101,8 @@ def _newest(snapshot: Snapshot) -> datetime | None:
     last = snapshot.last_id()
     for upto in range(last, max(0, last - LOOK_BACK), -SLICE):
         turns = snapshot.turns(after=max(0, upto - SLICE), upto=upto)
-        if said := [turn.at for turn in turns if not turn.origin]:
-            return said[-1]
+        if times := [turn.at for turn in turns if not turn.origin]:
+            return times[-1]
     return None
 
 
@@ -227,9 +227,9 @@ class Expiry:
         with self._store.snapshot() as snapshot:
             if due and scope != self._guest:  # a memory never keeps a guest's
                 keeping = retention.held(snapshot.memories(scope), self._config.retention)
-            found = tuple(id_ for id_ in due if id_ not in keeping and snapshot.turn(id_))
+            ids = tuple(id_ for id_ in due if id_ not in keeping and snapshot.turn(id_))
         self._ordered += [(scope, id_, id_ in keeping) for id_ in due]
-        return Forget(scope=scope, turns=found, copies=False) if found else None
+        return Forget(scope=scope, turns=ids, copies=False) if ids else None
 
     def _guests_notes(self, now: datetime) -> Forget | None:
         """Return an order for what the guests' namespace holds besides turns."""

@@ -158,9 +158,9 @@ class IdleWork:
             ends.callback(future.cancel)
             while wait((future,), PROGRESS_S).not_done:
                 report()
-            left = future.result()
+            rest = future.result()
             report()
-            return left
+            return rest
 
     def _close_contexts(self) -> None:
         if self._contexts:

@@ -131,7 +131,7 @@ class Notes:
         store.apply(PERSON, batch).wait(None)
         with store.snapshot() as snapshot:  # at once: an index that is published deletes these rows
             loaded = self._wiring.namespaces
-            changed = {one.scope: snapshot.changed(one.scope, before) for one in loaded}
+            changed = {space.scope: snapshot.changed(space.scope, before) for space in loaded}
             memory = snapshot.read(scope, memory_id)
         indexer.take(batch)
         for name, ids in changed.items():
@@ -146,13 +146,13 @@ class Notes:
     def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:
         """Return a batch that also deletes the contexts and keys of others made from a turn."""
 
-        def made_from_it(one: Context | Key) -> bool:
-            return turn in one.sources and one.memory != chunk_id(turn)
+        def made_from_it(row: Context | Key) -> bool:
+            return turn in row.sources and row.memory != chunk_id(turn)
 
         with self._wiring.store.snapshot() as snapshot:
             contexts = filter(made_from_it, snapshot.contexts(scope))
-            emptied = tuple(replace(one, text="") for one in contexts)
-            keys = tuple((scope, one.id) for one in filter(made_from_it, snapshot.keys(scope)))
+            emptied = tuple(replace(context, text="") for context in contexts)
+            keys = tuple((scope, key.id) for key in filter(made_from_it, snapshot.keys(scope)))
         return replace(batch, contexts=emptied, drop_keys=keys)
 
     def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
@@ -197,5 +197,5 @@ class Notes:
         *replaced, new = revised(versions, new, owner="user", limit=MOST_CHARS) or (before,)
         if not replaced:
             return before
-        wiring.undo_log.add_memory("correct", new, 0, [one.id for one in replaced])
+        wiring.undo_log.add_memory("correct", new, 0, [memory.id for memory in replaced])
         return new

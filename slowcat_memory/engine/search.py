@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 
 def latest_session(snapshot: Snapshot, scope: str, now: datetime) -> Session | None:
     """Return the session that was active last, of those that are not in the future."""
-    found = (one for one in snapshot.sessions(scope) if one.last <= now + SLACK)
-    return max(found, key=lambda session: session.last, default=None)
+    sessions = (session for session in snapshot.sessions(scope) if session.last <= now + SLACK)
+    return max(sessions, key=lambda session: session.last, default=None)
 
 
 MOST_NAMES = 3000  # hotwords that are looked through
@@ -178,30 +178,30 @@ class Search:
             keep_share=0.0,
             talk=how.get("talk", not judge(text, wiring.config.memory.language).asks_at_all),
         )
-        found = wiring.retrieval.search(query)
+        recollection = wiring.retrieval.search(query)
         if not is_filtered:
-            return found
+            return recollection
 
         def matches(memory: Memory) -> bool:
             return within(memory) and (at is None or held_at(memory, at))
 
-        hits = [hit for hit in found.hits if matches(hit.memory)]
+        hits = [hit for hit in recollection.hits if matches(hit.memory)]
         reader = wiring.reader(scope, local=query.local)
         with wiring.store.snapshot() as snapshot:
             few = len(hits) < k
-            said = time_travel.said_between(snapshot, scope, since, until or at) if few else ()
+            turns = time_travel.said_between(snapshot, scope, since, until or at) if few else ()
             # The index no longer holds what was retired since then.
             retired = () if at is None else time_travel.retired(snapshot, scope, at)
             read = (
                 shown
-                for memory in chain(retired, said)
+                for memory in chain(retired, turns)
                 if memory.id not in query.exclude
                 and matches(memory)
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             )
-            more = time_travel.scan(read, found.words, wiring.tokenizer, k)
+            more = time_travel.scan(read, recollection.words, wiring.tokenizer, k)
         more = with_endings(more, wiring.namespaces, scope, query.now)
-        return replace(found, hits=time_travel.merged(hits, more, k))
+        return replace(recollection, hits=time_travel.merged(hits, more, k))
 
     def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
         wiring, kinds, local = self._wiring, kinds_of(how["kinds"]), how.get("local", False)
@@ -217,37 +217,37 @@ class Search:
             with wiring.catalogue(scope, snapshot) as catalogue:
                 shares = {word: weight / total for word, weight in words.items()}
                 rows = catalogue.ranked(kinds, shares, likely)
-                current = (one for one in rows if not one[0].retired_at and within(one[0]))
-                readable = (one for one in current if may_read(one[0], reader))
+                current = (hit for hit in rows if not hit[0].retired_at and within(hit[0]))
+                readable = (hit for hit in current if may_read(hit[0], reader))
                 promising = list(islice(readable, 2 * max(EMBEDDED, k)))
-            found = [
+            candidates = [
                 (shown, own, behind)
                 for row, own, behind in promising
-                if (one := snapshot.memory(scope, row.id))
-                and one.text.strip()
-                and (shown := disclose_found(one, reader, snapshot.memory))
+                if (memory := snapshot.memory(scope, row.id))
+                and memory.text.strip()
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             ]
-            hits = self._rank(text, found, snapshot)[:k]
+            hits = self._rank(text, candidates, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
 
-    def _rank(self, query: str, found: Sequence[Found], snapshot: Snapshot) -> list[Hit]:
+    def _rank(self, query: str, candidates: Sequence[Found], snapshot: Snapshot) -> list[Hit]:
         """Return the memories that match, best first, without a text that is there already.
 
         Args:
-            found: The most promising ones, best first.
+            candidates: The most promising ones, best first.
         """
-        cosines = self._cosines(query, [one for one, _, _ in found], snapshot)
-        likely = probability(np.array([share for _, share, _ in found]), cosines)
+        cosines = self._cosines(query, [memory for memory, _, _ in candidates], snapshot)
+        likely = probability(np.array([share for _, share, _ in candidates]), cosines)
         hits = [
             Hit(
-                memory=one,
+                memory=memory,
                 score=round(OWN * own + (1 - OWN) * behind, 4),
                 probability=max(own, behind),
                 coverage=round(share, 4),
                 cosine=None if np.isnan(cosine) else cosine,
             )
-            for (one, share, behind), own, cosine in zip(
-                found, likely.tolist(), cosines.tolist(), strict=True
+            for (memory, share, behind), own, cosine in zip(
+                candidates, likely.tolist(), cosines.tolist(), strict=True
             )
         ]
         best = [hit for hit in sorted(hits, key=lambda hit: hit.score) if hit.score >= FAINT]
@@ -261,11 +261,11 @@ class Search:
         if asked is None:
             return cosines
         away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
-        for place, one in enumerate(memories[:EMBEDDED]):
-            if away and (one.local_only or is_derived_local(one, snapshot.memory)):
+        for place, row in enumerate(memories[:EMBEDDED]):
+            if away and (row.local_only or is_derived_local(row, snapshot.memory)):
                 continue
-            stored = snapshot.vector(space, one.scope, key_id(one)) if is_fact(one) else None
-            values = stored.values if stored else self._vector(space, searched_text(one))
+            stored = snapshot.vector(space, row.scope, key_id(row)) if is_fact(row) else None
+            values = stored.values if stored else self._vector(space, searched_text(row))
             cosines[place] = values @ asked.vector
         return cosines
 
@@ -295,16 +295,16 @@ def hotwords(
     namespace = wiring.namespaces.get(scope)
     with wiring.store.snapshot() as snapshot:
         memories = list(snapshot.memories(scope))
-    hidden = {one.id for one in memories if one.muted}
+    hidden = {memory.id for memory in memories if memory.muted}
     hidden |= frozenset() if local else local_only_ids(memories)
     if not hidden:
         return namespace.searcher.hotwords(n)
-    found = namespace.searcher.hotwords(MOST_NAMES)
-    private = {word for one in namespace.fetch(list(hidden)).values() for word in _words_of(one)}
-    private &= {one.word.lower() for one in found}
+    names, muted = namespace.searcher.hotwords(MOST_NAMES), namespace.fetch(list(hidden))
+    private = {word for memory in muted.values() for word in _words_of(memory)}
+    private &= {name.word.lower() for name in names}
     with wiring.store.snapshot() as snapshot:
         private -= _words_said(snapshot, scope, reader, private)
-    return [one for one in found if one.word.lower() not in private][:n]
+    return [name for name in names if name.word.lower() not in private][:n]
 
 
 def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]) -> frozenset[str]:
@@ -355,10 +355,10 @@ class Graph:
         """Return the portraits of entities with a name ("" for all), most documented first."""
         from slowcat_memory.core.graph.portrait import portrait
 
-        known = [one for one in self.relations if self.names.have(one.statement)]
+        known = [relation for relation in self.relations if self.names.have(relation.statement)]
         wanted = self.names.find(name) if name else list(self.names)
-        made = [portrait(one, known, self.names, self._now) for one in wanted]
-        return sorted(made, key=lambda one: (-len(one.holds) - len(one.others), one.name))
+        portraits = [portrait(entity, known, self.names, self._now) for entity in wanted]
+        return sorted(portraits, key=lambda of: (-len(of.holds) - len(of.others), of.name))
 
 
 def read_graph(
@@ -383,16 +383,16 @@ def read_graph(
     reader = memory.reader(scope, local=local)
     with memory.snapshot() as snapshot:
         entities, facts = (
-            [shown for one in rows if (shown := disclose_found(one, reader, snapshot.memory))]
+            [shown for memory in rows if (shown := disclose_found(memory, reader, snapshot.memory))]
             for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
         )
         chunks = _chunks(snapshot, scope, facts)
-    hidden = {turn for turn, one in chunks.items() if one.retired_at is not None}
-    facts = [one for one in facts if hidden.isdisjoint(one.sources)]
+    hidden = {turn for turn, chunk in chunks.items() if chunk.retired_at is not None}
+    facts = [fact for fact in facts if hidden.isdisjoint(fact.sources)]
     entities, facts = _one_user(entities, facts, reader)
-    said = {turn: one.valid_from for turn, one in chunks.items()}
-    current = (one for one in entities if one.retired_at is None)
-    others, relations = relations_of(facts, current, said)
+    said_at = {turn: chunk.valid_from for turn, chunk in chunks.items()}
+    current = (entity for entity in entities if entity.retired_at is None)
+    others, relations = relations_of(facts, current, said_at)
     names = EntityNames((*entities, *others))
     return Graph(names, sorted(as_of(relations, true, known), key=order), memory.clock())
 
@@ -401,22 +401,22 @@ def _one_user(
     entities: Sequence[Disclosed], facts: Iterable[Disclosed], reader: Reader
 ) -> tuple[list[Disclosed], list[Disclosed]]:
     """Merge the entities of a user's earlier and present names, which have one name by now."""
-    names = {one.now for one in reader.called}
+    names = {change.now for change in reader.called}
     first: dict[tuple[str, str], str] = {}
     same = dict[str, str]()
-    for one in entities:
-        name = one.facets.get("name", "")
-        if name in names and one.retired_at is None:
-            same[one.id] = first.setdefault((name, one.facets.get("type", "")), one.id)
-    kept = [one for one in entities if same.get(one.id, one.id) == one.id]
-    return kept, [replace(one, statement=with_entities(one.statement, same)) for one in facts]
+    for entity in entities:
+        name = entity.facets.get("name", "")
+        if name in names and entity.retired_at is None:
+            same[entity.id] = first.setdefault((name, entity.facets.get("type", "")), entity.id)
+    kept = [entity for entity in entities if same.get(entity.id, entity.id) == entity.id]
+    return kept, [replace(fact, statement=with_entities(fact.statement, same)) for fact in facts]
 
 
 def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int, Memory]:
     """Return the chunks of the turns that facts were made from, by log id."""
-    turns = {turn for one in facts for turn in one.sources}
-    found = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in turns)
-    return {turn: one for turn, one in found if one is not None}
+    turns = {turn for fact in facts for turn in fact.sources}
+    chunks = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in turns)
+    return {turn: chunk for turn, chunk in chunks if chunk is not None}
 
 
 def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
@@ -425,11 +425,11 @@ def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ConfigError: There is no such kind.
     """
-    found = []
+    kinds = []
     for name in names:
-        kind = next((one for one in SEARCHED if name in (one, one.partition("/")[2])), None)
+        kind = next((kind for kind in SEARCHED if name in (kind, kind.partition("/")[2])), None)
         if kind is None:
-            known = ", ".join(one.partition("/")[2] or one for one in SEARCHED)
+            known = ", ".join(kind.partition("/")[2] or kind for kind in SEARCHED)
             raise ConfigError(f"there is no kind {name!r}", hint=f"Kinds: {known}")
-        found.append(kind)
-    return tuple(found)
+        kinds.append(kind)
+    return tuple(kinds)

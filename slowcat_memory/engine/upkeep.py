@@ -3,6 +3,7 @@
 Deleted is what is asked for, what is hidden when it is due, and what is past its retention period.
 """
 
+import os
 import stat
 import threading
 import time
@@ -35,14 +36,15 @@ Stop = Callable[[], bool]
 
 def disk_bytes(folder: Path) -> int:
     """Return the size on disk of a folder's files; one that goes meanwhile counts nothing."""
-    found = 0
-    for path in folder.rglob("*"):
+    size = 0
+    for path in (Path(root, name) for root, _, names in os.walk(folder) for name in names):
         with suppress(OSError):
             status = path.lstat()
-            found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
-    return found
+            size += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
+    return size
 
 
+AGAIN_S = 600.0  # between two tries of an erasure that cannot be completed
 LATE_S = 0.05  # behind the time to undo, so that it is over by any clock
 SLICE_S = 0.05  # of the search for what has expired
 
@@ -73,7 +75,7 @@ class Upkeep:
         wiring.undo_log.on_hidden = self._erase_after
         self.expiry = Expiry(wiring.config, wiring.store, wiring.clock, wiring.clock_guard)
         self.expired = self.expiry.any_due
-        self.has_due, store = wiring.undo_log.has_due, wiring.store
+        self._again_s, store = 0.0, wiring.store
         self.shrink, self.check, self.repair = store.shrink, store.health, store.repair
         self.backup = store.backup
 
@@ -121,11 +123,22 @@ class Upkeep:
         """Clear queries from the caches once the running recalls are done. Does not wait."""
         self._wiring.indexer.talk.submit(self._wiring.forget_queries)
 
+    def has_due(self) -> bool:
+        """Return whether a hidden memory is due, or an erasure that could not be completed."""
+        waits = time.monotonic() >= self._again_s and self._wiring.store.is_erasing()
+        return waits or self._wiring.undo_log.has_due()
+
     def erase_due(self) -> int:
-        """Erase in one pass what commands hid and can no longer be undone; return how many."""
+        """Erase in one pass what commands hid and can no longer be undone; return how many.
+
+        If that is nothing, an erasure that could not be completed is tried again.
+        """
+        store = self._wiring.store
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
-            return len(due)
+        if not due and store.is_erasing() and not store.erase():
+            self._again_s = time.monotonic() + AGAIN_S  # each try writes the file anew
+        return len(due)
 
     def _erase_after(self, seconds: float) -> None:
         """Erase what a command hid when it is due; what ends before is erased at the next start."""

@@ -275,7 +275,7 @@ class OtherProcesses:
             self._forget(snapshot, epoch)
         events = list(islice(snapshot.events(after=self._event), SLICE))
         own = self._store.pass_own(events[-1].id if events else self._event)
-        turns = [one for one in events if isinstance(one, Turn) and one.id not in own]
+        turns = [event for event in events if isinstance(event, Turn) and event.id not in own]
         for scope in {turn.scope for turn in turns}:
             self._hear(scope, [turn for turn in turns if turn.scope == scope])
         self._event = events[-1].id if len(events) == SLICE else snapshot.last_id()

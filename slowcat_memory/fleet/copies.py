@@ -70,9 +70,9 @@ class Copies:
 
     def closed(self, kind: str) -> list[Path]:
         """Return the stores of a kind, ``COPY`` or ``UNSENT``, that no process has open."""
-        found = sorted(self.folder.glob(f"{kind}*"))
-        whole = (one for one in found if not one.suffix and data_file(one).is_file())
-        return [one for one in whole if not living(one)]
+        entries = sorted(self.folder.glob(f"{kind}*"))
+        whole = (entry for entry in entries if not entry.suffix and data_file(entry).is_file())
+        return [entry for entry in whole if not living(entry)]
 
 
 def readable(folders: Iterable[Path]) -> Iterator[tuple[Path, CopyState, list[Unsent]]]:

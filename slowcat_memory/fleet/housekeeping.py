@@ -108,8 +108,8 @@ def _send(worker: Worker, place: Copies, person: str) -> None:
 async def _note_kept(connection: Connection, worker: Worker) -> None:
     """Record the contents of this cache in the database."""
     cache = worker.cache.absolute()
-    found = [*cache.glob(f"*/{copies.ASIDE}*"), *cache.glob(f"*/{copies.UNSENT}*")]
-    places = [str(path) for path in found]
+    entries = [*cache.glob(f"*/{copies.ASIDE}*"), *cache.glob(f"*/{copies.UNSENT}*")]
+    places = [str(path) for path in entries]
     await connection.execute(
         "DELETE FROM slowcat.kept WHERE tenant = $1 AND host = $2 AND starts_with(place, $3)"
         " AND NOT place = ANY($4)",
@@ -124,7 +124,7 @@ async def _note_kept(connection: Connection, worker: Worker) -> None:
         " ON CONFLICT DO NOTHING",
         worker.tenant,
         worker.host,
-        [path.parent.name for path in found],
+        [path.parent.name for path in entries],
         places,
     )
 
@@ -176,7 +176,7 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
         FleetError: It has no tables of ours.
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        found = await connection.fetchrow(
+        row = await connection.fetchrow(
             "SELECT (SELECT coalesce(max(version), 0) FROM slowcat.migration) AS version,"
             f" {_SIZES.format('log')}, {_SIZES.format('snapshot')},"
             " count(*) FILTER (WHERE last_seq > 0) AS people,"
@@ -211,7 +211,7 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
             tasks.MOST_ATTEMPTS,
         )
     lists = {"held": [*map(dict, held)], "failed": [*map(dict, failed)]}
-    return {**found, "newest": schema.VERSION, "tasks": dict(work), **lists}
+    return {**row, "newest": schema.VERSION, "tasks": dict(work), **lists}
 
 
 _SIZES = (

@@ -78,7 +78,7 @@ def _follow_up(
 def not_sent(database: Database, state: CopyState, unsent: list[Unsent]) -> list[Unsent]:
     """Return those change sets of a copy's outbox that the log does not have."""
     upto = database.run(leases.sent_under, state) if unsent else None
-    return [] if upto is None else [one for one in unsent if one.seq > upto]
+    return [] if upto is None else [change for change in unsent if change.seq > upto]
 
 
 def _make(
@@ -90,13 +90,13 @@ def _make(
     store of somebody whom the database must know.
     """
     database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
-    with replica.new_store(folder) as made:
+    with replica.new_store(folder) as draft:
         how = worker.tenant, person, arrived.put
         reading = database.start(_read, *how, timeout_s=timeout_s)
         reading.add_done_callback(lambda _: arrived.put(None))
-        while (found := arrived.get()) is not None:
-            for part in found:
-                replica.add(replica.unseal(part), made)
+        while (parts := arrived.get()) is not None:
+            for part in parts:
+                replica.add(replica.unseal(part), draft)
         seq, tail = database.result(reading, timeout_s)
         if not seq and epoch is None:
             raise FleetError(
@@ -105,7 +105,7 @@ def _make(
             )
         state = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
         sets = map(outbox.unpack_changes, tail)
-        return replica.write(made, state or None, sets, map_gib=worker.map_gib)
+        return replica.write(draft, state or None, sets, map_gib=worker.map_gib)
 
 
 async def _read(
@@ -117,8 +117,8 @@ async def _read(
         if lease is None:
             return 0, []
         if lease.snapshot_upto:
-            async for found in person_log.read_snapshot(connection, lease):
-                put(found)
+            async for parts in person_log.read_snapshot(connection, lease):
+                put(parts)
         tail = await person_log.read(connection, lease, lease.snapshot_upto)
     if tail is None:
         raise FleetError(
@@ -145,12 +145,12 @@ def push(
         FleetError: The person has a memory already.
         StoreError: The store cannot be read, or the database refuses.
     """
-    found = replica.read(folder, options)
-    worker.database.run(_store, worker, person, found, timeout_s=MOST_S)
-    return found.rows, sum(map(len, found.parts))
+    whole = replica.read(folder, options)
+    worker.database.run(_store, worker, person, whole, timeout_s=MOST_S)
+    return whole.rows, sum(map(len, whole.parts))
 
 
-async def _store(connection: Connection, worker: Worker, person: str, found: Whole) -> None:
+async def _store(connection: Connection, worker: Worker, person: str, whole: Whole) -> None:
     async with connection.transaction():
         lease = await leases.take(connection, worker, person, "copy")
         if lease.last_seq:
@@ -163,9 +163,9 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Who
             " WHERE tenant = $1 AND person = $2",
             *lease.key,
             FIRST_SEQ,
-            found.forget_epoch,  # the first worker erases the rest
+            whole.forget_epoch,  # the first worker erases the rest
         )
-        await person_log.write_snapshot(connection, lease, replace(found, seq=FIRST_SEQ))
+        await person_log.write_snapshot(connection, lease, replace(whole, seq=FIRST_SEQ))
         await tasks.schedule(connection, *lease.key)
         await leases.release(connection, lease, FIRST_SEQ)
 

@@ -150,8 +150,8 @@ class IdleWorker:
         began, from_s = engine.clock(), time.monotonic()
         engine.append_unsent()
         try:
-            left = engine.idle.until_done(None, check, PATIENCE_S)
-            again_s = LEFT_S if left else next_look_s(engine)
+            rest = engine.idle.until_done(None, check, PATIENCE_S)
+            again_s = LEFT_S if rest else next_look_s(engine)
         except _OutOfTime:
             again_s = 0.0
         run = Run(
@@ -198,7 +198,7 @@ def next_look_s(engine: MemoryEngine) -> float | None:
     config, now = engine.config, engine.clock()
     with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
-        due = [one.due for one in snapshot.commands() if one.state == "done" and one.due]
+        due = [entry.due for entry in snapshot.commands() if entry.state == "done" and entry.due]
     soonest = [(at - now).total_seconds() for at in due]
     if scopes and (config.retention.raw_days or guest_scope(config.people) in scopes):
         soonest.append(DAY_S)

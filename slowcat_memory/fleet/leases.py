@@ -140,12 +140,12 @@ async def renew(connection: Connection, worker: Worker) -> list[Any]:
         " WHERE o.tenant = $1 AND o.person = l.person AND o.epoch = l.epoch AND NOT o.released"
         " RETURNING o.tenant, o.person, o.epoch",
         worker.tenant,
-        [one.lease.person for one in held],
-        [one.lease.epoch for one in held],
+        [holding.lease.person for holding in held],
+        [holding.lease.epoch for holding in held],
         worker.lease_s,
     )
     kept = set(map(tuple, rows))
-    return [one for one in held if one.lease.fence not in kept]
+    return [holding for holding in held if holding.lease.fence not in kept]
 
 
 async def release(connection: Connection, lease: Lease, seq: int | None = None) -> bool:

@@ -71,10 +71,10 @@ async def _append(connection: Connection, lease: Lease, sets: Sequence[Unsent]) 
         first - 1,
         last,
         lease.lease_s,
-        [one.seq for one in sets],
-        [one.last_event for one in sets],
-        [one.body for one in sets],
-        [zlib.crc32(one.body) for one in sets],
+        [change.seq for change in sets],
+        [change.last_event for change in sets],
+        [change.body for change in sets],
+        [zlib.crc32(change.body) for change in sets],
     )
     if done == f"INSERT 0 {len(sets)}":
         return last
@@ -194,14 +194,14 @@ async def rewrite(connection: Connection) -> None:
 async def notified(connection: Connection, tenant: str, message: str) -> str | None:
     """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
     query = "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2"
-    found: str | None = await connection.fetchval(query, tenant, UUID(message))
-    return found
+    person: str | None = await connection.fetchval(query, tenant, UUID(message))
+    return person
 
 
 async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[list[bytes]]:
     """Yield the parts of the snapshot, ``AT_ONCE`` at a time."""
-    first, found = 0, list[bytes]()
-    while first == 0 or len(found) == AT_ONCE:
+    first, parts = 0, list[bytes]()
+    while first == 0 or len(parts) == AT_ONCE:
         rows = await connection.fetch(
             "SELECT body, crc FROM slowcat.snapshot WHERE tenant = $1 AND person = $2 AND upto = $3"
             " AND part >= $4 AND part < $5 ORDER BY part",
@@ -210,6 +210,6 @@ async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[l
             first,
             first + AT_ONCE,
         )
-        found = list(map(_whole, rows))
-        yield found
+        parts = list(map(_whole, rows))
+        yield parts
         first += AT_ONCE

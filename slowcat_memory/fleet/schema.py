@@ -39,8 +39,8 @@ async def _upgrade(connection: Connection) -> bool:
                 hint="Use the version that made them; docs/fleet.md says how to go on to another",
             )
         if not done:
-            made = resources.files("slowcat_memory.fleet").joinpath("schema.sql")
-            await connection.execute(made.read_text("utf-8"))
+            script = resources.files("slowcat_memory.fleet").joinpath("schema.sql")
+            await connection.execute(script.read_text("utf-8"))
             await connection.execute("INSERT INTO slowcat.migration (version) VALUES ($1)", VERSION)
         return not done
 

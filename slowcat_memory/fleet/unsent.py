@@ -66,8 +66,8 @@ def read(state: CopyState, sets: Sequence[Unsent]) -> Left:
     """Return what the change sets of a copy have that nobody can make again."""
     events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
     appended = dict[str, int]()
-    for one in sets:
-        changes = outbox.unpack_changes(one.body)
+    for change in sets:
+        changes = outbox.unpack_changes(change.body)
         for cursor in _cursors(changes):
             appended[cursor.name] = cursor.position
         for key, value in changes.get("log", {}).items():
@@ -117,23 +117,23 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
     Nothing else of the copy is kept: what others forgot meanwhile may be in it.
     """
-    if any(_without_derived(one.body) for one in sets):
+    if any(_without_derived(change.body) for change in sets):
         logger.warning("fleet: {} change sets could not be sent in time", len(sets))
-        made = [replace(one, body=outbox.pack(_without_derived(one.body))) for one in sets]
-        _make(place.vacant(copies.UNSENT), state, made)
+        kept = [replace(change, body=outbox.pack(_without_derived(change.body))) for change in sets]
+        _make(place.vacant(copies.UNSENT), state, kept)
     remove(folder)
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    with replica.new_store(folder) as made:
-        replica.write(made, state, unsent=sets)
+    with replica.new_store(folder) as draft:
+        replica.write(draft, state, unsent=sets)
 
 
 def _without_derived(body: bytes) -> Changes:
     """Return those changes of a change set that ``read`` looks at."""
     changes = outbox.unpack_changes(body)
     late = {keys.name_key(cursor.name) for cursor in _cursors(changes)}
-    found: Changes = {
+    result: Changes = {
         "log": changes.get("log", {}),
         "memories": {
             key: value
@@ -144,7 +144,7 @@ def _without_derived(body: bytes) -> Changes:
         "tombstones": changes.get("tombstones", {}),
         "meta": {k: v for k, v in changes.get("meta", {}).items() if k == keys.name_key(EPOCH)},
     }
-    return {table: rows for table, rows in found.items() if rows}
+    return {table: rows for table, rows in result.items() if rows}
 
 
 # ------------------------------------------------------------------- into a memory
@@ -161,51 +161,51 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
     with ExitStack() as claims:
         with place.locked():
             closed = place.closed(copies.UNSENT)
-            free = [one for one in closed if claims.enter_context(if_free(one / CLAIM))]
-            found, others = _read(free), [left for _, left in _read(place.closed(copies.COPY))]
+            free = [folder for folder in closed if claims.enter_context(if_free(folder / CLAIM))]
+            stores, others = _read(free), [rest for _, rest in _read(place.closed(copies.COPY))]
         appended = dict[str, int]()  # also by copies that were not sent since
-        for left in (*others, *(left for _, left in found)):
-            for name, position in left.appended.items():
+        for rest in (*others, *(rest for _, rest in stores)):
+            for name, position in rest.appended.items():
                 appended[name] = max(position, appended.get(name, 0))
-        for folder, left in sorted(found, key=lambda one: [event.at for event in one[1].events]):
-            _append(memory, left, appended.get(PREFIX + left.source, 0))
+        for folder, rest in sorted(stores, key=lambda pair: [event.at for event in pair[1].events]):
+            _append(memory, rest, appended.get(PREFIX + rest.source, 0))
             if not memory.flush(SAVED_S):
                 raise StoreError(f"what {folder} has cannot be saved")
             remove(folder)
-    return sum(len(left.events) + len(left.notes) + len(left.orders) for _, left in found)
+    return sum(len(rest.events) + len(rest.notes) + len(rest.orders) for _, rest in stores)
 
 
 def _read(folders: Iterable[Path]) -> list[tuple[Path, Left]]:
     """Return what closed stores have; one that cannot be read is set aside."""
-    found = list[tuple[Path, Left]]()
+    stores = list[tuple[Path, Left]]()
     for folder, state, sets in copies.readable(folders):
         try:
-            found.append((folder, read(state, sets)))
+            stores.append((folder, read(state, sets)))
         except (StoreError, msgspec.MsgspecError) as error:
             copies.set_aside(folder, describe_error(error))
-    return found
+    return stores
 
 
-def _append(memory: MemoryEngine | Store, left: Left, done: int) -> None:
-    name, ids = PREFIX + left.source, dict[int, int]()
+def _append(memory: MemoryEngine | Store, rest: Left, done: int) -> None:
+    name, ids = PREFIX + rest.source, dict[int, int]()
     with memory.snapshot() as snapshot:
-        known = {one.name: one.position for one in snapshot.cursors()}
+        known = {cursor.name: cursor.position for cursor in snapshot.cursors()}
     done = max(done, known.get(name, 0))
-    for other, position in left.appended.items():  # whose own store is deleted, or in use, now
+    for other, position in rest.appended.items():  # whose own store is deleted, or in use, now
         if position > known.get(other, 0):
             cursor = Cursor(name=other, position=position, in_log=False)
             memory.apply("late", WriteBatch(cursor=cursor))
-    for event in left.events:
+    for event in rest.events:
         if event.id > done:
             cursor = Cursor(name=name, position=event.id, in_log=False)
-            anew = _anew(event, ids, left.events[0].id)
+            anew = _anew(event, ids, rest.events[0].id)
             ids[event.id] = memory.append(anew, cursor=cursor).id
             if len(ids) % AT_ONCE == 0:
                 memory.flush(SAVED_S)
-    if left.notes:
-        memory.apply("late", WriteBatch(memories=left.notes))
-    if left.orders:
-        memory.forget(left.orders)
+    if rest.notes:
+        memory.apply("late", WriteBatch(memories=rest.notes))
+    if rest.orders:
+        memory.forget(rest.orders)
 
 
 def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:

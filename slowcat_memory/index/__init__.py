@@ -4,11 +4,4 @@ from slowcat_memory.index.builder import Builder
 from slowcat_memory.index.format import Document, IndexOptions, Pointer
 from slowcat_memory.index.searcher import Lexical, Searcher
 
-__all__ = [
-    "Builder",
-    "Document",
-    "IndexOptions",
-    "Lexical",
-    "Pointer",
-    "Searcher",
-]
+__all__ = ["Builder", "Document", "IndexOptions", "Lexical", "Pointer", "Searcher"]

@@ -97,7 +97,9 @@ class Build:
         if code:
             errors.seek(0)
             lines = errors.read().decode(errors="replace").strip().splitlines()
-            raise _failed("it was stopped" if self._stopped else f"{lines[-1:] or code}")
+            # What a child wrote before a signal ended it is not why it ended.
+            why = "it was stopped" if self._stopped else f"{min(code, 0) or lines[-1:] or code}"
+            raise _failed(why)
 
     def stop(self) -> None:
         """Kill the child, now or as soon as it would start."""
@@ -168,18 +170,18 @@ def check(root: Path, manifest: Manifest) -> Path:
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
-    folder, found = root / manifest.generation, Hashed()
+    folder, hashed = root / manifest.generation, Hashed()
     known = _read_verified(folder / VERIFIED)
     for file in manifest.files:
         try:
-            found[file.name] = _identity(folder / file.name), file.sha256
-            if found[file.name] != known.get(file.name):
+            hashed[file.name] = _identity(folder / file.name), file.sha256
+            if hashed[file.name] != known.get(file.name):
                 if _hash(folder / file.name) != file.sha256:
                     raise _not_the_one(file)
         except OSError as error:
             raise _not_the_one(file) from error
-    if found != known:
-        _write_verified(folder / VERIFIED, found)
+    if hashed != known:
+        _write_verified(folder / VERIFIED, hashed)
     return folder
 
 
@@ -204,7 +206,7 @@ def _write_verified(path: Path, files: Hashed) -> None:
     Without a boot id, or where the folder cannot be written, nothing is recorded.
     """
     settled = (time.time() - SETTLED_S) * 1e9
-    kept = {name: one for name, one in files.items() if max(one[0][3:]) < settled}
+    kept = {name: hashed for name, hashed in files.items() if max(hashed[0][3:]) < settled}
     if not boot_id() or not kept:
         return
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")

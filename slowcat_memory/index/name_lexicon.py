@@ -200,8 +200,8 @@ class NameLexicon:
                 run = words[place : place + many]
                 if many == 1 and _is_no_name(words, place):
                     continue
-                if any(new[place : place + many]) and (found := self._of_run(run)):
-                    yield MisheardWord(" ".join(run), *found)
+                if any(new[place : place + many]) and (match := self._of_run(run)):
+                    yield MisheardWord(" ".join(run), *match)
                     place += many - 1
                     break
             place += 1

@@ -268,9 +268,9 @@ class Searcher:
     def _unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""
         tokenized = [self._tokenize(word) for word in words]
-        tokens = list(dict.fromkeys(token for each in tokenized for token in each))
+        tokens = list(dict.fromkeys(token for words in tokenized for token in words))
         known = set(compress(tokens, self.words.occurred(tokens)))
-        return [bool(each) and known.isdisjoint(each) for each in tokenized]
+        return [bool(words) and known.isdisjoint(words) for words in tokenized]
 
     def knows(self, word: str) -> bool:
         """Return whether a living document or its neighbour has a word; True for stop words."""
@@ -307,8 +307,8 @@ class Searcher:
             seen[[number for number in map(table.find, visible) if number >= 0]] = True
             while True:
                 proposed = np.zeros(len(table), bool)
-                for each in self._propose(lexical, vector, count):
-                    proposed[each] = True
+                for proposal in self._propose(lexical, vector, count):
+                    proposed[proposal] = True
                 numbers = np.flatnonzero((proposed & usable)[: len(lexical.scores)])
                 fresh = ~seen[numbers]
                 says = np.ones(len(numbers), bool) if talk else table.says(numbers)
@@ -393,8 +393,8 @@ class Searcher:
             before, after = self._promote_to_tail(before), self._promote_to_tail(after)
             linked = (after, before) if sign > 0 else (NONE, NONE)
             self.table.after[before], self.table.before[after] = linked
-            for one, other in ((before, after), (after, before)):
-                self.words.change(one, self.words.forward.own(other), sign)
+            for number, other in ((before, after), (after, before)):
+                self.words.change(number, self.words.forward.own(other), sign)
         return before, after
 
     def _promote_to_tail(self, number: int) -> int:

@@ -113,7 +113,7 @@ class Texts:
     @staticmethod
     def write(encoded: Sequence[bytes], folder: Path, name: str) -> None:
         starts = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        np.cumsum([len(text) for text in encoded], out=starts[1:])
         np.save(folder / f"{name}.starts.npy", starts)
         np.save(folder / f"{name}.texts.npy", np.frombuffer(b"".join(encoded), np.uint8))
 
@@ -196,8 +196,8 @@ def find_sealed(memory_id: str, turns: Any, others: Texts | list[str]) -> int:
     if place < len(turns) and turns[place] == turn:
         return place
     place = bisect_left(others, memory_id)
-    there = place < len(others) and others[place] == memory_id
-    return len(turns) + place if there else -1
+    is_other = place < len(others) and others[place] == memory_id
+    return len(turns) + place if is_other else -1
 
 
 RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]

@@ -18,10 +18,7 @@ from slowcat_memory.index.table import Column, open_array, open_or_empty
 
 VECTORS = "vectors"  # prefix of the names of the dense part's files
 DOCUMENTS, INDEX = "rows.npy", "faiss"
-FORMS = (
-    (200_000, "IVF{cells},PQ{parts}x4fs,Refine(SQ8)"),
-    (5_000, "PQ{parts}x4fs,Refine(SQ8)"),
-)
+FORMS = ((200_000, "IVF{cells},PQ{parts}x4fs,Refine(SQ8)"), (5_000, "PQ{parts}x4fs,Refine(SQ8)"))
 """Vectors beyond which ``faiss.index_factory`` makes a form; "Flat" for fewer."""
 CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
 REFINED = 4  # times as many vectors are compared exactly as are wanted
@@ -198,11 +195,11 @@ class VectorView:
 
     def present(self, count: int) -> np.ndarray:
         """Return which of the first ``count`` documents have a vector, shape (count,), bool."""
-        there = np.zeros(count, bool)
+        present = np.zeros(count, bool)
         if self._sealed is not None:
-            there[self._sealed.documents[self._alive]] = True
-        there[[*self._slots]] = True
-        return there
+            present[self._sealed.documents[self._alive]] = True
+        present[[*self._slots]] = True
+        return present
 
     def put(self, document: int, vector: np.ndarray) -> None:
         """Set a document's vector, shape (dim,), unit length."""
@@ -297,8 +294,8 @@ class KeyWriter:
 
     def add(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Add all keys of a document, whose number is higher than any before."""
-        for one in pointers:
-            row = (target, digest(one.name), digest(one.text), one.weight)
+        for pointer in pointers:
+            row = (target, digest(pointer.name), digest(pointer.text), pointer.weight)
             for column, value in zip(self._columns.values(), row, strict=True):
                 column.append(value)
 
@@ -430,8 +427,8 @@ class KeyView:
         if len(tail) and len(documents):
             at = documents.searchsorted(tail)
             at[at == len(documents)] = 0
-            there = np.flatnonzero(documents[at] == tail)
-            numbers = np.concatenate((numbers, there + len(sealed)))
-            places = np.concatenate((places, at[there]))
+            hits = np.flatnonzero(documents[at] == tail)
+            numbers = np.concatenate((numbers, hits + len(sealed)))
+            places = np.concatenate((places, at[hits]))
         living = self._alive.values[numbers]
         return numbers[living], places[living]

@@ -59,7 +59,7 @@ class Vocabulary:
         """Return the row of each term, -1 for an unknown one."""
         hashes = np.array([_hash(term.encode()) for term in terms], np.uint64)
         places = self._hashes.searchsorted(hashes).tolist()
-        return [self._row(*found) for found in zip(places, terms, hashes, strict=True)]
+        return [self._row(*row) for row in zip(places, terms, hashes, strict=True)]
 
     def _row(self, place: int, term: str, hashed: np.uint64) -> int:
         while place < len(self) and self._hashes[place] == hashed:
@@ -273,7 +273,7 @@ class Windows:
 
     def _run(self, term: str) -> Run:
         if term not in self._runs:
-            found = self._tail[term]
-            documents = np.fromiter(found.keys(), np.int32, len(found))
-            self._runs[term] = documents, np.fromiter(found.values(), np.float32, len(found))
+            counts = self._tail[term]
+            documents = np.fromiter(counts, np.int32, len(counts))
+            self._runs[term] = documents, np.fromiter(counts.values(), np.float32, len(counts))
         return self._runs[term]

@@ -83,8 +83,8 @@ def prefix(message: dict, block: str) -> None:
 
 
 def block_of(message: dict) -> str:
-    found = _BLOCK.match(message_text(message))
-    return found[1] if found else ""
+    match = _BLOCK.match(message_text(message))
+    return match[1] if match else ""
 
 
 def without_block(text: str) -> str:
@@ -154,9 +154,9 @@ class Visible:
 
         Dictionaries are replaced and never changed, so that a shallow copy can be refreshed alone.
         """
-        present = {id(one): one for one in messages if isinstance(one, dict)}
+        present = {id(message): message for message in messages if isinstance(message, dict)}
         read = self._read
-        self._read = {key: read.get(key) or _read(one) for key, one in present.items()}
+        self._read = {key: read.get(key) or _read(message) for key, message in present.items()}
         self._logged = {key: held for key, held in self._logged.items() if key in present}
         blocks = {block for _, _, block in self._read.values()}
         self._blocks = {block: ids for block, ids in self._blocks.items() if block in blocks}
@@ -201,10 +201,10 @@ def without_texts(content: Any, texts: Iterable[str], new: str = "") -> Any:
         ]
     if not isinstance(content, str):
         return content
-    left = content
+    rest = content
     for text in texts:
-        left = left.replace(text, new)
-    return content if left == content else left.strip() or FORGOTTEN
+        rest = rest.replace(text, new)
+    return content if rest == content else rest.strip() or FORGOTTEN
 
 
 # ------------------------------------------------------------------- tools' messages
@@ -304,19 +304,19 @@ def trimmed(
         messages: Oldest first, the user's new message among the last.
         reserved: Tokens to leave free.
     """
-    starts = [at for at, one in enumerate(messages) if _role(one) == "user"]
+    starts = [at for at, message in enumerate(messages) if _role(message) == "user"]
     if not starts or not (options.exchanges or options.max_tokens):
         return None
     starts[0] = 0
     starts = starts[-options.exchanges :]  # all, for 0
-    lasting = [_role(one) in INSTRUCTIONS for one in messages]
+    lasting = [_role(message) in INSTRUCTIONS for message in messages]
     if options.max_tokens:
         sizes = [*map(_tokens, messages)]
         room = options.max_tokens - reserved - sum(compress(sizes, lasting))
         passing = [0 if lasts else size for size, lasts in zip(sizes, lasting, strict=True)]
         behind = [*accumulate(reversed(passing))][::-1]
         starts = [at for at in starts if behind[at] <= room] or starts[-1:]
-    stay = [one for at, one in enumerate(messages) if at >= starts[0] or lasting[at]]
+    stay = [message for at, message in enumerate(messages) if at >= starts[0] or lasting[at]]
     return stay if len(stay) < len(messages) else None
 
 

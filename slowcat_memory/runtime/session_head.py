@@ -122,7 +122,7 @@ class Icebreakers:
         )
         with self._lock:
             with self.store.snapshot() as snapshot:
-                known = {one.id: one for one in _all(snapshot, scope)}
+                known = {memory.id: memory for memory in _all(snapshot, scope)}
             same = known.get(memory.id)
             if same is not None and same.retired_at and not expired(same, now):
                 return None
@@ -130,7 +130,7 @@ class Icebreakers:
             surplus = waiting(known.values(), now)[max(0, self.options.most) :]
             if memory in surplus:
                 return None
-            stale = tuple((scope, one.id) for one in known.values() if expired(one, now))
+            stale = tuple((scope, memory.id) for memory in known.values() if expired(memory, now))
             puts = (memory, *_retired(surplus, now))
             self.store.apply(ICEBREAKER, WriteBatch(memories=puts, drop=stale)).wait(None)
         return memory
@@ -150,11 +150,11 @@ class Icebreakers:
         """
         wanted = frozenset(ids)
         with self._lock:
-            found = [memory for memory in self.waiting(scope) if memory.id in wanted]
-            if found:
-                batch = WriteBatch(memories=_retired(found, self.clock()))
+            memories = [memory for memory in self.waiting(scope) if memory.id in wanted]
+            if memories:
+                batch = WriteBatch(memories=_retired(memories, self.clock()))
                 self.store.apply(ICEBREAKER, batch).wait(None)
-        return found
+        return memories
 
     def for_session(
         self, scope: str, sessions: Sequence[Session], reader: Reader
@@ -170,8 +170,8 @@ class Icebreakers:
         with self._lock:
             with self.store.snapshot() as snapshot:
                 every = _all(snapshot, scope)
-                shown = (disclose_found(one, reader, snapshot.memory) for one in every)
-                known = {one.id: one for one in shown if one}
+                shown = (disclose_found(memory, reader, snapshot.memory) for memory in every)
+                known = {memory.id: memory for memory in shown if memory}
                 taken = _taken(snapshot, scope)
             if taken and taken.after == after and (going or now) - taken.at <= HOLD:
                 return known.get(taken.memory)
@@ -184,8 +184,8 @@ class Icebreakers:
                     self._record(scope, Taken("", after, now), ())
                 return None
             others = due(known.values(), now) if self.options.drop_others else ()
-            rest = (one for one in others if one.id != chosen.id)
-            passed = (with_outcome(one, PASSED) for one in rest)
+            rest = (icebreaker for icebreaker in others if icebreaker.id != chosen.id)
+            passed = (with_outcome(icebreaker, PASSED) for icebreaker in rest)
             used = (with_outcome(chosen, USED), *passed)
             if not self._record(scope, Taken(chosen.id, after, now), used):
                 return None
@@ -269,8 +269,8 @@ class Heads:
             memories = [
                 replace(shown, retired_at=None)
                 for row in rows
-                if (one := snapshot.memory(scope, row.id))
-                and (shown := disclose_found(one, reader, snapshot.memory))
+                if (memory := snapshot.memory(scope, row.id))
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             ]
         icebreaker = self.icebreakers.for_session(scope, sessions, reader)
         told = [m for m in memories if last and m.kind == SESSION_SUMMARY and _is_of(m, last)]
@@ -292,16 +292,16 @@ class Heads:
         facts = catalogue.having(*(("kind", kind) for kind in DATED))
         summaries = catalogue.having(("kind", SESSION_SUMMARY)) if last else ()
         every = (
-            *(one for one in facts if may_have_line(one, moment, self.zone)),
-            *(one for one in summaries if last and _is_of(one, last)),
+            *(row for row in facts if may_have_line(row, moment, self.zone)),
+            *(row for row in summaries if last and _is_of(row, last)),
             *catalogue.having("/pinned", *_WHOLE),
         )
         return [
-            one
-            for one in {one.id: one for one in every}.values()
-            if _is_due(one, moment, going)
-            and holds(replace(one, retired_at=None), self.clock())
-            and (one.retired_at is None or (going and _stood(one, moment, catalogue)))
+            row
+            for row in {row.id: row for row in every}.values()
+            if _is_due(row, moment, going)
+            and holds(replace(row, retired_at=None), self.clock())
+            and (row.retired_at is None or (going and _stood(row, moment, catalogue)))
         ]
 
     def _continued(self, scope: str, sessions: Sequence[Session]) -> list[Session]:
@@ -339,7 +339,7 @@ def _stood(row: Memory, moment: datetime, catalogue: Catalogue) -> bool:
     at once.
     """
     alike = catalogue.having(("kind", row.kind))
-    newer = {one.recorded_at for one in alike if one.made or family(one.kind) == BLOCK}
+    newer = {new.recorded_at for new in alike if new.made or family(new.kind) == BLOCK}
     return row.retired_at is not None and row.retired_at > moment and row.retired_at in newer
 
 

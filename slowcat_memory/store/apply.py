@@ -264,25 +264,25 @@ def change_marks(
         memory = bookkeeping.memory_or_chunk(scope, id, tx)
         if memory is None:
             continue
-        for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
-            bookkeeping.write_memory(one, tx)
-            changed[one.scope, one.id] = one
-    for one in spread(changed.values(), tx, mark):
-        changed[one.scope, one.id] = one
+        for marked in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
+            bookkeeping.write_memory(marked, tx)
+            changed[marked.scope, marked.id] = marked
+    for marked in spread(changed.values(), tx, mark):
+        changed[marked.scope, marked.id] = marked
     return list(changed.values())
 
 
 def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark) -> list[Memory]:
     """Correct the marks of all that was made from memories; return what changed with them."""
-    reached = {origin_of(one): one for one in changed}
+    reached = {origin_of(memory): memory for memory in changed}
     waiting = [*reached.values()]
     while waiting:
-        made = {origin_of(one): one for one in _made_from(waiting, tx)}
-        waiting = [one for key, one in made.items() if key not in reached]
-        reached = made | reached
+        derived = {origin_of(memory): memory for memory in _made_from(waiting, tx)}
+        waiting = [memory for key, memory in derived.items() if key not in reached]
+        reached = derived | reached
     corrected = corrected_marks(reached.values(), partial(_is_marked, tx, mark), mark)
-    for one in corrected:
-        bookkeeping.write_memory(one, tx)
+    for memory in corrected:
+        bookkeeping.write_memory(memory, tx)
     return corrected
 
 
@@ -291,7 +291,7 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
 
     Rows are searched for the origins' bytes, and only the few that have them are unpacked.
     """
-    wanted, scopes = {origin_of(one) for one in memories}, {one.scope for one in memories}
+    wanted, scopes = {origin_of(row) for row in memories}, {row.scope for row in memories}
     names = {id.encode() for _, id in wanted}
     names |= {msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id))}
     search = re.compile(b"|".join(map(re.escape, names))).search
@@ -306,12 +306,12 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
 
 def _find(tx: Transaction, kind: str, scope: str, id: str) -> Memory | None:
     """Return an origin of a memory of a kind. Only a note may be of a turn of another namespace."""
-    found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
-    if found is None and kind == NOTE and turn_of(id):
+    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    if memory is None and kind == NOTE and turn_of(id):
         turn = bookkeeping.turn_at(turn_of(id), tx)
         if turn is not None and turn.scope != scope:
             return bookkeeping.memory_or_chunk(turn.scope, id, tx)
-    return found
+    return memory
 
 
 def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
@@ -322,10 +322,10 @@ def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
     scope, id = origin
     turn = bookkeeping.turn_at(turn_of(id), tx)
     scope = turn.scope if turn else scope
-    found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
-    if found is None:
+    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
+    if memory is None:
         return False if turn_of(id) else None
-    return mark.on(found)
+    return mark.on(memory)
 
 
 def _replies(memory: Memory, tx: Transaction) -> Iterator[Memory]:

@@ -239,7 +239,7 @@ def event_keys(rows: Rows, first: bytes = b"") -> Iterator[bytes]:
 
 def last_id(rows: Rows) -> int:
     cursors = map(rows.cursor, EVENTS)
-    return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
+    return max((keys.id_of(cursor.key()) for cursor in cursors if cursor.last()), default=0)
 
 
 ReadBlock = Callable[[bytes, bytes], Block]

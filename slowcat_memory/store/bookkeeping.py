@@ -98,9 +98,9 @@ def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
     """Write a step's new tasks, except those about forgotten data, and those that are there."""
     for task in batch.tasks:
         key = keys.name_key(task.id)
-        found = None if batch.retask else tx.read(Task, "tasks", key)
-        if found is not None:  # one that was given up may be about something else now
-            if found.state != "dead" or (found.sources, found.note) == (task.sources, task.note):
+        known = None if batch.retask else tx.read(Task, "tasks", key)
+        if known is not None:  # one that was given up may be about something else now
+            if known.state != "dead" or (known.sources, known.note) == (task.sources, task.note):
                 continue
         if not any_forgotten(task.sources, tx):
             tx.write_record("tasks", key, task)
@@ -131,7 +131,7 @@ def log_call(batch: WriteBatch, tx: Transaction) -> None:
         return
     call = batch.call
     number = _next_number(tables.LAST_CALL, tx)
-    kept = tuple(one for one in call.memories if not names_forgotten(call.scope, one, tx))
+    kept = tuple(memory for memory in call.memories if not names_forgotten(call.scope, memory, tx))
     tx.write_record("calls", keys.id_key(number), replace(call, id=number, memories=kept))
 
 
@@ -147,7 +147,7 @@ def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
     return replace(
         entry,
         offers=tuple(offer for offer in entry.offers if not gone(offer.memory)),
-        left_out=tuple(one for one in entry.left_out if not gone(one.memory)),
+        left_out=tuple(row for row in entry.left_out if not gone(row.memory)),
         visible=tuple(memory for memory in entry.visible if not gone(memory)),
     )
 

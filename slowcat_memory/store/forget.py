@@ -97,7 +97,7 @@ def _bury(gone: "Deletion", tx: Transaction) -> None:
     backup cannot restore them (see ``care.erasure``).
     """
     tombstones = [keys.turn_tombstone(id) for id in gone.turns]
-    tombstones += [keys.memory_tombstone(*one) for one in gone.memories if gone.is_named(*one)]
+    tombstones += [keys.memory_tombstone(*row) for row in gone.memories if gone.is_named(*row)]
     for key in tombstones:
         tx.put("tombstones", key, codec.seal(key))
     for scope, memory in gone.unnamed:
@@ -126,7 +126,7 @@ def _order_erasure(
 ) -> None:
     before = read_pending(tx) or Pending(keep_backups=True)  # what it names is still due
     # Without their many log ids they are still requests for some turns only.
-    named = (replace(one, turns=(0,)) if one.turns else one for one in requests)
+    named = (replace(request, turns=(0,)) if request.turns else request for request in requests)
     keep = keep_backups and before.keep_backups
     pending = Pending(
         requests=(*before.requests, *named) if keep else (),
@@ -201,8 +201,8 @@ class Deletion:
 
     def is_empty(self) -> bool:
         """Return whether there is nothing to delete."""
-        found = self.turns or self.memories or self.sessions or self.damaged
-        return not found and not any(s.is_whole_scope for s in self.selectors)
+        named = self.turns or self.memories or self.sessions or self.damaged
+        return not named and not any(s.is_whole_scope for s in self.selectors)
 
     @property
     def events(self) -> dict[int, Subject]:
@@ -324,7 +324,7 @@ def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
 
 def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
     """Select turns, sessions and memories; changes nothing."""
-    ids = frozenset(id for one in requests if one == Forget(turns=one.turns) for id in one.turns)
+    ids = frozenset(id for r in requests if r == Forget(turns=r.turns) for id in r.turns)
     gone = Deletion([_Selector(request) for request in requests], ids)
     _select_turns(gone, tx)
     _select_memories(gone, tx)
@@ -410,13 +410,13 @@ def _made_from_selected(
     made_from: Mapping[Subject, Sequence[Subject]], gone: Deletion
 ) -> set[Subject]:
     """Return the memories that were made from selected ones, however indirectly."""
-    found = set[Subject]()
+    derived = set[Subject]()
     waiting = [origin for origin in made_from if origin in gone.memories]
     while waiting:
-        fresh = {*made_from.get(waiting.pop(), ())} - gone.memories - found
-        found |= fresh
+        fresh = {*made_from.get(waiting.pop(), ())} - gone.memories - derived
+        derived |= fresh
         waiting += fresh
-    return found
+    return derived
 
 
 # ------------------------------------------------------------------- tables whose records are tested
@@ -534,8 +534,8 @@ def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> Co
         turns=tuple(turn for turn in entry.turns if turn not in gone.turns),
     )
     lost = replace(kept, turn=entry.turn) != entry
-    left = kept.made or kept.hidden or kept.others or kept.turns
-    return replace(kept, state="erased") if lost and not left else kept
+    rest = kept.made or kept.hidden or kept.others or kept.turns
+    return replace(kept, state="erased") if lost and not rest else kept
 
 
 CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {

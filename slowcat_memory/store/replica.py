@@ -57,19 +57,19 @@ def of_store(tx: Transaction, env: Environment) -> list[bytes]:
     An index that is being replaced is left out: it is built again.
     """
     path = env.path
-    made = list[bytes]()
-    while not made:
+    parts = list[bytes]()
+    while not parts:
         with suppress(FileNotFoundError), folder.fresh_folder(path) as fresh:  # erasures remove it
             write_copy(tx, fresh / folder.DATA, env.map_size, (outbox.OUTBOX,))
-            made = [outbox.pack(piece) for piece in _pieces(fresh / folder.DATA, fresh)]
+            parts = [outbox.pack(piece) for piece in _pieces(fresh / folder.DATA, fresh)]
     for manifest in tx.records(Manifest, "manifest"):
         root = folder.index_folder(path, manifest.scope) / manifest.generation
         try:
-            found = [_pieces(root / file.name, path) for file in manifest.files]
-            made += [outbox.pack(piece) for pieces in found for piece in pieces]
+            files = [_pieces(root / file.name, path) for file in manifest.files]
+            parts += [outbox.pack(piece) for pieces in files for piece in pieces]
         except OSError:
             continue
-    return made
+    return parts
 
 
 def _pieces(file: Path, root: Path) -> Iterator[FilePiece]:
@@ -117,14 +117,14 @@ class Replica:
 
     def unsent(self, after: int, most_bytes: int) -> list[outbox.Unsent]:
         """Return change sets after a number, in order; at least one if there is any."""
-        found, size = list[outbox.Unsent](), 0
+        sets, size = list[outbox.Unsent](), 0
         with reading(self._env) as tx:
             for key, value in tx.rows(outbox.OUTBOX, start=keys.id_key(after + 1)):
                 size += len(value)
-                if found and size > most_bytes:
+                if sets and size > most_bytes:
                     break
-                found.append(outbox.decode(key, value))
-        return found
+                sets.append(outbox.decode(key, value))
+        return sets
 
     def note_sent(self, upto: int) -> None:
         """Record that change sets were sent; the next transaction deletes them here."""
@@ -164,7 +164,7 @@ class Replica:
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
-    return tuple(sorted(one.generation for one in tx.records(Manifest, "manifest")))
+    return tuple(sorted(manifest.generation for manifest in tx.records(Manifest, "manifest")))
 
 
 # ------------------------------------------------------------------- an ordinary store
@@ -205,13 +205,13 @@ def new_store(path: Path) -> Iterator[Path]:
     """Make a folder for a store, which takes the place ``path`` if the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name = f"{path.name}-"
-    with TemporaryDirectory(NEW, name, path.parent, ignore_cleanup_errors=True) as made:
-        yield Path(made)
-        os.rename(made, path)
+    with TemporaryDirectory(NEW, name, path.parent, ignore_cleanup_errors=True) as draft:
+        yield Path(draft)
+        os.rename(draft, path)
         folder.sync_dir(path.parent)
 
 
-def add(piece: FilePiece, made: Path) -> None:
+def add(piece: FilePiece, draft: Path) -> None:
     """Write a piece into a new store; those of a file come in their order.
 
     Raises:
@@ -220,7 +220,7 @@ def add(piece: FilePiece, made: Path) -> None:
     below = Path(piece.path).parts
     if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
         raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
-    path = made / piece.path
+    path = draft / piece.path
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if piece.offset == 0:
         os.close(folder.create(path))
@@ -277,8 +277,8 @@ def write(
         tx.set_meta(outbox.COPY, state)
         if unsent is not None:
             tx.clear(outbox.OUTBOX)
-            for one in unsent:
-                tx.put(outbox.OUTBOX, *outbox.encode(one))
+            for change in unsent:
+                tx.put(outbox.OUTBOX, *outbox.encode(change))
 
     map_size, is_copy = map_bytes(map_gib), state is not None
     with our_errors(path):

@@ -137,7 +137,7 @@ class Presence(_OpenFile):
                 take the two for one.
         """
         pid, space = os.getpid(), _pid_space()
-        if any(one.pid == pid and one.space != space for one in living(path)):
+        if any(process.pid == pid and process.space != space for process in living(path)):
             raise StoreUnsafeError(
                 f"a process of another container has {path} open, with this process's id, {pid}",
                 hint="Run both containers with --pid=host.",
@@ -182,18 +182,18 @@ def _pid_space() -> str:
 
 def living(path: Path) -> list[Process]:
     """Return the processes that have a store open for writing."""
-    found = list[Process]()
+    processes = list[Process]()
     for file in filter(is_locked, sorted((path / PROCESSES).glob("*-*"))):
         try:
-            found.append(msgspec_json.decode(file.read_bytes(), type=Process))
+            processes.append(msgspec_json.decode(file.read_bytes(), type=Process))
         except (OSError, ValueError):
-            found.append(Process(pid=0, program="unknown"))
-    return found
+            processes.append(Process(pid=0, program="unknown"))
+    return processes
 
 
 def others_of(path: Path) -> list[Process]:
     """Return the other processes that have a store open for writing."""
-    return [one for one in living(path) if one.pid != os.getpid()]
+    return [process for process in living(path) if process.pid != os.getpid()]
 
 
 def unconfirmed(path: Path, epoch: int, generation: str, wait_s: float) -> list[Process]:
@@ -203,9 +203,7 @@ def unconfirmed(path: Path, epoch: int, generation: str, wait_s: float) -> list[
     """
     deadline = time.monotonic() + wait_s
     while True:
-        behind = [
-            one for one in others_of(path) if one.epoch < epoch or one.generation != generation
-        ]
+        behind = [p for p in others_of(path) if p.epoch < epoch or p.generation != generation]
         if not behind or time.monotonic() >= deadline:
             return behind
         time.sleep(10 * POLL_S)

@@ -94,8 +94,8 @@ class Snapshot:
 
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
-        found = takewhile(lambda id: id <= last, map(keys.id_of, self._ids(scope, first - 1)))
-        return sum(1 for _ in found)
+        ids = takewhile(lambda id: id <= last, map(keys.id_of, self._ids(scope, first - 1)))
+        return sum(1 for _ in ids)
 
     def last_id(self) -> int:
         return reader.last_id(self._rows)
@@ -124,14 +124,13 @@ class Snapshot:
         """Return the sessions of a namespace, or of all, earliest first."""
         named = msgspec.msgpack.encode(scope) if scope else b""
         rows = self._rows.records(Session, "sessions", part=named)
-        return sorted(
-            (row for row in rows if scope in ("", row.scope)), key=attrgetter("started", "id")
-        )
+        own = (row for row in rows if scope in ("", row.scope))
+        return sorted(own, key=attrgetter("started", "id"))
 
     def unended(self) -> list[Session]:
         rows = [self.session(id) for id in self.meta(tables.UNENDED, [])]
-        found = [row for row in rows if row is not None and row.ended is None]
-        return sorted(found, key=attrgetter("started", "id"))
+        sessions = [row for row in rows if row is not None and row.ended is None]
+        return sorted(sessions, key=attrgetter("started", "id"))
 
     # ------------------------------------------------------------------- memories
 
@@ -165,10 +164,8 @@ class Snapshot:
 
         ``after`` begins behind an id.
         """
-        prefix = keys.scope_prefix(scope) + beginning.encode()
-        return self._rows.records(
-            Memory, "memories", prefix, f"{after}\0".encode() if after else b""
-        )
+        prefix, start = keys.scope_prefix(scope) + beginning.encode(), f"{after}\0" if after else ""
+        return self._rows.records(Memory, "memories", prefix, start.encode())
 
     def context(self, scope: str, id: str) -> Context | None:
         return self._rows.read(Context, "contexts", keys.scoped_key(scope, id))
@@ -178,8 +175,8 @@ class Snapshot:
 
     def keys(self, scope: str, memory: str = "") -> Iterator[Key]:
         beginning = f"{memory}?".encode() if memory else b""
-        found = self._rows.records(Key, "keys", keys.scope_prefix(scope) + beginning)
-        return (key for key in found if memory in ("", key.memory))
+        rows = self._rows.records(Key, "keys", keys.scope_prefix(scope) + beginning)
+        return (key for key in rows if memory in ("", key.memory))
 
     # ------------------------------------------------------------------- vectors
 
@@ -209,10 +206,10 @@ class Snapshot:
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
         """Return the ids of the memories that have token vectors."""
-        found = self._rows.rows("vectors", keys.vector_prefix(token_key, scope))
+        rows = self._rows.rows("vectors", keys.vector_prefix(token_key, scope))
         return {
             keys.split_vector_key(key)[2]
-            for key, value in found
+            for key, value in rows
             if self._tokens(key, value) is not None
         }
 
@@ -248,8 +245,8 @@ class Snapshot:
         """Return the idle tasks of a job, or of all, by rank; within one rank oldest first."""
         beginning = f"{job}/".encode() if job else b""
         every = self._rows.records(Task, "tasks", beginning)
-        found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
-        return sorted(found, key=attrgetter("rank", "created", "id"))
+        tasks = [task for task in every if job in ("", task.job) and state in ("", task.state)]
+        return sorted(tasks, key=attrgetter("rank", "created", "id"))
 
     def tasks_by_job(self) -> dict[str, int]:
         """Return how many idle tasks each job has, dead ones included; reads no task."""
@@ -280,10 +277,10 @@ class Snapshot:
 
     def changed(self, scope: str, after: int) -> list[str]:
         """Return the ids of memories that changed after a change number; some may be deleted."""
-        prefix, found = keys.scope_prefix(scope), dict[str, None]()
+        prefix, ids = keys.scope_prefix(scope), dict[str, None]()
         for key in self._rows.keys("changes", prefix, keys.id_key(after + 1)):
-            found |= dict.fromkeys(self._rows.read(list[str], "changes", key) or ())
-        return list(found)
+            ids |= dict.fromkeys(self._rows.read(list[str], "changes", key) or ())
+        return list(ids)
 
     # ------------------------------------------------------------------- the whole store
 

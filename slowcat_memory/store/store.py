@@ -289,11 +289,15 @@ class Store:
         Rewrites the file, and removes every older copy in the store's folder: sealed indexes,
         backups, files that a restored backup replaced. Backups elsewhere are the caller's, and
         files of damaged stores stay. Does nothing when nothing is due. Returns False when something
-        prevented it; it is then tried at the next forget and at the next open.
+        prevented it; it is then tried by upkeep, at the next forget and at the next open.
         """
         self._checked_writer().call(lambda: None)  # not from the writer's thread
         with self._erasing():
             return not erasure.erase(self._env).problems
+
+    def is_erasing(self) -> bool:
+        """Return whether bytes of deleted rows are still to be removed."""
+        return erasure.is_due(self._env)
 
     def _erasing(self) -> AbstractContextManager[None]:
         """One erasure, rewrite or backup at a time, of all processes and threads."""

@@ -84,13 +84,13 @@ class TierMover:
                 rows, upto, last = view.slice(scope, max(upto, at.position), hot, SLICE)
                 rows = waiting | rows
                 unfinished = view.unfinished({row.session for row in rows.values()}, upto)
-            shares, left = policy.share(list(rows.values()), unfinished, options)
+            shares, rest = policy.share(list(rows.values()), unfinished, options)
             moved, done = self._pack(pack_warm, shares, stop)
             warmed += moved
             if not done:
                 return Aged(warmed=warmed, done=False)
-            waiting = {id: rows[id] for id in left}
-            reached = min(left, default=upto + 1) - 1
+            waiting = {id: rows[id] for id in rest}
+            reached = min(rest, default=upto + 1) - 1
             if shares or reached > at.position:
                 cursor = replace(at, position=reached, note="" if shares else at.note)
                 self._commit(partial(move_cursor, cursor))

@@ -170,12 +170,12 @@ class WriteQueue:
     def _admit_event(self, *, live: bool) -> None:
         self._check_open()
         while self.unsaved >= self._limit:
-            if (derived := next((one for one in self._queue if one.derived), None)) is None:
+            if (derived := next((w for w in self._queue if w.derived), None)) is None:
                 break
             self._drop(derived)
         if live and self.unsaved >= self._limit:
-            said = (one for one in self._queue if not (one.is_call or one.derived))
-            if oldest := next((one for one in said if one.weight == 1), None):
+            events = (change for change in self._queue if not (change.is_call or change.derived))
+            if oldest := next((change for change in events if change.weight == 1), None):
                 self.dropped += 1
                 self._drop(oldest)
         if self.unsaved >= self._limit:

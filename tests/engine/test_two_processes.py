@@ -95,9 +95,13 @@ def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, 
         (violin,) = other.call("say", VIOLIN)
         with stopped(other.process.pid):
             gone = engine.forget(Forget(turns=(violin,)))
+            assert engine.upkeep.has_due() and engine.upkeep.erase_due() == 0
+            assert not engine.upkeep.has_due(), "not all the time"
         assert not gone.erased and str(other.process.pid) in gone.problems[0]
+        monkeypatch.setattr(engine.upkeep, "_again_s", 0.0)
         monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
-        assert engine.store.erase()
+        assert engine.upkeep.has_due() and engine.upkeep.erase_due() == 0
+        assert not engine.store.is_erasing() and not engine.upkeep.has_due()
 
 
 def test_two_processes_go_on_with_what_was_restored_beside_them(folder, engine, tmp_path):

@@ -1,4 +1,7 @@
+import os
+import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ from slowcat_memory import providers
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.providers import Embedder, EmbedderReport
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, busy, texts
@@ -38,6 +42,21 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
     engine = home.open(again)
     engine.upkeep.embed("anna")
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
+
+
+def test_upkeep_disk_bytes_passes_over_a_folder_that_goes_meanwhile(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_bytes(b"x")
+    status = Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        for other in {*tmp_path.iterdir()} - {path.parent} if path.name == "file" else ():
+            shutil.rmtree(other)
+        return status(path)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    assert disk_bytes(tmp_path) > 0
 
 
 def token_ids(engine: MemoryEngine, embedder: HashEmbedder) -> set[str]:

@@ -1,5 +1,6 @@
 """Conversations of a fleet's worker without a pipeline, for tests."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -46,9 +47,10 @@ def rows(fleet: Fleet, query: str, *args: object) -> list[tuple[Any, ...]]:
 
 def files_with(folder: Path, word: bytes) -> list[Path]:
     found = list[Path]()
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # it was deleted meanwhile
-            found += [path] if path.is_file() and word in path.read_bytes() else []
+    # Files and folders may be deleted meanwhile: ``os.walk`` passes over these.
+    for path in (Path(root, name) for root, _, names in os.walk(folder) for name in names):
+        with suppress(OSError):
+            found += [path] if word in path.read_bytes() else []
     return found
 
 

@@ -1,6 +1,7 @@
 """What must hold of a fleet after faults, read from its database and from its workers' caches."""
 
 import contextlib
+import os
 import re
 import tempfile
 import time
@@ -218,9 +219,10 @@ def rows_with(server: Server, words: Iterable[str]) -> list[str]:
 def files_with(cache: Path, words: Iterable[str]) -> list[str]:
     """Return the files of a cache that have one of some words, also compressed."""
     wanted, wrong = [word.encode() for word in words], []
-    for path in sorted(cache.rglob("*")):
-        with contextlib.suppress(OSError):  # it was deleted meanwhile
-            if path.is_file() and (found := _first_in(path.read_bytes(), wanted)):
+    # Files and folders may be deleted meanwhile: ``os.walk`` passes over these.
+    for path in sorted(Path(root, name) for root, _, names in os.walk(cache) for name in names):
+        with contextlib.suppress(OSError):
+            if found := _first_in(path.read_bytes(), wanted):
                 wrong.append(f"{path.relative_to(cache.parent)} has {found}")
     return wrong
 

@@ -111,9 +111,9 @@ class CommandExecutor:
         entry: CommandEntry | None = None,
         **filled: str,
     ) -> Outcome:
-        said = say(self._language, reply, **filled)
+        text = say(self._language, reply, **filled)
         id_ = entry.id if entry else 0
-        return Outcome(kind=command.kind, said=said, done=done, entry=id_)
+        return Outcome(kind=command.kind, said=text, done=done, entry=id_)
 
     # ---------------------------------------------------------------- remember, correct
 
@@ -142,7 +142,7 @@ class CommandExecutor:
             old = targets.corrected(
                 snapshot, context, right, self._language, self._tokenize, self._reader(context)
             )
-            said = last_exchange(snapshot, context.scope, context.session, context.turn)
+            exchange = last_exchange(snapshot, context.scope, context.session, context.turn)
         if old == "own" or old == "unclear":
             reply = "not_mine" if old == "own" else "correct_what"
             return self._outcome(command, reply, done=False)
@@ -150,15 +150,15 @@ class CommandExecutor:
             note = self._note(right, context.scope, context)
             entry = self.undo_log.add_memory("correct", note, context.turn)
             return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
-        return self._replace(command, context, old, said)
+        return self._replace(command, context, old, exchange)
 
     def _replace(
-        self, command: Command, context: CommandContext, old: Disclosed, said: list[Turn]
+        self, command: Command, context: CommandContext, old: Disclosed, exchange: list[Turn]
     ) -> Outcome:
         right, wrong = command.argument, quote(old.text, 60)
-        answers = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
+        answers = [chunk_id(turn.id) for turn in exchange if turn.role == "assistant"]
         was, new = replaced_value(
-            right, targets.answer_of(said), old.text, self._language, self._tokenize
+            right, targets.answer_of(exchange), old.text, self._language, self._tokenize
         ) or ("", "")
         if was and was in old.text:  # "the plumber comes on Friday"
             corrected = old.text.replace(was, new, 1)
@@ -184,47 +184,40 @@ class CommandExecutor:
             scope, memories, turns = self._that(snapshot, context)
             others = self._others(snapshot, turns)
             turns = tuple(dict.fromkeys((*turns, *others.turns)))
-            done = (one for one in snapshot.commands(n=LATEST) if one.state == "done" and one.due)
-            before = next((one for one in done if turns and {*turns} <= {*one.turns}), None)
+            done = (e for e in snapshot.commands(n=LATEST) if e.state == "done" and e.due)
+            before = next((entry for entry in done if turns and {*turns} <= {*entry.turns}), None)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
-        entry = self.undo_log.hide(
-            "forget_that",
-            scope,
-            memories,
-            turns,
-            context.turn,
-            self.options.undo_s,
-            others.memories,
-        )
+        what = memories, turns, context.turn, self.options.undo_s, others.memories
+        entry = self.undo_log.hide("forget_that", scope, *what)
         return self._gone(command, "forgotten", entry)
 
     def _that(
         self, snapshot: Snapshot, context: CommandContext
     ) -> tuple[str, list[str], tuple[int, ...]]:
         """Return the last exchange (or command that made something), and what was made from it."""
-        made = {
+        makers = {
             entry.turn: entry
             for entry in snapshot.commands(n=LATEST)
             if entry.made and entry.state == "done" and entry.turn
         }
-        said = last_exchange(snapshot, context.scope, context.session, context.turn, made)
-        turns = tuple(turn.id for turn in said)
-        command = next((made[turn] for turn in turns if turn in made), None)
+        exchange = last_exchange(snapshot, context.scope, context.session, context.turn, makers)
+        turns = tuple(turn.id for turn in exchange)
+        command = next((makers[turn] for turn in turns if turn in makers), None)
         if command is not None:
             return command.scope, list(command.made), turns
-        return context.scope, targets.made_from(snapshot, context.scope, said), turns
+        return context.scope, targets.made_from(snapshot, context.scope, exchange), turns
 
     def _others(self, snapshot: Snapshot, turns: tuple[int, ...]) -> targets.Others:
         """Return what an exchange of several speakers left with the others.
 
         Guests' words are turns alone: nothing was made of them.
         """
-        found = targets.others(snapshot, turns)
-        known = [one for one in found.memories if not self.is_guests(one[0])]
-        return targets.Others(found.turns, tuple(known))
+        others = targets.others(snapshot, turns)
+        known = [memory for memory in others.memories if not self.is_guests(memory[0])]
+        return targets.Others(others.turns, tuple(known))
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about, (memories, turns) = quote(command.argument), self._mentioning(command, context)
@@ -264,7 +257,7 @@ class CommandExecutor:
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
         with self.store.snapshot() as snapshot:
-            entry = {one.id: one for one in snapshot.commands(context.scope)}.get(context.asked)
+            entry = {e.id: e for e in snapshot.commands(context.scope)}.get(context.asked)
         if entry is None or entry.state != "asked":
             return self._outcome(command, "nothing_to_undo", done=False)
         if command.kind == "no":
@@ -327,18 +320,18 @@ class CommandExecutor:
             facts = [memory for memory in facts if about(memory.text)]
             if not facts:
                 return Outcome(kind=command.kind, said="", rest=topic, done=False)
-            said = describe_topic(language, topic, facts, most)
+            text = describe_topic(language, topic, facts, most)
         elif statements:
-            said = describe_statements(language, statements, most)
+            text = describe_statements(language, statements, most)
         else:
-            said = describe_known(language, facts, most)
-        return Outcome(kind=command.kind, said=said)
+            text = describe_known(language, facts, most)
+        return Outcome(kind=command.kind, said=text)
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:
         reader = self._reader(context)
         with self.store.snapshot() as snapshot:
-            said = last_exchange(snapshot, context.scope, context.session, context.turn)
-            asked = targets.question(said)
+            exchange = last_exchange(snapshot, context.scope, context.session, context.turn)
+            asked = targets.question(exchange)
             offered = [
                 shown
                 for memory in (targets.offered(snapshot, asked.id) if asked else ())
@@ -367,10 +360,10 @@ class CommandExecutor:
         else:
             with self.store.snapshot() as snapshot:
                 scope, memories, own = self._that(snapshot, context)
-                said = [t for id_ in own if (t := snapshot.turn(id_)) and not t.aside]
+                exchange = [t for id_ in own if (t := snapshot.turn(id_)) and not t.aside]
                 others = self._others(snapshot, own)
             # What was made from the turns follows them; what a command made is marked itself.
-            for memory in [chunk_id(turn.id) for turn in said] or memories:
+            for memory in [chunk_id(turn.id) for turn in exchange] or memories:
                 keep(scope, memory)
             for other, memory in others.memories:
                 keep(other, memory)

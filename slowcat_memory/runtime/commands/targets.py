@@ -74,13 +74,13 @@ def others(snapshot: Snapshot, exchange: Sequence[int]) -> Others:
     if not known:
         return Others((), ())
     near = snapshot.turns(after=min(wholes) - 1, upto=max(exchange) + NEAR)
-    found = [t for t in near if (t.part_of or t.id) in wholes and t.scope not in scopes]
+    turns = [t for t in near if (t.part_of or t.id) in wholes and t.scope not in scopes]
     memories = [
         (scope, id_)
-        for scope in dict.fromkeys(turn.scope for turn in found)
-        for id_ in made_from(snapshot, scope, [turn for turn in found if turn.scope == scope])
+        for scope in dict.fromkeys(turn.scope for turn in turns)
+        for id_ in made_from(snapshot, scope, [turn for turn in turns if turn.scope == scope])
     ]
-    return Others(tuple(turn.id for turn in found), tuple(memories))
+    return Others(tuple(turn.id for turn in turns), tuple(memories))
 
 
 def mentioning(
@@ -97,9 +97,9 @@ def mentioning(
     derived = list(snapshot.memories(scope))
     retired = {memory.id for memory in derived if memory.retired_at}
     turns = [t for t in snapshot.turns(scope) if t.id != command and about(t.text)]
-    found = [chunk_id(turn.id) for turn in turns if not turn.aside]
-    found += [m.id for m in derived if about(m.text) or about(m.context)]
-    return [id_ for id_ in dict.fromkeys(found) if id_ not in retired], [t.id for t in turns]
+    ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
+    ids += [m.id for m in derived if about(m.text) or about(m.context)]
+    return [id_ for id_ in dict.fromkeys(ids) if id_ not in retired], [t.id for t in turns]
 
 
 def said_during(
@@ -111,13 +111,13 @@ def said_during(
     two and three".
     """
     start, end = when[0].start, when[0].end
-    for one in when[1:]:
-        if one.start < end and start < one.end:
-            start, end = max(start, one.start), min(end, one.end)
+    for interval in when[1:]:
+        if interval.start < end and start < interval.end:
+            start, end = max(start, interval.start), min(end, interval.end)
     turns = [t for t in snapshot.turns(scope) if t.id != command and start <= t.at < end]
     retired = {memory.id for memory in snapshot.memories(scope) if memory.retired_at}
-    found = made_from(snapshot, scope, turns)
-    return [id_ for id_ in found if id_ not in retired], [turn.id for turn in turns]
+    ids = made_from(snapshot, scope, turns)
+    return [id_ for id_ in ids if id_ not in retired], [turn.id for turn in turns]
 
 
 def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
@@ -133,7 +133,7 @@ def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] 
 def offered(snapshot: Snapshot, turn: int) -> list[Memory]:
     """Return the memories that were put before the LLM for a user's turn, and still exist."""
     entry, known = why(snapshot, turn) or (None, {})
-    return [known[one.memory] for one in (entry.offers if entry else ()) if one.memory in known]
+    return [known[row.memory] for row in (entry.offers if entry else ()) if row.memory in known]
 
 
 def answer_of(exchange: Sequence[Turn]) -> str:
@@ -156,7 +156,7 @@ def corrected(
     """
     read = _read_aloud(snapshot, context)
     if read is not None:
-        said, found = read
+        dialogue, candidates = read
     else:
         exchange = last_exchange(snapshot, context.scope, context.session, context.turn)
         asked = question(exchange)
@@ -164,12 +164,12 @@ def corrected(
         if asked is None:
             return "own" if answer else "new"
         memories = offered(snapshot, asked.id)
-        found = [m for m in memories if not m.retired_at and m.scope == context.scope]
+        candidates = [m for m in memories if not m.retired_at and m.scope == context.scope]
         own = snapshot.read(context.scope, chunk_id(asked.id)) if not asking(asked.text) else None
-        found += [own] if own and not own.retired_at else []
-        said = Said(asked.text, answer, is_statement=own in found)
-    shown = [one for m in found if (one := disclose_found(m, reader, snapshot.memory))]
-    verdict = find_corrected(right, said, [memory.text for memory in shown], language, tokenize)
+        candidates += [own] if own and not own.retired_at else []
+        dialogue = Said(asked.text, answer, is_statement=own in candidates)
+    shown = [seen for m in candidates if (seen := disclose_found(m, reader, snapshot.memory))]
+    verdict = find_corrected(right, dialogue, [memory.text for memory in shown], language, tokenize)
     return shown[verdict] if isinstance(verdict, int) else verdict
 
 
@@ -180,8 +180,8 @@ def _read_aloud(snapshot: Snapshot, context: CommandContext) -> tuple[Said, list
         return None
     spoken = fingerprint(answer.text)
     after = max(0, snapshot.last_id() - LATELY)
-    said = (chunk(t) for t in snapshot.turns(context.scope, after=after) if not t.aside)
-    every = [*snapshot.memories(context.scope), *said]
+    chunks = (chunk(t) for t in snapshot.turns(context.scope, after=after) if not t.aside)
+    every = [*snapshot.memories(context.scope), *chunks]
     current = {memory.id: memory for memory in reversed(every) if not memory.retired_at}
     quoted = [m for m in current.values() if (q := fingerprint(quote(m.text))) and q in spoken]
     return (Said("", answer.text), quoted) if quoted else None
@@ -195,8 +195,8 @@ def known_facts(snapshot: Snapshot, scope: str, reader: Reader, now: datetime) -
     """
     if scope not in reader.scopes:
         return []
-    found = map(_as_right, disclose_all(snapshot.memories(scope), reader))
-    known = [m for m in found if is_listed(m) and held_at(m, now) and not is_uncertain(m)]
+    memories = map(_as_right, disclose_all(snapshot.memories(scope), reader))
+    known = [m for m in memories if is_listed(m) and held_at(m, now) and not is_uncertain(m)]
     first: dict[str, Disclosed] = {}
     for memory in sorted(known, key=_order):
         first.setdefault(fingerprint(memory.text), memory)
@@ -219,8 +219,8 @@ def own_statements(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> 
         if turn.role == "user" and not turn.aside and _is_statement(turn.text, refers)
     ]
     chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in reversed(turns))
-    said = (disclose(one, reader) for one in chunks if not one.retired_at)
-    return [memory for memory in said if memory]
+    statements = (disclose(memory, reader) for memory in chunks if not memory.retired_at)
+    return [memory for memory in statements if memory]
 
 
 def _as_right(memory: Disclosed) -> Disclosed:

@@ -57,7 +57,7 @@ class UndoLog:
         with self._alone():
             now = self.clock()
             old = self._retired(((memory.scope, id_) for id_ in instead), now)
-            hidden = tuple(one.id for one in old)
+            hidden = tuple(memory.id for memory in old)
             entry = self._entry(kind, memory.scope, turn, at=now, made=(memory.id,), hidden=hidden)
             return self._apply([*old, memory], entry)
 
@@ -113,12 +113,12 @@ class UndoLog:
                     return self._apply([], replace(present, state="undone"))
                 if not present or present.state != "done" or present.kind not in UNDOABLE:
                     return None
-                found = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
-                made = [snapshot.read(present.scope, id_) for id_ in present.made]
-            if any(not memory or memory.retired_at for memory in made):
+                hidden = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
+                new = [snapshot.read(present.scope, id_) for id_ in present.made]
+            if any(not memory or memory.retired_at for memory in new):
                 return None
             # The others were retired before, and are erased with them.
-            back = [_restored(m, made) for m in found if m and m.retired_at == present.at]
+            back = [_restored(m, new) for m in hidden if m and m.retired_at == present.at]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
             over = self._retired(((present.scope, id_) for id_ in present.made), now)
             return self._apply([*in_order, *over], replace(present, state="undone", due=None))
@@ -156,8 +156,8 @@ class UndoLog:
 
     def _retired(self, memories: Iterable[tuple[str, str]], now: datetime) -> list[Memory]:
         with self.store.snapshot() as snapshot:
-            found = [snapshot.read(*one) for one in memories]
-        current = (memory for memory in found if memory and memory.retired_at is None)
+            rows = [snapshot.read(*origin) for origin in memories]
+        current = (memory for memory in rows if memory and memory.retired_at is None)
         return [replace(memory, retired_at=now, valid_to=_end(memory, now)) for memory in current]
 
     def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
@@ -174,18 +174,18 @@ def last_exchange(
 
     The commands with log ids ``kept`` count as turns, because they made something.
     """
-    counts, found = frozenset(kept), list[Turn]()
+    counts, exchange = frozenset(kept), list[Turn]()
     id_ = snapshot.turn_before(scope, session, before)
     while id_ and (turn := snapshot.turn(id_)):
         of = turn.reply_to if turn.role == "assistant" else turn.id
         if not turn.aside or of in counts:
-            if found and (turn.role, found[0].role) == ("assistant", "user"):
+            if exchange and (turn.role, exchange[0].role) == ("assistant", "user"):
                 break  # the exchange before
-            if found and turn.aside != found[0].aside:
+            if exchange and turn.aside != exchange[0].aside:
                 break
-            found.insert(0, turn)
+            exchange.insert(0, turn)
         id_ = snapshot.turn_before(scope, session, id_)
-    return found
+    return exchange
 
 
 def _end(memory: Memory, now: datetime) -> datetime | None:
@@ -197,14 +197,14 @@ def _end(memory: Memory, now: datetime) -> datetime | None:
     return end and min(end, now)
 
 
-def _restored(memory: Memory, made: Iterable[Memory | None]) -> Memory:
+def _restored(memory: Memory, new: Iterable[Memory | None]) -> Memory:
     ended = memory.valid_to != memory.retired_at  # before it was retired
     return replace(
         memory,
         retired_at=None,
         valid_to=memory.valid_to if ended else None,
-        muted=memory.muted or any(one.muted for one in made if one),
-        local_only=memory.local_only or any(one.local_only for one in made if one),
+        muted=memory.muted or any(other.muted for other in new if other),
+        local_only=memory.local_only or any(other.local_only for other in new if other),
     )
 
 
@@ -226,13 +226,13 @@ def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     own = [entry.turn] if entry.turn else []
     if own and (command := snapshot.turn(entry.turn)):
         later = snapshot.turns(command.scope, after=command.id, upto=command.id + ANSWERS)
-        answers = (one for one in later if one.role == "assistant")
-        own += [one.id for one in answers if one.reply_to == command.id]
+        answers = (turn for turn in later if turn.role == "assistant")
+        own += [turn.id for turn in answers if turn.reply_to == command.id]
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
     erasures = [Forget(turns=turns)] if turns else []
-    anew = {one for one in entry.all_hidden if _is_anew(snapshot.memory(*one), entry.at)}
-    rest = (one for one in entry.all_hidden if one[1] not in chunks and one not in anew)
+    anew = {pair for pair in entry.all_hidden if _is_anew(snapshot.memory(*pair), entry.at)}
+    rest = (pair for pair in entry.all_hidden if pair[1] not in chunks and pair not in anew)
     return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]
 
 

@@ -93,8 +93,8 @@ class ScopeLog:
         """
         if turn is None and not self.tracker.session:
             return []
-        earlier = [said for said in self._latest if turn is None or said.id < turn.id]
-        return [DialogueTurn(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
+        earlier = [other for other in self._latest if turn is None or other.id < turn.id]
+        return [DialogueTurn(other.text, other.at, chunk_id(other.id)) for other in earlier[-2:]]
 
     def forget(self, turns: Collection[int]) -> None:
         kept = [turn for turn in self._latest if turn.id not in turns]

@@ -107,7 +107,7 @@ class Transcripts:
         mark, waiting = _mark(text), list(self._waiting)
         if predicted and self._expected:
             waiting.append(self._expected)
-        on = [one for one in waiting if not one.off_record]
+        on = [transcript for transcript in waiting if not transcript.off_record]
         for heard in (on, waiting):
             for collected in (*_collections(heard), heard):
                 if exact := _covering(mark, collected):
@@ -120,13 +120,13 @@ class Transcripts:
         If none of it was on the record, those on the record still wait.
         """
         self.version += 1
-        last = max((one.order for one in taken), default=0)
-        off = all(one.off_record for one in taken)
+        last = max((transcript.order for transcript in taken), default=0)
+        off = all(transcript.off_record for transcript in taken)
         self._expected = None
         waiting = [
-            one
-            for one in self._waiting
-            if (taken and one.order > last) or (off and not one.off_record)
+            transcript
+            for transcript in self._waiting
+            if (taken and transcript.order > last) or (off and not transcript.off_record)
         ]
         self._waiting = deque(waiting, maxlen=WAITING)
 
@@ -146,7 +146,7 @@ def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[Sco
     """
     if not heard:
         return [ScopedWords(typed.scope, typed.name, text)]
-    runs = [list(run) for _, run in groupby(heard, key=lambda one: one.voice.scope)]
+    runs = [list(run) for _, run in groupby(heard, key=lambda transcript: transcript.voice.scope)]
     if len({run[0].voice.scope for run in runs}) == 1:
         return _by_speaker(text, heard)
     return [part for run in runs for part in _by_speaker(_words(run), run)]
@@ -155,9 +155,9 @@ def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[Sco
 def _by_speaker(text: str, heard: Sequence[FinalTranscript]) -> list[ScopedWords]:
     mark, scope = _mark(text), heard[0].voice.scope
     heard = _covering(mark, heard) or _inside(heard, mark) or heard
-    names = list(dict.fromkeys(one.voice.name for one in heard))
+    names = list(dict.fromkeys(transcript.voice.name for transcript in heard))
     if len(names) > 1 and _covering(mark, heard):
-        runs = groupby(heard, key=lambda one: one.voice.name)
+        runs = groupby(heard, key=lambda transcript: transcript.voice.name)
         return [ScopedWords(scope, name, _words(run)) for name, run in runs]
     return [ScopedWords(scope, " and ".join(names), text)]
 
@@ -168,7 +168,7 @@ def _mark(text: str) -> Words:
 
 def _collections(heard: Iterable[FinalTranscript]) -> list[list[FinalTranscript]]:
     """Return the transcripts by collection, the oldest first: turns come in that order."""
-    return [list(run) for _, run in groupby(heard, key=lambda one: one.part)]
+    return [list(run) for _, run in groupby(heard, key=lambda transcript: transcript.part)]
 
 
 def _covering(mark: Words, heard: Sequence[FinalTranscript]) -> list[FinalTranscript]:
@@ -177,7 +177,7 @@ def _covering(mark: Words, heard: Sequence[FinalTranscript]) -> list[FinalTransc
     The latest are preferred where several have the same words. Empty if there are none.
     """
     letters = "".join(mark)
-    pieces = ["".join(one.mark) for one in heard]  # a service may split a word
+    pieces = ["".join(transcript.mark) for transcript in heard]  # a service may split a word
     if sum(map(len, pieces)) < len(letters):
         return []
     failed = set[tuple[int, int]]()
@@ -199,7 +199,7 @@ def _covering(mark: Words, heard: Sequence[FinalTranscript]) -> list[FinalTransc
 
 def _inside(heard: Iterable[FinalTranscript], mark: Words) -> list[FinalTranscript]:
     line = f" {' '.join(mark)} "
-    return [one for one in heard if one.mark and f" {' '.join(one.mark)} " in line]
+    return [final for final in heard if final.mark and f" {' '.join(final.mark)} " in line]
 
 
 def _rewritten(
@@ -214,10 +214,10 @@ def _rewritten(
     known = frozenset(mark)
 
     def shared(collected: list[FinalTranscript]) -> int:
-        return sum(word in known for one in collected for word in one.mark)
+        return sum(word in known for transcript in collected for word in transcript.mark)
 
     return max(_collections(heard), key=shared, default=[])
 
 
 def _words(heard: Iterable[FinalTranscript]) -> str:
-    return " ".join(one.words for one in heard)
+    return " ".join(transcript.words for transcript in heard)

@@ -131,9 +131,9 @@ def stored_document(
 
     ``keys`` is False where the namespace is known to have none: it saves a lookup per memory.
     """
-    found = snapshot.keys(memory.scope, memory.id) if keys else ()
+    rows = snapshot.keys(memory.scope, memory.id) if keys else ()
     about = time_about(memory, reading)
-    return document(snapshot.in_context(memory), reading, before, found, about=about)
+    return document(snapshot.in_context(memory), reading, before, rows, about=about)
 
 
 def has_keys(snapshot: Snapshot, scope: str) -> bool:
@@ -245,8 +245,8 @@ class LastChunks:
 
 def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
     """Return the ids of the memories that a batch changes in an index, by namespace."""
-    embedded = ((one.scope, split_key_id(one.memory)[0] or one.memory) for one in batch.vectors)
-    found: dict[str, list[str]] = defaultdict(list)
+    embedded = ((row.scope, split_key_id(row.memory)[0] or row.memory) for row in batch.vectors)
+    changed: dict[str, list[str]] = defaultdict(list)
     for scope, memory_id in dict.fromkeys((*subjects_of(batch), *embedded)):
-        found[scope].append(memory_id)
-    return dict(found)
+        changed[scope].append(memory_id)
+    return dict(changed)

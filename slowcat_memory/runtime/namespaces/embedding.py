@@ -234,7 +234,7 @@ class DocumentVectors:
             keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
         memories = (found[id_] for id_ in memory_ids if id_ in found)
         every = [*map(_passage_of, memories), *map(_passage_of_key, keys)]
-        self._embed(scope, [one for one in every if not namespace.searcher.has_vector(one.id)])
+        self._embed(scope, [m for m in every if not namespace.searcher.has_vector(m.id)])
 
     def embed_missing(self, scope: str) -> None:
         """Make every vector that the index of a namespace lacks."""
@@ -280,19 +280,19 @@ class DocumentVectors:
         namespace = self._namespaces.get(scope)
         with self._store.snapshot() as snapshot:
 
-            def is_local(one: Passage) -> bool:
-                context = snapshot.context(scope, one.owner or one.id)
-                turns = map(chunk_id, (*one.sources, *(context.sources if context else ())))
-                origins = namespace.fetch([one.owner or one.id, *turns])  # saved or not
+            def is_local(passage: Passage) -> bool:
+                context = snapshot.context(scope, passage.owner or passage.id)
+                turns = map(chunk_id, (*passage.sources, *(context.sources if context else ())))
+                origins = namespace.fetch([passage.owner or passage.id, *turns])  # saved or not
                 return any(memory.local_only for memory in origins.values())
 
-            return [one for one in passages if not is_local(one)]
+            return [passage for passage in passages if not is_local(passage)]
 
     def _missing(self, scope: str) -> list[Passage]:
         key, token_key = self._namespaces.get(scope).space.key, self._embedding.token_key
         with self._store.snapshot() as snapshot:
             done = {vector.memory for vector in snapshot.vectors(key, scope)}
-            pointing = [_passage_of_key(one) for one in snapshot.keys(scope) if one.id not in done]
+            pointing = [_passage_of_key(key) for key in snapshot.keys(scope) if key.id not in done]
             if token_key:
                 done &= snapshot.has_tokens(token_key, scope)
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
@@ -302,18 +302,18 @@ class DocumentVectors:
             return [*map(_passage_of, lines), *pointing]
 
     def _store_vectors(
-        self, scope: str, space: Space, passages: Sequence[Passage], made: Embedded
+        self, scope: str, space: Space, passages: Sequence[Passage], embedded: Embedded
     ) -> None:
         """Store vectors; the store drops those whose text has changed since it was read."""
-        of = [digest(one.text) for one in passages]
+        of = [digest(passage.text) for passage in passages]
         vectors = tuple(
-            Vector(scope=scope, memory=one.id, values=values, of=hashed)
-            for one, values, hashed in zip(passages, made.vectors, of, strict=True)
+            Vector(scope=scope, memory=passage.id, values=values, of=hashed)
+            for passage, values, hashed in zip(passages, embedded.vectors, of, strict=True)
         )
         tokens = tuple(
-            TokenCodes(scope=scope, memory=one.id, codes=encode(rows), of=hashed)
-            for one, rows, hashed in zip(passages, made.tokens, of, strict=False)
-            if not one.owner  # of a key, the tokens of its memory count
+            TokenCodes(scope=scope, memory=passage.id, codes=encode(rows), of=hashed)
+            for passage, rows, hashed in zip(passages, embedded.tokens, of, strict=False)
+            if not passage.owner  # of a key, the tokens of its memory count
         )
         token_key = self._embedding.token_key
         batch = WriteBatch(vectors=vectors, embedder=space.key, tokens=tokens, token_key=token_key)

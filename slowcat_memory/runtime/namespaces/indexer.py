@@ -9,6 +9,7 @@ wait for the first (``late``). What the last one recalls is thrown away: it keep
 (``warm``).
 """
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -48,9 +49,9 @@ class SerialExecutor(ThreadPoolExecutor):
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **more: Any) -> "Future[T]":
         """Queue work; see ``Executor.submit``."""
-        made = super().submit(work, *arguments, **more)
-        self._last = ref(made)  # its result may be forgotten meanwhile
-        return made
+        future = super().submit(work, *arguments, **more)
+        self._last = ref(future)  # its result may be forgotten meanwhile
+        return future
 
     @property
     def is_idle(self) -> bool:
@@ -65,6 +66,7 @@ class Indexer:
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
         self._waiting: deque[Logged] = deque()  # see ``release``
+        self._releasing = threading.Lock()
         # The rest belongs to ``talk``: turns to index; namespaces that are being loaded, and for
         # each the one that was in use when that began, and the changes since.
         self._ready: deque[Logged] = deque()
@@ -102,10 +104,11 @@ class Indexer:
         ``but`` are ids of chunks to hold back: those that the current recall excludes.
         """
         ready, waiting = [], self._waiting
-        while waiting and waiting[0][0].id <= upto and chunk_id(waiting[0][0].id) not in but:
-            ready.append(waiting.popleft())
-        if ready:
-            self.talk.submit(self._index_turns, ready)
+        with self._releasing:  # by one thread at a time, so that they keep their order
+            while waiting and waiting[0][0].id <= upto and chunk_id(waiting[0][0].id) not in but:
+                ready.append(waiting.popleft())
+            if ready:
+                self.talk.submit(self._index_turns, ready)
 
     def _index_turns(self, turns: Sequence[Logged] = ()) -> None:
         self._ready.extend(turns)

@@ -34,6 +34,7 @@ from slowcat_memory.core.query.asked_facts import (
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Ending as Ended
 from slowcat_memory.records import Memory, Statement, Turn
+from slowcat_memory.runtime.namespaces.documents import indexable
 
 Item = TypeVar("Item", bound=tuple[Any, ...])
 
@@ -121,7 +122,7 @@ class _Known(Struct, frozen=True):
     def lists(self) -> tuple[str, ...]:
         """Return the lists by age that have it."""
         mark = _FORMER if self.over else ""
-        return tuple(mark + name for name in (*self.names, *(f"word:{one}" for one in self.words)))
+        return tuple(mark + name for name in (*self.names, *(f"word:{w}" for w in self.words)))
 
     def days(self) -> tuple[str, ...]:
         """Return the lists by day that have it."""
@@ -197,19 +198,21 @@ class KnownFacts:
         self._said_last = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
         self._read_to = 0  # log id of the latest turn that a fact was read from
-        for fact in sorted(facts, key=lambda one: one.valid_from):
+        for fact in sorted(facts, key=lambda fact: fact.valid_from):
             self.put(fact)
 
     def put(self, fact: Memory) -> None:
-        """Add or replace a fact of which a turn is known; other memories are ignored."""
+        """Add or replace a fact of which a turn is known; drop what another memory says no more."""
+        if not is_fact(fact) and indexable(fact):
+            return  # a turn with another context says what it said
         self.drop(fact.id)
         if not is_fact(fact) or not fact.sources or fact.facets.get("why") == "same":
             return
-        said, by = fact.statement, fact.facets.get("superseded_by", "")
+        statement, by = fact.statement, fact.facets.get("superseded_by", "")
         until = fact.valid_to or (fact.retired_at if by else None)
         gone = fact.retired_at is not None and not fact.valid_to
-        asked = said.subject and said.confidence != "low" and not gone
-        told = " ".join((fact.text, said.quote, said.object)) if asked else ""
+        asked = statement.subject and statement.confidence != "low" and not gone
+        told = " ".join((fact.text, statement.quote, statement.object)) if asked else ""
         holds = until is None and fact.retired_at is None
         known = self._facts[fact.id] = _Known(
             id=fact.id,
@@ -217,10 +220,10 @@ class KnownFacts:
             at=fact.valid_from,
             words=frozenset(keys(told, self._language)),
             names=_names(fact) if asked else (),
-            date=(said.last or said.date) if asked else "",
-            over=fact.valid_to is not None or said.over,
-            quote=said.quote,
-            object=said.object,
+            date=(statement.last or statement.date) if asked else "",
+            over=fact.valid_to is not None or statement.over,
+            quote=statement.quote,
+            object=statement.object,
             holds=holds,
             until=until,
             by=by,
@@ -236,12 +239,12 @@ class KnownFacts:
                 self._heard.pop(chunk, None)
         self._read_to = max(self._read_to, *fact.sources)
         if holds:
-            self._hold(fact.speaker, said, known.chunk)
+            self._hold(fact.speaker, statement, known.chunk)
 
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or what a turn's chunk states."""
         self.changes.drop(memory_id)
-        self._heard.pop(memory_id, None)
+        self._heard = {c: e for c, e in self._heard.items() if memory_id not in (c, e.newer)}
         known = self._facts.pop(memory_id, None)
         if known is None:
             return
@@ -250,14 +253,14 @@ class KnownFacts:
         for name in known.days():
             self._by_day.remove(name, known.day)
         for chunk in known.chunks:
-            self._stated[chunk] = tuple(one for one in self._stated[chunk] if one is not known)
+            self._stated[chunk] = tuple(fact for fact in self._stated[chunk] if fact is not known)
 
     def somebody(self, query: str) -> str:
         """Return the name of somebody else in a query about whom facts are known, or ""."""
         words = fold(query.replace("’", "'")).replace("'s ", " ").rstrip("?!. ").split()
         names = (form for word in words for form in (word, word.removesuffix("s")))
         lists = ((name, f"{name}/") for name in names)
-        known = (n for n, one in lists if one in self._by_age or _FORMER + one in self._by_age)
+        known = (n for n, key in lists if key in self._by_age or _FORMER + key in self._by_age)
         return next(known, "")
 
     def stating(self, query: str, now: datetime) -> list[str]:
@@ -284,14 +287,14 @@ class KnownFacts:
             return self._ahead(asked, now)
         predicates = {f"{about}/{name}" if about else name for name in asked.predicates}
         mark = _FORMER if asked.former else ""
-        found = self._latest(f"{mark}{name}" for name in predicates)
+        facts = self._latest(f"{mark}{name}" for name in predicates)
         right = self._latest(f"{mark}word:{word}" for word in asked.words)
-        right = [one for one in right if not predicates.isdisjoint(one.names)]
-        if not found and not about and any(name.startswith(_BY_NOUN) for name in asked.predicates):
+        right = [fact for fact in right if not predicates.isdisjoint(fact.names)]
+        if not facts and not about and any(name.startswith(_BY_NOUN) for name in asked.predicates):
             persons = self._latest(f"word:{word}" for word in asked.words)
-            right = [one for one in persons if "type:person" in one.names]
-        chosen = right or (() if asked.about_thing else found)
-        return list(dict.fromkeys(one.chunk for one in chosen))[:MOST]
+            right = [fact for fact in persons if "type:person" in fact.names]
+        chosen = right or (() if asked.about_thing else facts)
+        return list(dict.fromkeys(fact.chunk for fact in chosen))[:MOST]
 
     def _latest(self, names: Iterable[str]) -> list[_Known]:
         """Return the facts of any of some lists, the latest first."""
@@ -308,7 +311,7 @@ class KnownFacts:
         most = max(common.values(), default=0)
         best = sorted(day for day, words in common.items() if words == most)
         coming = self._in_order(day[-1] for day in best)
-        return list(dict.fromkeys(one.chunk for one in coming))[:MOST]
+        return list(dict.fromkeys(fact.chunk for fact in coming))[:MOST]
 
     def _in_order(self, ids: Iterable[str]) -> list[_Known]:
         """Return facts by their ids, without those that were dropped meanwhile."""
@@ -325,12 +328,12 @@ class KnownFacts:
         if turn.id <= self._read_to:
             return
         chunk = chunk_id(turn.id)
-        for one in stated_by(turn):
-            for ending in (*one.ends, *((ending_of(one),) if one.over and not one.ends else ())):
+        for new in stated_by(turn):
+            for ending in (*new.ends, *((ending_of(new),) if new.over and not new.ends else ())):
                 self._end(turn, ending)
-            if one.over:
+            if new.over:
                 continue
-            before = self._hold(turn.speaker, one, chunk)
+            before = self._hold(turn.speaker, new, chunk)
             if before and self._holds(before):
                 self._heard[before] = Ending(turn.at, newer=chunk)
 
@@ -339,19 +342,19 @@ class KnownFacts:
         latest, predicates = self._said_last[turn.speaker, fold(ending.subject)], ending.predicates
         gone = [
             (slot, chunk)
-            for slot, (chunk, one) in latest.items()
-            if (not predicates or one.predicate in predicates) and ends(ending, one)
+            for slot, (chunk, statement) in latest.items()
+            if (not predicates or statement.predicate in predicates) and ends(ending, statement)
         ]
         for slot, chunk in gone:
             del latest[slot]
             if chunk != chunk_id(turn.id) and self._holds(chunk):
                 self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
 
-    def _hold(self, speaker: str, one: Statement, chunk: str) -> str:
+    def _hold(self, speaker: str, statement: Statement, chunk: str) -> str:
         """Keep the latest statement of a slot; return the chunk of one that it excludes, or ""."""
-        if not (predicate := canonical(one.predicate)):
+        if not (predicate := canonical(statement.predicate)):
             return ""
-        new = Statement(subject=one.subject, predicate=predicate, object=one.object)
+        new = Statement(subject=statement.subject, predicate=predicate, object=statement.object)
         latest, slot = self._said_last[speaker, fold(new.subject)], slot_of(new)
         before, old = latest.get(slot, ("", new))
         latest[slot] = (chunk, new)
@@ -359,15 +362,15 @@ class KnownFacts:
 
     def endings(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk is over at a time; nothing for most. Takes a microsecond."""
-        return tuple(one for one in self._endings_of(chunk) if one.until <= now)
+        return tuple(ending for ending in self._endings_of(chunk) if ending.until <= now)
 
     def _holds(self, chunk: str) -> bool:
         """Return whether nothing that a chunk states is over by a fact."""
-        return all(one.holds for one in self._stated.get(chunk, ()))
+        return all(fact.holds for fact in self._stated.get(chunk, ()))
 
     def written(self, chunk: str) -> tuple[str, ...]:
         """Return what an LLM wrote about a chunk that holds; nothing without an LLM."""
-        return tuple(one.text for one in self._stated.get(chunk, ()) if one.text)
+        return tuple(fact.text for fact in self._stated.get(chunk, ()) if fact.text)
 
     def _endings_of(self, chunk: str) -> Iterator[Ending]:
         facts = self._stated.get(chunk, ())
@@ -384,13 +387,13 @@ class KnownFacts:
 
     def _newest(self, fact_id: str) -> str:
         """Return the chunk of the last fact of a chain, or ""."""
-        found = self._facts.get(fact_id)
+        fact = self._facts.get(fact_id)
         for _ in range(MOST_LINKS):
-            following = self._facts.get(found.by) if found and found.by else None
+            following = self._facts.get(fact.by) if fact and fact.by else None
             if following is None:
                 break
-            found = following
-        return found.chunks[0] if found else ""
+            fact = following
+        return fact.chunks[0] if fact else ""
 
 
 Change = Callable[[KnownFacts], object]
@@ -441,9 +444,9 @@ class FactsInTime:
 
 def _names(fact: Memory) -> tuple[str, ...]:
     """Return the names of the lists that have a fact; behind its subject, unless that speaks."""
-    said, subject, kind = fact.statement, fold(fact.statement.subject), type_of(fact)
-    predicate = canonical(said.predicate).replace(" ", "_")
-    event = (said.last or said.date) and kind != "health"
+    statement, subject, kind = fact.statement, fold(fact.statement.subject), type_of(fact)
+    predicate = canonical(statement.predicate).replace(" ", "_")
+    event = (statement.last or statement.date) and kind != "health"
     state = "" if event or predicate == "allergic_to" else f"state:{kind}"
     names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
     own = subject == fold(fact.speaker)

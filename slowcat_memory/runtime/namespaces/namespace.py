@@ -106,7 +106,7 @@ class HotCache:
 
     def put_before(self, memories: Iterable[Memory]) -> None:
         """Add stored memories, oldest first, before those that are there; the latest stay."""
-        self._held = OrderedDict({one.id: (one, None) for one in memories} | self._held)
+        self._held = OrderedDict({memory.id: (memory, None) for memory in memories} | self._held)
         self._trim()
 
     def _trim(self) -> None:
@@ -195,6 +195,8 @@ class Namespace(LiveIndex):
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
+            rows = [snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns]
+        turns = [turn for turn, row in zip(turns, rows, strict=True) if indexable(row)]
         self._facts.read(facts, self._giving_way(turns), self.lock)
 
     def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
@@ -324,11 +326,11 @@ class Namespace(LiveIndex):
 
             def fetch(memory_ids: Sequence[str]) -> dict[str, Memory]:
                 nonlocal snapshot
-                found = self.recent(memory_ids)
-                if missing := [i for i in memory_ids if i not in found]:
+                memories = self.recent(memory_ids)
+                if missing := [i for i in memory_ids if i not in memories]:
                     snapshot = snapshot or opened.enter_context(self._store.snapshot())
-                    found |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
-                return found
+                    memories |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
+                return memories
 
             yield fetch
 

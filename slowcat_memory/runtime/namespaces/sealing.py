@@ -144,9 +144,9 @@ class LiveIndex:
         self._begin(self.open())
         added = self._add_turns(read, 0)
         # All memories but those that are added with their turns, now or afterwards.
-        for snapshot, one in in_parts(read, lambda s, last: s.memories(self.scope, after=last), ""):
-            if one.id not in added and turn_of(one.id) <= upto:
-                self._index(snapshot, one, Place())
+        for snapshot, row in in_parts(read, lambda s, last: s.memories(self.scope, after=last), ""):
+            if row.id not in added and turn_of(row.id) <= upto:
+                self._index(snapshot, row, Place())
         return added
 
     def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> set[str]:
@@ -292,8 +292,8 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
         with store.snapshot() as snapshot:  # later changes are made again when it is loaded
             upto, changes = snapshot.last_id(), snapshot.last_change()
             epoch = snapshot.forget_epoch()
-        for one in all_documents(store.snapshot, order.scope, order.reading, upto):
-            builder.add(one)
+        for document in all_documents(store.snapshot, order.scope, order.reading, upto):
+            builder.add(document)
             yield False
         with store.snapshot() as snapshot:
             for vector in snapshot.vectors(space.key, order.scope) if space.dim else ():

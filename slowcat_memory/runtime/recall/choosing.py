@@ -141,7 +141,7 @@ class Recall(Struct, eq=False, dict=True):
         names = names_in(self.parsed.words, self.options.language) + self.unseen_thing
         unseen = [name for name in names if not self.searcher.knows(name)]
         if unseen and self.options.ask.sounds:  # a name that sounds like a known one may be it
-            heard = {fold(one.said) for one in self.searcher.heard(" ".join(unseen))}
+            heard = {fold(name.said) for name in self.searcher.heard(" ".join(unseen))}
             unseen = [name for name in unseen if fold(name) not in heard]
         return len(unseen) / max(1, len(names))
 
@@ -210,9 +210,9 @@ class Recall(Struct, eq=False, dict=True):
         """Return the texts that a large store would offer as well: the others may hold any value."""
         share, scores = self.options.recall.keep_share, trace.scores
         return [
-            one.memory.text
-            for place, one in enumerate(chosen)
-            if scores[one.at] >= least_share(share, place) * scores[chosen[0].at]
+            offer.memory.text
+            for place, offer in enumerate(chosen)
+            if scores[offer.at] >= least_share(share, place) * scores[chosen[0].at]
         ]
 
     def _missing_value(self, texts: Sequence[str], fetch: Fetch) -> float:
@@ -317,23 +317,23 @@ class Recall(Struct, eq=False, dict=True):
         """Put the turns that state what is asked for first."""
         shown = self._shown([id_ for id_ in self.stated if id_ not in self.query.exclude], fetch)
         known = {memory.id for memory in shown}
-        others = [one for one in chosen if one.memory.id not in known]
+        others = [offer for offer in chosen if offer.memory.id not in known]
         return [*map(Offered, shown), *others][: self.limit]
 
     def _with_successors(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put what holds now before each memory that is over."""
         query, by_id = self.query, dict[str, Offered]()
-        for one in chosen:
-            endings = self.namespace.facts.endings(one.memory.id, query.now)
+        for offer in chosen:
+            endings = self.namespace.facts.endings(offer.memory.id, query.now)
             ids = [end.newer for end in endings if end.newer and end.newer not in query.exclude]
             for memory in self._shown(ids, fetch):
-                by_id.setdefault(memory.id, Offered(memory, one.at))
-            by_id.setdefault(one.memory.id, one)
+                by_id.setdefault(memory.id, Offered(memory, offer.at))
+            by_id.setdefault(offer.memory.id, offer)
         return list(by_id.values())[: max(len(chosen), self.limit)]
 
     def _with_changes(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put a later statement that changes a memory before it, for a turn that asks."""
-        asked, memories = self.wordings[self.query.text], [one.memory for one in chosen]
+        asked, memories = self.wordings[self.query.text], [offer.memory for offer in chosen]
         if not chosen or not self.query.asks or asked.asks_past:
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
@@ -344,7 +344,7 @@ class Recall(Struct, eq=False, dict=True):
             shown = disclose(memory, self.query.reader)
             if shown is None or self._rejection(memory):
                 continue
-            changed = (n for n, one in enumerate(chosen) if self._revises(shown, one.memory))
+            changed = (n for n, offer in enumerate(chosen) if self._revises(shown, offer.memory))
             if (place := next(changed, None)) is not None:
                 chosen = [*chosen[:place], Offered(shown, chosen[place].at), *chosen[place:]]
         return chosen[: max(self.limit, 1)]
@@ -355,8 +355,8 @@ class Recall(Struct, eq=False, dict=True):
             return newer
         read = self.wordings
         olds = [read[memory.text] for memory in memories]
-        near = {one.id: max(map(read[one.text].likeness, olds)) for one in newer}
-        return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
+        near = {memory.id: max(map(read[memory.text].likeness, olds)) for memory in newer}
+        return sorted(newer, key=lambda memory: near[memory.id], reverse=True)[:MOST_CHANGES]
 
     def _marked(self, chosen: list[Offered]) -> list[Offered]:
         """Mark the memories that are over and those that a later one changes, and add facts.
@@ -365,23 +365,23 @@ class Recall(Struct, eq=False, dict=True):
         machine: like a context, a fact's names may come from other turns.
         """
         namespace, reader, asked = self.namespace, self.query.reader, self.wordings[self.query.text]
-        newer = [one.memory for one in chosen if one.memory.role == "user"]
+        newer = [offer.memory for offer in chosen if offer.memory.role == "user"]
         if len(chosen) < 2 or asked.asks_past:
             newer = []
         adds_facts = self.query.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
-            made = ended(memory, namespace.facts.endings(memory.id, self.query.now))
+            disclosed = ended(memory, namespace.facts.endings(memory.id, self.query.now))
             facets = dict[str, str]()
             if any(self._revises(other, memory) for other in newer):
                 facets["earlier"] = "yes"
-            holds_on = adds_facts and made.valid_to is None
+            holds_on = adds_facts and disclosed.valid_to is None
             if facts := namespace.facts.written(memory.id) if holds_on else ():
                 near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
                 facets[FACTS] = "\n".join(sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS])
             if facets:
-                made = replace(made, facets=made.facets | facets)
-            marked.append(Offered(made, at))
+                disclosed = replace(disclosed, facets=disclosed.facets | facets)
+            marked.append(Offered(disclosed, at))
         return marked
 
     def _changes_one(self, usable: Collection[Memory], memory: Memory) -> bool:
@@ -424,8 +424,8 @@ def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
     """Return a memory that is marked as over, or in part if it says something else too."""
     if not endings:
         return memory
-    until = max(one.until for one in endings)
-    quotes = {one.quote: None for one in endings if one.quote and one.quote in memory.text}
+    until = max(end.until for end in endings)
+    quotes = {end.quote: None for end in endings if end.quote and end.quote in memory.text}
     words = len(memory.text.split())
     if quotes and sum(len(quote.split()) for quote in quotes) <= WHOLE * words:
         over = {"over": "; ".join(quotes), "until": until.isoformat()}

@@ -184,8 +184,8 @@ class Pipeline:
             if turn.memory:  # a stored turn has its vector in the index
                 vector = recall.searcher.vector(turn.memory)
             else:
-                made = self._embed(recall, turn.text)
-                vector = None if made is None else made.vector
+                embedded = self._embed(recall, turn.text)
+                vector = None if embedded is None else embedded.vector
             if vector is not None:
                 vectors.append(vector)
         if not vectors:
@@ -254,18 +254,18 @@ class Pipeline:
         """Return the hits of an overview question with summaries before them; None without any."""
         query, scope = recall.query, recall.namespace.scope
         asked = times(query.text, query.now, self.zone, self.options.language)
-        past = [one for one in asked if one.start < query.now]
+        past = [interval for interval in asked if interval.start < query.now]
         with self.store.snapshot() as snapshot:
-            found = list(self._summaries(snapshot, scope, query, past))
-        if not found:
+            rows = list(self._summaries(snapshot, scope, query, past))
+        if not rows:
             return None
-        texts = without_repeats([one.text for one in found])
-        found = [replace(one, text=text) for one, text in zip(found, texts, strict=True) if text]
+        texts = without_repeats([row.text for row in rows])
+        rows = [replace(row, text=text) for row, text in zip(rows, texts, strict=True) if text]
         hits = [hit for hit in recall.hits if not _is_repeated(hit.memory.text, texts)]
         best = max((hit.score for hit in hits), default=1.0)
         first = [
-            Hit(memory=memory, score=round(best + 0.01 * (len(found) - n), 4), probability=1.0)
-            for n, memory in enumerate(found)
+            Hit(memory=memory, score=round(best + 0.01 * (len(rows) - n), 4), probability=1.0)
+            for n, memory in enumerate(rows)
         ]
         return [*first, *hits][: recall.limit]
 
@@ -299,18 +299,18 @@ class Pipeline:
             for id in items(memory, "covers"):
                 if part := snapshot.memory(scope, id):
                     yield part
-        for one in past if not days else ():
-            yield from self._sessions(snapshot, scope, (one.start, one.end))
+        for interval in past if not days else ():
+            yield from self._sessions(snapshot, scope, (interval.start, interval.end))
 
     def _sessions(
         self, snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
     ) -> Iterator[Memory]:
         """Yield the summaries of the latest sessions, or of those of a time span."""
         every = snapshot.sessions(scope)  # 2.5 us each
-        sessions = sorted(every, key=lambda one: (one.last, one.started), reverse=True)
+        sessions = sorted(every, key=lambda session: (session.last, session.started), reverse=True)
         if span is not None:
             begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours
-            sessions = [one for one in sessions if one.last >= begun and one.started < over]
+            sessions = [s for s in sessions if s.last >= begun and s.started < over]
         read = (snapshot.memory(scope, f"{SESSION_SUMMARY}/{s.id}") for s in sessions[:LOOKED_AT])
         yield from [memory for memory in read if memory][: SESSIONS if span is None else LOOKED_AT]
 
@@ -318,4 +318,4 @@ class Pipeline:
 def _is_repeated(text: str, summaries: Sequence[str]) -> bool:
     """Return whether a summary has a turn's words."""
     words = fingerprint(text)
-    return any(f" {words} " in f" {fingerprint(one)} " for one in summaries)
+    return any(f" {words} " in f" {fingerprint(summary)} " for summary in summaries)

@@ -273,7 +273,7 @@ def _count(words: str) -> int:
     return max(len(words.split()), 0 if words.isascii() else len(words) // 2)
 
 
-def overlap(one: str, other: str) -> float:
+def overlap(text: str, other: str) -> float:
     """Return the share of the longer text's words that two texts have in common: 0 to 1."""
-    words, others = set(fingerprint(one).split()), set(fingerprint(other).split())
+    words, others = set(fingerprint(text).split()), set(fingerprint(other).split())
     return len(words & others) / max(len(words), len(others), 1)

@@ -209,7 +209,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
     packed: Packed | None = None
 
 
-def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:
+def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Recollection:
     """Return the recollection for the LLM, which may state that a question has no answer.
 
     The best of bad hits would be taken for an answer: when a turn asks for a memory and nothing
@@ -219,13 +219,13 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
     Args:
         unknown_below: Probability that anything answers, below which nothing does.
     """
-    evidence = found.evidence
-    asks = asks_for_memory(need, names_speaker=found.names_speaker, evidence=evidence)
+    evidence = recollection.evidence
+    asks = asks_for_memory(need, names_speaker=recollection.names_speaker, evidence=evidence)
     unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
     if not unknown and not need.asks_time:
-        return found
-    hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
-    return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
+        return recollection
+    hits = [hit for hit in recollection.hits if hit.memory.pinned] if unknown else recollection.hits
+    return replace(recollection, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 
 class BlockWriter:
@@ -234,46 +234,46 @@ class BlockWriter:
     def __init__(self, zone: tzinfo, tokenizer: Tokenizer, options: RetrievalOptions) -> None:
         self._zone, self._tokenizer, self._options = zone, tokenizer, options
 
-    def pack(self, found: Recollection, now: datetime) -> Packed:
+    def pack(self, recollection: Recollection, now: datetime) -> Packed:
         """Return the block for the LLM, in its budget; long memories are cut to the query."""
         options = self._options
         return pack(
-            found.hits,
+            recollection.hits,
             now,
             self._zone,
             options.pack,
             lambda text, tokens: relevant(
-                text, found.words, self._tokenizer, tokens, options.extract, options.language
+                text, recollection.words, self._tokenizer, tokens, options.extract, options.language
             ),
             language=options.language,
-            unknown=found.unknown,
-            unchanged=found.unchanged,
-            asks_time=found.asks_time,
+            unknown=recollection.unknown,
+            unchanged=recollection.unchanged,
+            asks_time=recollection.asks_time,
         )
 
 
-def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:
+def ledger_entry(turn: Turn, recollection: Recollection, packed: Packed) -> LedgerEntry:
     """Return the row of a numbered turn: what was found, and injected. Takes 0.2 ms."""
     row = LedgerEntry(
         turn=turn.id,
         scope=turn.scope,
         session=turn.session,
         at=turn.at,
-        stage=found.stage,
+        stage=recollection.stage,
         offers=tuple(_offer(hit, turn.scope) for hit in packed.hits),
         tokens=packed.tokens,
-        timings=found.timings,
+        timings=recollection.timings,
     )
-    if found.trace is None:
+    if recollection.trace is None:
         return row
-    recalled = {hit.memory.id for hit in found.hits}
+    recalled = {hit.memory.id for hit in recollection.hits}
     offered = {offer.memory for offer in row.offers}
-    visible = found.trace.visible_ids
+    visible = recollection.trace.visible_ids
     return replace(
         row,
-        left_out=found.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
+        left_out=recollection.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
         visible=tuple(visible[:MOST_VISIBLE]),
-        candidates=len(found.trace) - len(visible),
+        candidates=len(recollection.trace) - len(visible),
     )
 
 
@@ -285,19 +285,19 @@ def _offer(hit: Hit, own: str) -> Offer:
 
 def heard_words(snapshot: Snapshot, row: LedgerEntry) -> frozenset[str]:
     """Return fingerprints of the memories that a recall rejected as in the context already."""
-    heard = [one.memory for one in row.left_out if one.reason == LeftOutReason.ALREADY_VISIBLE]
+    heard = [item.memory for item in row.left_out if item.reason == LeftOutReason.ALREADY_VISIBLE]
     read = (snapshot.read(row.scope, memory) for memory in heard)
     return frozenset(fingerprint(memory.text) for memory in read if memory)
 
 
 def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[DialogueTurn, ...]:
     """Return the two turns before a turn in its session, oldest first."""
-    found: list[DialogueTurn] = []
+    turns: list[DialogueTurn] = []
     id_ = turn.id
-    while len(found) < 2 and (id_ := snapshot.turn_before(turn.scope, turn.session, id_)):
+    while len(turns) < 2 and (id_ := snapshot.turn_before(turn.scope, turn.session, id_)):
         if earlier := snapshot.turn(id_):
-            found.append(DialogueTurn(earlier.text, earlier.at, chunk_id(id_)))
-    return tuple(reversed(found))
+            turns.append(DialogueTurn(earlier.text, earlier.at, chunk_id(id_)))
+    return tuple(reversed(turns))
 
 
 def asked_text(

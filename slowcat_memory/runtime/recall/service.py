@@ -118,12 +118,12 @@ class Retrieval:
                 return self._skipped(need)
             query = self._gated(query, need)
             gate = round((time.perf_counter() - began) * 1e3, 4)
-            found = await self._in_time(query, attempt)
-        found = replace(found, timings={"gate": gate, **found.timings})
-        self.metrics.count(f"recall_{found.stage}")
-        if found.unknown:
+            recollection = await self._in_time(query, attempt)
+        recollection = replace(recollection, timings={"gate": gate, **recollection.timings})
+        self.metrics.count(f"recall_{recollection.stage}")
+        if recollection.unknown:
             self.metrics.count("told_unknown")
-        return found
+        return recollection
 
     def begin(self, query: Query) -> Attempt | None:
         """Begin a recall ahead of the turn that may need it; neither blocks nor waits.
@@ -281,7 +281,7 @@ class Retrieval:
     def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
         """Return whether a recall begun ahead is the same query on the same indexes."""
         present = [self.namespaces.get(scope) for scope in scopes]
-        return present == [one.namespace for one in attempt.recalls] and attempt.holds(query)
+        return present == [recall.namespace for recall in attempt.recalls] and attempt.holds(query)
 
     def _with_vector_of(self, attempt: Attempt, query: Query) -> Query:
         """Take over the vector of a recall for nearly the same words, if it is ready.
@@ -315,8 +315,8 @@ class Retrieval:
             merged = self._conclude(query, every)
         return replace(merged, packed=self.writer.pack(merged, query.now)) if ahead else merged
 
-    def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        merged = found[0] if len(found) == 1 else merge(found, query, self.options)
+    def _conclude(self, query: Query, parts: Sequence[Recollection]) -> Recollection:
+        merged = parts[0] if len(parts) == 1 else merge(parts, query, self.options)
         if query.need is None:
             return merged
         return abstain(merged, query.need, self.options.recall.unknown_below)
@@ -325,25 +325,25 @@ class Retrieval:
 # ------------------------------------------------------------------- several namespaces
 
 
-def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
+def merge(parts: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
     """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
     timings, words = dict[str, float](), dict[str, float]()
-    for one in found:
-        for lap, ms in one.timings.items():
+    for part in parts:
+        for lap, ms in part.timings.items():
             timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
-        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
-    evidence = [one.evidence for one in found if one.evidence is not None]
+        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in part.words.items()}
+    evidence = [part.evidence for part in parts if part.evidence is not None]
     return replace(
-        found[0],
-        hits=union([one.hits for one in found], query.limit(options), options.fuse.duplicate),
+        parts[0],
+        hits=union([part.hits for part in parts], query.limit(options), options.fuse.duplicate),
         timings=timings,
         words=words,
-        evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
-        names_speaker=any(one.names_speaker for one in found),
+        evidence=max(evidence, key=answer_probability) if len(evidence) == len(parts) else None,
+        names_speaker=any(part.names_speaker for part in parts),
     )
 
 
-def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
+def union(lists: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
     """Merge the hits of several namespaces; the scores of the result are comparable.
 
     A score only compares hits of one namespace: it is scaled by the best of them, and rare words of
@@ -352,10 +352,10 @@ def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[
     probability that it answers at all.
 
     Args:
-        found: Hits by namespace, best first, after each namespace's own thresholds.
+        lists: Hits by namespace, best first, after each namespace's own thresholds.
         duplicate: Jaccard similarity of words from which two hits are equal; the better is kept.
     """
-    every = sorted((hit for hits in found for hit in _scaled(hits)), key=lambda hit: -hit.score)
+    every = sorted((hit for hits in lists for hit in _scaled(hits)), key=lambda hit: -hit.score)
     kept = distinct([hit.memory.text for hit in every], duplicate, limit)
     return [every[place] for place in kept]
 
@@ -379,8 +379,8 @@ def compile_patterns(language: str, agent_name: str) -> None:
     from slowcat_memory.core.extraction.stated import compile_rules
 
     grammar.prepare(language, (agent_name,))
-    for one in LANGUAGES:  # a turn is searched for orders in every language
-        _ = one.orders.compiled
+    for known in LANGUAGES:  # a turn is searched for orders in every language
+        _ = known.orders.compiled
     compile_rules(language)
     compile_lazy_patterns()
 

@@ -60,8 +60,8 @@ def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Interval
     begin, end = _day(first, zone), _day(last or first, zone)
     if begin and end:
         return Interval(begin.start, end.end, text) if begin.start < end.end else None
-    found = times(text, now, zone, language)
-    return found[0] if found else None
+    intervals = times(text, now, zone, language)
+    return intervals[0] if intervals else None
 
 
 def _day(text: str, zone: tzinfo) -> Interval | None:
@@ -129,8 +129,8 @@ class SnapshotThen:
         return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
 
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
-        found = self._snapshot.latest_turns(scope, before)
-        return (turn for turn in found if turn.id <= self._then.upto)
+        turns = self._snapshot.latest_turns(scope, before)
+        return (turn for turn in turns if turn.id <= self._then.upto)
 
     def last_id(self) -> int:
         return self._then.upto
@@ -150,8 +150,8 @@ class SnapshotThen:
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         stored = self._snapshot.memories(scope, beginning, after)
-        found = (self._as_was(memory) for memory in stored)
-        return (memory for memory in found if memory is not None)
+        memories = (self._as_was(memory) for memory in stored)
+        return (memory for memory in memories if memory is not None)
 
     def ledger(self, turn: int) -> LedgerEntry | None:
         return self._snapshot.ledger(turn) if turn <= self._then.upto else None
@@ -190,13 +190,11 @@ def scan(
     total = sum(words.values())
     if not total:
         return [Hit(memory=memory, score=0.0) for memory in islice(memories, k)]
-    scored = (
-        (
-            sum(words.get(token, 0.0) for token in set(tokenizer(indexed_text(memory)))) / total,
-            memory,
-        )
-        for memory in memories
-    )
+
+    def share_of(memory: Memory) -> float:
+        return sum(words.get(token, 0.0) for token in {*tokenizer(indexed_text(memory))}) / total
+
+    scored = ((share_of(memory), memory) for memory in memories)
     best = nlargest(k, (pair for pair in scored if pair[0] > 0), key=lambda pair: pair[0])
     likely = probability(np.array([share for share, _ in best]))
     return [
@@ -205,10 +203,10 @@ def scan(
     ]
 
 
-def merged(found: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
+def merged(hits: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
     """Return the best ``k`` distinct hits of an index and of a scan, best first."""
-    known = {hit.memory.id for hit in found}
-    every = [*found, *(hit for hit in read if hit.memory.id not in known)]
+    known = {hit.memory.id for hit in hits}
+    every = [*hits, *(hit for hit in read if hit.memory.id not in known)]
     return sorted(every, key=lambda hit: -hit.score)[:k]
 
 
@@ -223,7 +221,7 @@ def said_between(
     notes = (m for m in snapshot.memories(scope) if not turn_of(m.id) and findable(m))
     yield from (m for m in notes if not m.retired_at)
     read = 0
-    for session in sorted(snapshot.sessions(scope), key=lambda one: one.last, reverse=True):
+    for session in sorted(snapshot.sessions(scope), key=lambda session: session.last, reverse=True):
         if until and session.started >= until or since and session.last < since:
             continue
         for turn in snapshot.turns(scope, after=session.first_turn - 1, upto=session.last_turn):

@@ -153,9 +153,9 @@ def _restore(
 ) -> Restored:
     on_step("copying it")
     copy.copy_file(backup, workshop / folder.DATA)
-    with closing(Environment(workshop)) as made:
-        check_rows(made, str(backup))
-        related = created(made) == created(env)
+    with closing(Environment(workshop)) as copied:
+        check_rows(copied, str(backup))
+        related = created(copied) == created(env)
         if not (related or foreign or _is_empty(env)):
             raise StoreError(
                 "this is the backup of another memory",
@@ -163,13 +163,13 @@ def _restore(
             )
         on_step("forgetting what was forgotten since")
         _finish_commands(env, workshop)
-        forgotten = delete_forgotten(made, tombstones_of(env)) if related else 0
+        forgotten = delete_forgotten(copied, tombstones_of(env)) if related else 0
         with reading(env) as tx:
             next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
-        transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
-        if not copy.rewrite(made):
+        transact(copied, lambda tx: _continue_counters(tx, next_id, epoch))
+        if not copy.rewrite(copied):
             raise StoreError("what was forgotten could not be erased from the backup's copy")
-        with reading(made) as tx:
+        with reading(copied) as tx:
             events = sum(map(tx.count, EVENTS))
     on_step("checking the result")
     fresh = folder.generation(workshop)
@@ -254,8 +254,8 @@ def check_rows(env: Environment, what: str) -> None:
         StoreDamagedError: One is not as the store writes it.
     """
     with errors_of(what), reading(env) as tx:
-        found = {name: tx.meta(name, None) for name in Counters.__struct_fields__}
-        msgspec.convert(found, Counters)
+        counts = {name: tx.meta(name, None) for name in Counters.__struct_fields__}
+        msgspec.convert(counts, Counters)
         for table in TABLES:
             alone = table.key.startswith("u64")
             for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():

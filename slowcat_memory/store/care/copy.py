@@ -160,8 +160,8 @@ class Backup(Struct, frozen=True):
 
 def backups_of(path: Path) -> list[Backup]:
     """Return the backups in a store's folder, oldest first."""
-    found = [_described(file) for file in (path / folder.BACKUPS).glob("*.mdb")]
-    return sorted(found, key=lambda one: (one.number, one.file.name))
+    backups = [_described(file) for file in (path / folder.BACKUPS).glob("*.mdb")]
+    return sorted(backups, key=lambda backup: (backup.number, backup.file.name))
 
 
 def _described(file: Path) -> Backup:
@@ -176,8 +176,8 @@ def _described(file: Path) -> Backup:
 def last_backup(path: Path) -> tuple[datetime, Path] | None:
     """Return time and file of the latest backup of a store's folder, if it still exists."""
     try:
-        at, _, made = (path / folder.LAST_BACKUP).read_text().partition(" ")
-        return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
+        at, _, file = (path / folder.LAST_BACKUP).read_text().partition(" ")
+        return (datetime.fromisoformat(at), Path(file)) if Path(file).is_file() else None
     except (OSError, ValueError):
         return None
 
@@ -246,7 +246,7 @@ def remove_drafts(path: Path, *, running: bool) -> list[Path]:
     ``running`` includes the files of writers that still run.
     """
     notes = sorted((path / folder.DRAFTS).glob("*"))
-    return [left for note in notes if (left := _remove(note, running))]
+    return [file for note in notes if (file := _remove(note, running))]
 
 
 def _remove(note: Path, running: bool) -> Path | None:

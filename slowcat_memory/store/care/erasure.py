@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import lmdb
@@ -57,8 +58,8 @@ def erase(env: Environment, sparing: Path | None = None) -> Forgotten:
         if not copy.rewrite(env):
             problems.append(READER)
         epoch = read_meta(env, EPOCH, 0)
-        for one in unconfirmed(env.path, epoch, env.holding.name, CONFIRM_S):
-            problems.append(f"process {one.pid} ({one.program}) may still hold it")
+        for process in unconfirmed(env.path, epoch, env.holding.name, CONFIRM_S):
+            problems.append(f"process {process.pid} ({process.program}) may still hold it")
     except (OSError, StoreError, lmdb.Error) as error:
         done, problems = Forgotten(), [str(error)]
     if problems:
@@ -76,18 +77,17 @@ def _erase_copies(env: Environment, sparing: Path | None) -> Forgotten:
     """
     path = env.path
     with reading(env) as tx:
-        found = read_pending(tx)
-    indexes = (
-        [folder.index_folder(path, scope) for scope in found.scopes]
-        if found
-        else [path / folder.INDEX]
-    )
+        pending, kept = read_pending(tx), _built_since(path, tx)
+    indexes = [path / folder.INDEX]
+    if pending:
+        files = (folder.index_folder(path, scope).glob("*") for scope in pending.scopes)
+        indexes = [file for file in chain.from_iterable(files) if file not in kept]
     former = folder.entries(path, *folder.UNFINISHED, f"{folder.REPLACED}*")
-    left = [entry for entry in (*indexes, *former) if entry != sparing and not remove(entry)]
-    left += remove_drafts(path, running=True)
-    done = erase_backups(env, found)
+    stuck = [entry for entry in (*indexes, *former) if entry != sparing and not remove(entry)]
+    stuck += remove_drafts(path, running=True)
+    done = erase_backups(env, pending)
     sync_dir(path)
-    problems = tuple(f"{entry} cannot be deleted" for entry in left)
+    problems = tuple(f"{entry} cannot be deleted" for entry in stuck)
     return replace(done, problems=problems + done.problems)
 
 
@@ -99,30 +99,34 @@ def sweep(env: Environment) -> None:
     """
     remove_drafts(env.path, running=False)
     with reading(env) as tx:
-        epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
-        manifests = list(tx.records(Manifest, "manifest"))
+        due, kept = tx.meta(ERASE_DUE, False), _built_since(env.path, tx)
     if not due:
         clear_unerased(env.folder)  # of a forget that was never committed
-    kept = {
-        folder.index_folder(env.path, manifest.scope) / manifest.generation
-        for manifest in manifests
-        if manifest.forget_epoch == epoch
-    }
     for entry in (env.path / folder.INDEX).glob("*/*"):
         if entry not in kept:
             remove(entry)
 
 
+def _built_since(path: Path, tx: Transaction) -> set[Path]:
+    """Return the folders of the sealed indexes that have nothing of what is forgotten."""
+    epoch = tx.meta(EPOCH, 0)
+    return {
+        folder.index_folder(path, manifest.scope) / manifest.generation
+        for manifest in tx.records(Manifest, "manifest")
+        if manifest.forget_epoch == epoch
+    }
+
+
 # ------------------------------------------------------------------- backups
 
 
-def erase_backups(env: Environment, found: Pending | None) -> Forgotten:
+def erase_backups(env: Environment, pending: Pending | None) -> Forgotten:
     """Delete the backups in a store's folder, or rewrite them where that was asked for.
 
     Where their folder is a link, the files that it leads to are meant. A backup that cannot be
     rewritten, because it is damaged or of another format, is deleted.
     """
-    backups, keep = env.path / folder.BACKUPS, found if found and found.keep_backups else None
+    backups, keep = env.path / folder.BACKUPS, pending if pending and pending.keep_backups else None
     if not backups.is_dir():
         lost = f"{backups} leads to {backups.resolve()}, which is not there"
         return Forgotten(problems=(lost,) if backups.is_symlink() else ())
@@ -146,11 +150,11 @@ def erase_backups(env: Environment, found: Pending | None) -> Forgotten:
 def _remove_others(backups: Path) -> list[str]:
     """Delete unfinished backups and, in a folder of our own, whatever else is in it."""
     others = backups.glob("*.tmp") if backups.is_symlink() else backups.iterdir()
-    left = [file for file in others if file.suffix != ".mdb" and not remove(file)]
+    stuck = [file for file in others if file.suffix != ".mdb" and not remove(file)]
     sync_dir(backups)
     if not backups.is_symlink() and not any(backups.iterdir()):
         backups.rmdir()
-    return [f"{file} cannot be deleted" for file in left]
+    return [f"{file} cannot be deleted" for file in stuck]
 
 
 def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
@@ -165,8 +169,8 @@ def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
     workshop.mkdir(mode=0o700)
     try:
         copy_file(file, workshop / folder.DATA)
-        with closing(Environment(workshop)) as made:
-            if not _forget_in(made, env, pending):
+        with closing(Environment(workshop)) as backup:
+            if not _forget_in(backup, env, pending):
                 return False
         if not health.is_whole(folder.data_file(workshop)):
             return False
@@ -177,19 +181,19 @@ def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
         remove(workshop)
 
 
-def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
+def _forget_in(backup: Environment, env: Environment, pending: Pending) -> bool:
     """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
-    if created(made) != created(env):
+    if created(backup) != created(env):
         return False
-    delete_forgotten(made, tombstones_of(env), pending.requests)
+    delete_forgotten(backup, tombstones_of(env), pending.requests)
     epoch = read_meta(env, EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
         end(tx)
         tx.set_meta(EPOCH, epoch)
 
-    transact(made, mark)
-    return copy.rewrite(made)
+    transact(backup, mark)
+    return copy.rewrite(backup)
 
 
 # ------------------------------------------------------------------- what a copy must not bring back
@@ -199,16 +203,16 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
 
 
 def delete_forgotten(
-    made: Environment, tombstones: dict[bytes, bytes], more: Sequence[Forget] = ()
+    backup: Environment, tombstones: dict[bytes, bytes], more: Sequence[Forget] = ()
 ) -> int:
     """Delete what has a tombstone, there or in a copy, and what ``more`` covers, from the copy.
 
     Returns how many turns and memories there were. The copy has all tombstones then.
     """
-    tombstones = tombstones_of(made) | tombstones
-    requests = [*_requests(made, tombstones), *more]
-    gone = forget(made, requests) if requests else Forgotten()
-    transact(made, partial(_set_tombstones, tombstones))
+    tombstones = tombstones_of(backup) | tombstones
+    requests = [*_requests(backup, tombstones), *more]
+    gone = forget(backup, requests) if requests else Forgotten()
+    transact(backup, partial(_set_tombstones, tombstones))
     return len(gone.turns) + sum(not turn_of(id) for _, id in gone.memories)
 
 
@@ -222,11 +226,11 @@ def tombstones_of(env: Environment) -> dict[bytes, bytes]:
         return dict(tx.rows("tombstones"))
 
 
-def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
+def _requests(backup: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
     """Return the requests that delete everything these tombstones and epoch marks name."""
     turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
     memories: dict[str, set[str]] = defaultdict(set)
-    with reading(made) as tx:
+    with reading(backup) as tx:
         epoch = tx.meta(EPOCH, 0)
         for key in tx.keys("memories"):
             scope, rest = keys.split_scope(key)

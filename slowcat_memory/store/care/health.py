@@ -145,15 +145,15 @@ def check_pages(file: Path) -> int:
             return envelope.DAMAGED  # LMDB would refuse it
         meta, pages = reader.metas[0], PageMap(reader)
         pages.read_free_tree(meta)
-        found, whole = tables(reader, pages, meta)
+        trees, whole = tables(reader, pages, meta)
         if not (pages.free_known and whole):
             return envelope.DAMAGED
-        walk = pages.walk(found.pop("meta", Tree(NO_PAGE, 0)))
+        walk = pages.walk(trees.pop("meta", Tree(NO_PAGE, 0)))
         meta_rows = dict(walk)
         if envelope.is_of_another_format(meta_rows.get(envelope.FORMAT_KEY)):
             return envelope.OTHER_FORMAT
         counts = {"meta": envelope.count_rows(meta_rows.items()) if walk.whole else None}
-        for name, tree in found.items():
+        for name, tree in trees.items():
             walk = pages.walk(tree)
             rows = envelope.count_rows(walk)
             counts[name] = rows if walk.whole else None
@@ -242,7 +242,7 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
-    running = [one.pid for one in living(path)]
+    running = [process.pid for process in living(path)]
     with reading(env) as tx:
         stats = map(tx.stat, tx.tables())
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))

@@ -237,7 +237,7 @@ def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> Ope
         with closing(Environment(workshop)) as env:
             transact(env, repair_blocks)
             salvaged = transact(env, lambda tx: _rebuild(tx, now))
-        backups = (made.file for made in reversed(backups_of(path)))
+        backups = (copy.file for copy in reversed(backups_of(path)))
         backup = next(filter(health.is_usable, backups), None)
         if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
             (workshop / folder.DATA).unlink()

@@ -114,9 +114,9 @@ class _Salvage:
     # ------------------------------------------------------------------- the trees
 
     def _copy_trees(self, meta: page_reader.MetaPage) -> None:
-        found, whole = page_reader.tables(self._reader, self._pages, meta)
-        self._broken = set(found if whole else SALVAGED)
-        for name, tree in found.items():
+        trees, whole = page_reader.tables(self._reader, self._pages, meta)
+        self._broken = set(trees if whole else SALVAGED)
+        for name, tree in trees.items():
             walk = self._pages.walk(tree)
             if self._copy(name, walk) and walk.whole:
                 self._broken.discard(name)
@@ -165,8 +165,8 @@ class _Salvage:
             self._live.update(keys.id_of(key) for key, _ in rows["places"])
         self._metas += self._meta_leaves(page_reader.UNSEEN)
         rows["meta"].clear()
-        for table, found in rows.items():
-            self._put(table, found)
+        for table, content in rows.items():
+            self._put(table, content)
 
     def _may_live(self, row: page_reader.Row, known: Known) -> bool:
         """Return whether a row of a page that may be free can be taken for true."""
@@ -183,21 +183,21 @@ class _Salvage:
     def _copy_tombstones(self) -> None:
         """Copy the tombstones of every version: what was forgotten once stays forgotten."""
         for pages in (page_reader.UNSEEN, page_reader.FREE):
-            found = [row for row, known in self._rows(pages) if known.table == "tombstones"]
-            self._put("tombstones", found)
+            buried = [row for row, known in self._rows(pages) if known.table == "tombstones"]
+            self._put("tombstones", buried)
 
     def _copy_earlier_turns(self) -> None:
         """Copy turns of free pages if they are provably live, and their own page is not there."""
         first_new, key = sys.maxsize, keys.name_key(tables.NEXT_ID)
         if len(self._reader.metas) < 2 and (value := self._get("meta", key)):
             first_new = int(codec.decode_meta(key, value))
-        found = [
+        earlier = [
             row
             for row, known in self._rows(page_reader.FREE)
             if known.table == "log"
             and (known.record.id in self._live or known.record.id >= first_new)
         ]
-        self._put("log", [row for row in found if not self._has("places", row[0])])
+        self._put("log", [row for row in earlier if not self._has("places", row[0])])
 
     def _copy_large_values(self) -> None:
         """Copy large records whose leaf is lost: what an index names tells their keys.
@@ -207,11 +207,11 @@ class _Salvage:
         missed = self._missed()
         tries = MOST_TRIES
         for value, least in self._pages.large_values() if missed else ():
-            for key, found in list(missed.items()):
+            for key, names in list(missed.items()):
                 tries -= 1
                 if tries > 0 and (record := trim_to_record(key, value, least)):
                     known = identify(key, record)
-                    if known and known.table in found:
+                    if known and known.table in names:
                         self._put(known.table, [(key, record)])
                         del missed[key]
                         break
@@ -225,7 +225,7 @@ class _Salvage:
             for key in map(keys.id_key, self._live)
             if not (self._has("log", key) or self._has("places", key))
         }
-        for key in {keys.id_key(one.record) for one in places if one and one.table == "places"}:
+        for key in {keys.id_key(row.record) for row in places if row and row.table == "places"}:
             if not (self._has("warm", key) or self._has("cold", key)):
                 missed[key] = (*missed.get(key, ()), "warm", "cold")
         return missed
@@ -248,14 +248,14 @@ class _Salvage:
     # ------------------------------------------------------------------- meta
 
     def _meta_leaves(self, state: int) -> list[dict[bytes, bytes]]:
-        found = []
+        leaves = []
         for _, page in self._pages.leaves(state):
             nodes, _ = self._reader.leaf(page)
             rows = {node.key: node.value for node in nodes if node.value is not None}
             known = [identify(key, value) for key, value in rows.items()]
-            if any(known) and all(one is None or one.table == "meta" for one in known):
-                found.append({k: v for k, v in rows.items() if intact(k, v)})
-        return found
+            if any(known) and all(row is None or row.table == "meta" for row in known):
+                leaves.append({k: v for k, v in rows.items() if intact(k, v)})
+        return leaves
 
     def _choose_meta(self) -> None:
         """Complete the table ``meta`` by its newest version outside of the trees."""
@@ -308,8 +308,8 @@ def identify(key: bytes, value: bytes) -> Known | None:
         return None
     for test in _NUMBERED if len(key) == 8 else _NAMED:
         try:
-            if found := test(key, value):
-                return found
+            if known := test(key, value):
+                return known
         except (StoreDamagedError, ValueError):  # ValueError: a key that is no text, or no key
             continue
     return None
@@ -381,7 +381,7 @@ _NAMED: tuple[Test, ...] = (
     _epoch_mark,
     _record("memories", lambda memory: keys.scoped_key(memory.scope, memory.id)),
     _record("keys", lambda key: keys.scoped_key(key.scope, key.id)),
-    _record("contexts", lambda one: keys.scoped_key(one.scope, one.memory)),
+    _record("contexts", lambda context: keys.scoped_key(context.scope, context.memory)),
     _record("tasks", lambda task: keys.name_key(task.id)),
     _record("cursors", lambda cursor: keys.name_key(cursor.name)),
     _meta,

@@ -61,9 +61,9 @@ def trim_to_record(key: bytes, value: bytes, least: int) -> bytes | None:
         return None
     crc = HEADER.unpack_from(value)[3]
     end = max(least, HEADER.size)
-    found = zlib.crc32(memoryview(value)[HEADER.size : end], zlib.crc32(key))
-    while found != crc and end < len(value):
-        found = zlib.crc32(value[end : end + 1], found)
+    crc_here = zlib.crc32(memoryview(value)[HEADER.size : end], zlib.crc32(key))
+    while crc_here != crc and end < len(value):
+        crc_here = zlib.crc32(value[end : end + 1], crc_here)
         end += 1
     return value[:end] if intact(key, value[:end]) else None
 
@@ -106,13 +106,7 @@ def check(file: str) -> int:
     """
     # Without a lock file: the caller has the writer lock, and nothing is committed.
     env = lmdb.open(
-        file,
-        subdir=False,
-        lock=False,
-        create=False,
-        max_dbs=MAX_TABLES,
-        map_size=0,
-        lib_version=0,
+        file, subdir=False, lock=False, create=False, max_dbs=MAX_TABLES, map_size=0, lib_version=0
     )
     handles = _handles(env)
     code = _read(env, handles)
@@ -156,10 +150,10 @@ def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
     return {name.decode(): env.open_db(name, create=False) for name in names}
 
 
-def count_rows(found: "Iterable[tuple[bytes, bytes]]") -> int | None:
+def count_rows(pairs: "Iterable[tuple[bytes, bytes]]") -> int | None:
     """Count rows; None if one is damaged."""
     rows = 0
-    for key, value in found:
+    for key, value in pairs:
         if not intact(key, value):
             return None
         rows += 1

@@ -169,15 +169,15 @@ class Environment:
             current = self.folder.stamp_of(folder.CURRENT)
             path = folder.generation(self.path)
             try:
-                made = self._open_generation(path)
+                opened = self._open_generation(path)
             except StoreError:
                 if folder.generation(self.path) == path:
                     raise
             else:
-                made.current = current
+                opened.current = current
                 if self.folder.stamp_of(folder.CURRENT) == current:
-                    return made
-                made.close()  # another process replaced it meanwhile
+                    return opened
+                opened.close()  # another process replaced it meanwhile
 
     def _open_generation(self, path: Path) -> Generation:
         is_there = (path / folder.DATA).exists()
@@ -195,17 +195,17 @@ class Environment:
                 mode=0o600,
                 lib_version=0,
             )
-            made = Generation(env, self.path, path.relative_to(self.path) / folder.DATA)
-            undo.callback(made.close)
-            made.handles = self._open_tables(env)
+            generation = Generation(env, self.path, path.relative_to(self.path) / folder.DATA)
+            undo.callback(generation.close)
+            generation.handles = self._open_tables(env)
             if self.outbox is not None:
                 with env.begin() as txn:
-                    self.outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
+                    self.outbox.read(txn.get(keys.name_key(COPY), db=generation.handles["meta"]))
             if not self.readonly:
                 env.reader_check()
-            made.files = self._inodes(made)
+            generation.files = self._inodes(generation)
             undo.pop_all()
-        return made
+        return generation
 
     def _prepare_lock(self, path: Path) -> bool:
         """Make sure that LMDB's lock file can be mapped safely; return whether to use one."""
@@ -350,20 +350,20 @@ class Environment:
 
         From the writer thread, inside a write transaction of the present one.
         """
-        made = folder.name_generation(self.path, fresh)
+        place = folder.name_generation(self.path, fresh)
         opened = None
         try:
-            opened = self._open_generation(made)
+            opened = self._open_generation(place)
             with opened.env.begin(write=True):  # nobody commits there what a power loss takes back
-                folder.point_to(self.path, made)
+                folder.point_to(self.path, place)
         finally:
-            if opened is not None and folder.generation(self.path) == made:
+            if opened is not None and folder.generation(self.path) == place:
                 opened.current = self.folder.stamp_of(folder.CURRENT)
                 self._take(opened)
             else:
                 if opened is not None:
                     opened.close()
-                folder.remove(made)
+                folder.remove(place)
         vouch(self.path)
         if not folder.remove_former(self.path):
             raise StoreError(f"former files in {self.path} cannot be deleted")
@@ -373,10 +373,10 @@ class Environment:
         if not (self._shut or self.is_current()):
             self.reopen()
 
-    def _take(self, made: Generation) -> None:
+    def _take(self, generation: Generation) -> None:
         with self._changed:
             self._leave()
-            self._holding, self._written = made, {}
+            self._holding, self._written = generation, {}
             self._close_former()
 
     def reopen(self) -> None:

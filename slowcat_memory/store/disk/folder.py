@@ -115,10 +115,10 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
         )
 
 
-def _check_owner(path: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
         raise StoreUnsafeError(
-            f"{path} belongs to user {found.st_uid}, this is user {os.geteuid()}",
+            f"{path} belongs to user {status.st_uid}, this is user {os.geteuid()}",
             hint="Run as its owner, or choose another folder.",
         )
 
@@ -170,22 +170,22 @@ def fresh_folder(path: Path) -> Iterator[Path]:
 
 def name_generation(path: Path, fresh: Path) -> Path:
     """Flush ``fresh``, a folder with a DATA, and give it the name of a generation."""
-    made = path / f"{GENERATION}{time.time_ns():x}-{os.getpid()}"
+    place = path / f"{GENERATION}{time.time_ns():x}-{os.getpid()}"
     with (fresh / DATA).open("rb") as data:
         os.fsync(data.fileno())
     sync_dir(fresh)
-    os.rename(fresh, made)
+    os.rename(fresh, place)
     sync_dir(path)  # CURRENT may name only what has its name on the disk
-    return made
+    return place
 
 
-def point_to(path: Path, made: Path) -> None:
-    """Make ``made``, named by ``name_generation``, the generation that holds, in one rename.
+def point_to(path: Path, generation: Path) -> None:
+    """Make ``generation``, named by ``name_generation``, the generation that holds, in one rename.
 
     A power loss leaves the former generation or this one. The caller keeps every other process from
-    doing the same, and from writing to ``made`` until this returns.
+    doing the same, and from writing to it until this returns.
     """
-    write_whole(path / CURRENT, made.name)
+    write_whole(path / CURRENT, generation.name)
 
 
 def write_whole(file: Path, text: str) -> None:
@@ -307,8 +307,8 @@ def append_whole(fd: int, data: bytes) -> int:
 
 def is_allocated(file: Path) -> bool:
     """Return whether every byte of a file is on the disk; False for a file with holes."""
-    found = file.stat()
-    return found.st_blocks * 512 >= found.st_size
+    status = file.stat()
+    return status.st_blocks * 512 >= status.st_size
 
 
 def require(path: Path) -> None:
@@ -320,7 +320,7 @@ def require(path: Path) -> None:
 
 def damaged_folders(path: Path) -> list[Path]:
     """Return where a folder's damaged stores are; they may hold what was forgotten since."""
-    return [found for found in path.glob(f"{CORRUPT}*") if found.is_dir()]
+    return [entry for entry in path.glob(f"{CORRUPT}*") if entry.is_dir()]
 
 
 # ------------------------------------------------------------------- known by its inode
@@ -368,10 +368,10 @@ class KnownFolder:
     def stamp_of(self, name: str) -> tuple[int, int]:
         """Return the inode of a file, and when it last changed, in ns; zeros when there is none."""
         try:
-            found = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
+            status = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         except OSError:
             return 0, 0
-        return found.st_ino, found.st_ctime_ns
+        return status.st_ino, status.st_ctime_ns
 
     def close(self) -> None:
         """Close it; idempotent."""
@@ -380,8 +380,8 @@ class KnownFolder:
             self.fd = -1
 
 
-def _id(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _id(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _path_of(fd: int) -> Path | None:

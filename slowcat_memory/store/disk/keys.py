@@ -69,34 +69,34 @@ def split_scope(key: bytes) -> tuple[str, bytes]:
 
 def scopes(cursor: "lmdb.Cursor[bytes]") -> Iterator[str]:
     """Yield the scopes that the keys of a table begin with; reads a key of each."""
-    found = cursor.first()
-    while found:
+    more = cursor.first()
+    while more:
         scope, _ = split_scope(cursor.key())
         yield scope
-        found = cursor.set_range(scope.encode() + b"\1")
+        more = cursor.set_range(scope.encode() + b"\1")
 
 
 def rows_with(
     cursor: "lmdb.Cursor[bytes]", prefix: bytes, start: bytes = b""
 ) -> Iterator[tuple[bytes, bytes]]:
     """Return the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
-    found = iter(cursor if cursor.set_range(prefix + start) else ())
-    return takewhile(lambda row: row[0].startswith(prefix), found)
+    rows = iter(cursor if cursor.set_range(prefix + start) else ())
+    return takewhile(lambda row: row[0].startswith(prefix), rows)
 
 
 def keys_with(cursor: "lmdb.Cursor[bytes]", prefix: bytes, start: bytes = b"") -> Iterator[bytes]:
     """Return the keys that begin with ``prefix``, from ``prefix + start`` on; reads no value."""
-    found = cursor.iternext(values=False) if cursor.set_range(prefix + start) else iter(())
-    return takewhile(lambda key: key.startswith(prefix), found)
+    rest = cursor.iternext(values=False) if cursor.set_range(prefix + start) else iter(())
+    return takewhile(lambda key: key.startswith(prefix), rest)
 
 
 def rows_before(
     cursor: "lmdb.Cursor[bytes]", prefix: bytes, number: int = 0
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rows of a prefix and a number, the last first; those below ``number``, 0 for all."""
-    found = cursor.set_range(prefix + (id_key(number) if number else PAST))
-    while cursor.prev() if found else cursor.last():
-        found, row = True, cursor.item()
+    is_placed = cursor.set_range(prefix + (id_key(number) if number else PAST))
+    while cursor.prev() if is_placed else cursor.last():
+        is_placed, row = True, cursor.item()
         if not row[0].startswith(prefix):
             return
         yield row
@@ -120,12 +120,12 @@ def vector_part(id: str) -> bytes:
     That of a turn has its number in 8 bytes, so that vectors lie in the order of the log: rows that
     are only ever appended fill their pages, and rows in the order of digits do to two thirds.
     """
-    if not id.startswith(CHUNK) or not (found := _NUMBER.match(id, len(CHUNK))):
+    if not id.startswith(CHUNK) or not (match := _NUMBER.match(id, len(CHUNK))):
         return _part(id)
-    end = found.end()
+    end = match.end()
     if end == len(id):
-        return NUMBERED + _U64.pack(int(found[0]))
-    return NUMBERED + _U64.pack(int(found[0])) + _part(id[end:]) if id[end] == "?" else _part(id)
+        return NUMBERED + _U64.pack(int(match[0]))
+    return NUMBERED + _U64.pack(int(match[0])) + _part(id[end:]) if id[end] == "?" else _part(id)
 
 
 def vector_key(embedder: str, scope: str, id: str) -> bytes:

@@ -44,16 +44,16 @@ def shared(changes: Mapping[str, Mapping[bytes, bytes | None]]) -> Changes:
     Rows of ``changes`` are deleted where a sealed index was built that has them; other copies, with
     an older index, need them still.
     """
-    found: Changes = {
+    result: Changes = {
         table: dict(rows) for table, rows in changes.items() if rows and table not in LOCAL_TABLES
     }
-    listed = found.pop("changes", {})
+    listed = result.pop("changes", {})
     if any(listed.values()):
-        found["changes"] = {key: value for key, value in listed.items() if value is not None}
-    if meta := found.pop("meta", None):
+        result["changes"] = {key: value for key, value in listed.items() if value is not None}
+    if meta := result.pop("meta", None):
         if own := {key: value for key, value in meta.items() if key not in LOCAL_META}:
-            found["meta"] = own
-    return found
+            result["meta"] = own
+    return result
 
 
 def pack(content: Any) -> bytes:

@@ -93,7 +93,7 @@ class PageReader:
         """Return the page size, and the readable meta pages, the newest first."""
         first = self._meta(0, 0)
         for size in (first[0],) if first else PAGE_SIZES:
-            metas = [found[1] for found in (first, self._meta(size, size)) if found]
+            metas = [pair[1] for pair in (first, self._meta(size, size)) if pair]
             if metas:
                 return size, tuple(sorted(metas, reverse=True))
         return 4096, ()
@@ -138,13 +138,13 @@ class PageReader:
         """Return key, size, flags and begin of the value of each node, and whether these are all."""
         count = (min(_HEADER.unpack_from(page)[3], len(page)) - PAGE_HEADER) // 2
         offsets = struct.unpack_from(f"={max(count, 0)}H", page, PAGE_HEADER)
-        found = []
+        headers = []
         for at in offsets:
             if PAGE_HEADER <= at <= len(page) - _NODE.size:
                 size, flags, key_size = _NODE.unpack_from(page, at)
                 if (start := at + _NODE.size + key_size) <= len(page):
-                    found.append((page[at + _NODE.size : start], size, flags, start))
-        return found, len(found) == len(offsets)
+                    headers.append((page[at + _NODE.size : start], size, flags, start))
+        return headers, len(headers) == len(offsets)
 
     def _leaf_node(self, page: bytes, key: bytes, size: int, flags: int, start: int) -> Node:
         value = page[start : start + size]
@@ -293,11 +293,11 @@ class Walk:
 def tables(reader: PageReader, pages: PageMap, meta: MetaPage) -> tuple[dict[str, Tree], bool]:
     """Return the tables of the main tree by name, and whether these are all."""
     walk = pages.walk(meta.main)
-    found: dict[str, Tree] = {}
+    trees: dict[str, Tree] = {}
     for key, value, is_tree in walk.nodes():
         is_table = is_tree and value is not None and len(value) == _TREE.size
-        if value is not None and is_table and len(found) < MAX_TABLES:
-            found[key.decode("utf-8", "replace")] = _tree(_TREE.unpack(value))
+        if value is not None and is_table and len(trees) < MAX_TABLES:
+            trees[key.decode("utf-8", "replace")] = _tree(_TREE.unpack(value))
         else:
             walk.whole = False
-    return found, walk.whole
+    return trees, walk.whole

@@ -62,8 +62,8 @@ def mark_stopped(path: Path) -> None:
     """
     with suppress(OSError):  # without it, the next start checks the file
         data = folder.data_file(path)
-        found = data.stat()
-        os.utime(data, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+        status = data.stat()
+        os.utime(data, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
         distrust(path)
         with os.fdopen(folder.create(path / folder.STATE), "w") as state:
             state.write(_closed(data.stat()))

@@ -101,7 +101,7 @@ TABLES = (
 )
 
 NAMES = tuple(table.name for table in TABLES)
-RECORDS: dict[str, Any] = {one.name: getattr(records, one.value, None) for one in TABLES}
+RECORDS: dict[str, Any] = {table.name: getattr(records, table.value, None) for table in TABLES}
 
 # Rows of ``meta``.
 FORMAT_ROW = "schema"  # str: ``envelope.FORMAT``

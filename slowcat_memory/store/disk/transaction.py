@@ -92,10 +92,9 @@ class Rows:
         self, kind: type[T], table: str, prefix: bytes = b"", start: bytes = b"", part: bytes = b""
     ) -> Iterator[T]:
         """Yield the records of ``rows`` that may hold the bytes ``part``: only these are unpacked."""
-        rows = self.rows(table, prefix, start)
-        return self._records(
-            kind, table, (row for row in rows if part in row[1] or LZ4 in row[1][1:2])
-        )
+        every = self.rows(table, prefix, start)
+        rows = (row for row in every if part in row[1] or LZ4 in row[1][1:2])
+        return self._records(kind, table, rows)
 
     def latest(self, kind: type[T], table: str, before: int = 0) -> Iterator[T]:
         """Yield the records of a numbered table, the last first; with ``before``, earlier ones."""
@@ -260,11 +259,11 @@ def change_beside(env: Environment, change: Callable[[Transaction], T]) -> T:
 
 
 def _merge_next(
-    env: Environment, seen: object, number: int, made: Transaction, tx: Transaction
+    env: Environment, seen: object, number: int, ahead: Transaction, tx: Transaction
 ) -> bool:
     is_next = env.env is seen and tx.number == number + 1
     if is_next:
-        tx.merge(made.changes)
+        tx.merge(ahead.changes)
     return is_next
 
 

@@ -7,6 +7,7 @@ from copy import copy
 
 import pytest
 
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer.export import export
@@ -32,6 +33,19 @@ def test_undo_log_what_comes_back_is_found_as_before(home):
         (h.memory.id, h.score) for h in before
     ]
     assert all(hit.cosine is not None for hit in after)
+
+
+def test_undo_log_what_is_hidden_ends_nothing_nor_after_a_restart(home, engine):
+    first, _, second, _ = talk(engine, "I live in Lisbon.", "nice", "I live in Porto now.", "oh")
+
+    def is_over(engine: MemoryEngine) -> bool:
+        engine.flush(indexed=True)
+        known = engine.wiring.namespaces.get("anna").facts
+        return bool(known.endings(f"chunk/{first}", engine.clock()))
+
+    assert is_over(engine)
+    hide(engine, second)
+    assert not is_over(engine) and not is_over(home.again())
 
 
 def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(home, engine):

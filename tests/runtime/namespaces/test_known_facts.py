@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.facts.fact import add_sources, stating_turns
+from slowcat_memory.core.memory import chunk
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Turn
@@ -125,6 +126,17 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
     assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
 
 
+def test_a_turn_that_is_indexed_again_ends_what_it_ended_and_one_that_is_gone_nothing():
+    before, after = said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)
+    endings = heard(before, after)
+    for turn in (before, after):
+        endings.put(chunk(turn))
+    assert endings.endings("chunk/1", MAY + 31 * DAY)
+    assert endings.changes.about(["porto"]) == ["chunk/2"]
+    endings.put(replace(chunk(after), retired_at=MAY + 31 * DAY))
+    assert not endings.endings("chunk/1", MAY + 31 * DAY) and not endings.changes.about(["porto"])
+
+
 @each_listed("rules/endings")
 def test_the_same_value_or_another_matter_ends_nothing(text):
     endings = KnownFacts([LISBON])
@@ -149,8 +161,8 @@ def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now():
 def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it():
     texts = ("I work at Siemens.", "I work as a nurse.", "I quit my job.")
     endings = heard(*(said(n, text, 30 * (n == 3)) for n, text in enumerate(texts, 1)))
-    for chunk in ("chunk/1", "chunk/2"):
-        assert [one.newer for one in endings.endings(chunk, MAY + 31 * DAY)] == ["chunk/3"]
+    for id_ in ("chunk/1", "chunk/2"):
+        assert [one.newer for one in endings.endings(id_, MAY + 31 * DAY)] == ["chunk/3"]
     assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
 
 
@@ -158,8 +170,8 @@ def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_expla
     explained = replace(MOVED, sources=(1, 7, 8))
     endings = KnownFacts([explained, PORTO])
     assert endings.endings("chunk/1", MAY + 40 * DAY)
-    for chunk in ("chunk/7", "chunk/8"):
-        assert endings.endings(chunk, MAY + 40 * DAY) == ()
+    for id_ in ("chunk/7", "chunk/8"):
+        assert endings.endings(id_, MAY + 40 * DAY) == ()
 
 
 def test_every_turn_that_says_a_fact_again_is_over_with_it():

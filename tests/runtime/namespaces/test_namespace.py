@@ -216,7 +216,8 @@ SMALL_DISK = (  # Python would cut its compiled modules off, too, and not notice
     "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
 )
 HALF_WAY = (
-    "import os, signal\n"
+    "import os, signal, sys\n"
+    "print('a warning', file=sys.stderr, flush=True)\n"
     "from slowcat_memory.index import builder\n"
     "builder.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
 )

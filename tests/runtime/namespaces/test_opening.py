@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, WriteBatch
+from slowcat_memory.runtime.namespaces import indexer as indexing
 from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -205,6 +207,25 @@ def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(couple):
     assert _recalled(couple, "ben") == []
     couple.wiring.indexer.catch_up()
     assert _recalled(couple, "ben") == ["The boat of ben is in Kiel"]
+
+
+def test_opening_turns_that_two_threads_release_keep_their_order(couple, monkeypatch):
+    acks = couple.store.append_all([turn_at(text, couple.clock()) for text in ("I row", "I sail")])
+    release, indexed = couple.wiring.indexer.release, list[int]()
+    other = threading.Thread(target=release)
+
+    def beside(id_: int) -> str:
+        if other.ident is None:
+            other.start()
+            other.join(0.1)
+        return chunk_id(id_)
+
+    monkeypatch.setattr(indexing, "chunk_id", beside)
+    monkeypatch.setattr(Namespace, "add_turn", lambda _, turn, ack: indexed.append(turn.id))
+    couple.wiring.indexer.add(acks)
+    release()
+    couple.wiring.indexer.catch_up()
+    assert indexed == [ack.id for ack in acks]
 
 
 def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple):

@@ -182,7 +182,8 @@ def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(path, tmp_pat
         gone = store.forget(Forget(turns=(1,)))
         assert not gone.erased and "away" in gone.problems[0]
         (tmp_path / "away").mkdir()
-        assert store.erase()
+        index = sealed(store, token(2))
+        assert store.erase() and index.exists(), "it was built since"
     assert traces(path, 1) == []
 
 
