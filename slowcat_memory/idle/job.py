@@ -305,8 +305,8 @@ class JobContext:
         self.token_space: str = deps.token_space()
         self.options: Any = deps.options.get(job.name) or job.Options()
         self.llm: JobLLM | None = None
-        found = getattr(deps.llm, "found", True)  # False while one is looked for
-        if deps.llm is not None and found and job.needs != "nothing":
+        ready = getattr(deps.llm, "found", True)  # False while one is looked for
+        if deps.llm is not None and ready and job.needs != "nothing":
             own = deps.jobs.get(job.name, JobOptions())
             self.llm = JobLLM(deps.llm, deps, budget, own)
         self._reader = self.llm
@@ -356,9 +356,9 @@ class JobContext:
         if not (embed and texts) or self._budget.blocks("embedder", self.now, self.zone):
             return Embedded(np.zeros((0, 0), np.float32), [])
         slices = [texts[at : at + SLICE] for at in range(0, len(texts), SLICE)]
-        made = [await self.blocking(embed, slice_) for slice_ in slices]
-        tokens = [rows for part in made for rows in part.tokens]
-        return Embedded(np.concatenate([part.vectors for part in made]), tokens)
+        parts = [await self.blocking(embed, slice_) for slice_ in slices]
+        tokens = [rows for part in parts for rows in part.tokens]
+        return Embedded(np.concatenate([part.vectors for part in parts]), tokens)
 
     def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
         """Run slow work on another thread; a cancelled step does not wait for its end."""
@@ -366,9 +366,9 @@ class JobContext:
 
     def pausing(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield items to work on for milliseconds each; once ``interrupted``, they end the step."""
-        for one in items:
+        for item in items:
             self._check()
-            yield one
+            yield item
 
     def interrupted(self) -> bool:
         """Return whether someone spoke since the step began; ``blocking`` work polls it."""

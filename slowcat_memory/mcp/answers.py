@@ -128,7 +128,7 @@ class Answers:
             seen.memory.metrics.count("failures")
             logger.error(f"the tool {tool} failed: {describe_error(error)}")
             return Answer(note=FAILED, failed=True)
-        seen.private = seen.private or any(one.local_only for one in answer.memories)
+        seen.private = seen.private or any(memory.local_only for memory in answer.memories)
         return answer
 
     # ------------------------------------------------------------------- reading
@@ -141,11 +141,11 @@ class Answers:
         hits = seen.search(query, asked.limit, {**when, "talk": False, "speaker": who})
         floor = seen.config.recall.floor
         sure = max((hit.probability for hit in hits), default=0.0)
-        found = [hit.memory for hit in hits[: asked.limit]]
+        memories = [hit.memory for hit in hits[: asked.limit]]
         if self._summaries and not who:
             about = seen.search(query, self._summaries, {**when, "kinds": (SUMMARY,)})
-            found += [hit.memory for hit in about if hit.probability >= floor]
-        return self._listed(seen, found, "" if sure >= floor else UNSURE)
+            memories += [hit.memory for hit in about if hit.probability >= floor]
+        return self._listed(seen, memories, "" if sure >= floor else UNSURE)
 
     def about_me(self, asked: given.AboutMe, seen: Seen) -> Answer:
         topic, _ = clean(asked.topic)
@@ -155,16 +155,16 @@ class Answers:
         facts = seen.listed(holds, OVERVIEW, topic)
         known = {turn for fact in facts for turn in fact.sources}
         hits = seen.search(topic, SAID, {"talk": False, "floor": seen.config.recall.floor})
-        said = [hit.memory for hit in hits if turn_of(hit.memory.id) not in known]
-        return self._listed(seen, {one.id: one for one in (*facts, *said)}.values())
+        turns = [hit.memory for hit in hits if turn_of(hit.memory.id) not in known]
+        return self._listed(seen, {memory.id: memory for memory in (*facts, *turns)}.values())
 
     def recent(self, asked: given.Recent, seen: Seen) -> Answer:
         talks = seen.talks(seen.now - timedelta(days=asked.days), asked.limit)
-        each = seen.config.pack.memory_tokens
+        most = seen.config.pack.memory_tokens
         lines = list[tuple[str, Sequence[Memory]]]()
         for talk in talks:
-            gist = "; ".join(_gist(seen, one) for one in talk.about)
-            lines.append((shorten(f"- ({_day(seen, talk.began)}) {gist}", each), talk.about))
+            gist = "; ".join(_gist(seen, memory) for memory in talk.about)
+            lines.append((shorten(f"- ({_day(seen, talk.began)}) {gist}", most), talk.about))
         return self._fitting(lines)
 
     def memory_as_of(self, asked: given.AsOf, seen: Seen) -> Answer:
@@ -184,9 +184,9 @@ class Answers:
             facts = seen.listed(partial(held_at, at=at), OVERVIEW)
             then = seen.search("", OVERVIEW, {"since": span.start, "until": span.end})
         every = (*facts, *(hit.memory for hit in then))
-        ended = (one for one in every if one.valid_to)  # a fact's relation may know its end
-        found = {fold(one.text.rstrip(".")): one for one in (*every, *ended)}
-        return self._listed(seen, found.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
+        ended = (fact for fact in every if fact.valid_to)  # a fact's relation may know its end
+        rows = {fold(fact.text.rstrip(".")): fact for fact in (*every, *ended)}
+        return self._listed(seen, rows.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
 
     def facts_list(self, asked: given.FactsList, seen: Seen) -> Answer:
         lines = [f"- {name}: {number}" for name, number in sorted(seen.types().items())]
@@ -204,20 +204,20 @@ class Answers:
 
     def timeline(self, asked: given.Timeline, seen: Seen) -> Answer:
         facts = seen.listed(lambda memory: True, 4 * OVERVIEW, _words(asked.about, "about"))
-        return self._listed(seen, sorted(facts, key=lambda one: (one.valid_from, one.id)))
+        return self._listed(seen, sorted(facts, key=lambda fact: (fact.valid_from, fact.id)))
 
     def why(self, asked: given.Why, seen: Seen) -> Answer:
-        found = seen.offered_at(asked.turn)
-        if found is None:
+        memories = seen.offered_at(asked.turn)
+        if memories is None:
             return Answer(note="No recall was recorded for that turn.")
-        return self._listed(seen, found, heading=f"What the agent was given. {NOTES}")
+        return self._listed(seen, memories, heading=f"What the agent was given. {NOTES}")
 
     def _listed(
         self, seen: Seen, memories: Iterable[Disclosed], note: str = "", heading: str = NOTES
     ) -> Answer:
         """Return an answer with a line for each memory, as many as fit."""
         how = seen.now, seen.memory.zone, seen.config.pack.memory_tokens, shorten, seen.language
-        lines = [(memory_line(one, *how), (one,)) for one in memories]
+        lines = [(memory_line(memory, *how), (memory,)) for memory in memories]
         return self._fitting(lines, note, heading)
 
     def _fitting(
@@ -259,21 +259,21 @@ class Answers:
         """Preview what would be deleted; with a preview's code, delete it."""
         if code := asked.confirm.strip():
             agreed = self._taken(code, seen)
-            ids = dict.fromkeys((*(one.id for one in agreed.memories), *_said_about(agreed, seen)))
+            ids = dict.fromkeys((*(row.id for row in agreed.memories), *_said_about(agreed, seen)))
             seen.memory.forget(Forget(scope=seen.scope, memories=tuple(ids)))
             return Answer(agreed.lines, agreed.memories, heading="Deleted for good:")
-        found = self._listed(seen, seen.meant(_words(asked.what, "what"), FEW))
-        if not found.memories:
+        answer = self._listed(seen, seen.meant(_words(asked.what, "what"), FEW))
+        if not answer.memories:
             return Answer(note="Nothing like that is stored. Nothing was deleted.")
         code = self._code()
         with self._lock:
             for old in [*self._proposals][: 1 - PROPOSALS]:
                 del self._proposals[old]
-            made = Proposal(seen.call, seen.now, found.memories, found.lines)
-            self._proposals[seen.scope, code] = made
+            proposal = Proposal(seen.call, seen.now, answer.memories, answer.lines)
+            self._proposals[seen.scope, code] = proposal
         return Answer(
-            found.lines,
-            found.memories,
+            answer.lines,
+            answer.memories,
             f"If the user agrees, call forget with confirm = {code}",
             "Nothing is deleted yet. This would be deleted for good:",
         )
@@ -304,13 +304,13 @@ class Answers:
 
     def _mark(self, asked: given.Pin | given.Mute, seen: Seen, mark: str, heading: str) -> Answer:
         meant = seen.meant(_words(asked.what, "what"), FEW)
-        one = next((one for one in meant if family(one.kind) != ICEBREAKER), None)
-        if one is None:
+        memory = next((memory for memory in meant if family(memory.kind) != ICEBREAKER), None)
+        if memory is None:
             return Answer(note=NOTHING)
-        change: Any = partial(seen.memory.edit, seen.scope, one.id)
+        change: Any = partial(seen.memory.edit, seen.scope, memory.id)
         change(**{mark: True})
-        self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(one, mark)}))
-        return self._listed(seen, [one], heading=heading)
+        self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(memory, mark)}))
+        return self._listed(seen, [memory], heading=heading)
 
     def undo(self, asked: given.TakeBack, seen: Seen) -> Answer:
         with self._lock:

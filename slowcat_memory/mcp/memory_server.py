@@ -95,10 +95,10 @@ class MemoryTools:
             seen = await self.open()
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
-            said = FAILED
+            words = FAILED
             if isinstance(error, SlowcatError):
-                said = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
-            return Answer(note=said, failed=True)
+                words = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
+            return Answer(note=words, failed=True)
         return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
 
     def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Answer:
@@ -110,7 +110,7 @@ class MemoryTools:
             tool=name,
             at=memory.clock(),
             ms=round(1000 * (time.perf_counter() - began), 1),
-            memories=tuple(one.id for one in answer.memories),
+            memories=tuple(memory.id for memory in answer.memories),
             failed=answer.failed,
         )
         try:
@@ -126,7 +126,7 @@ def memory_server(tools: MemoryTools) -> "Server[Any]":
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(*one) for one in tools.tools.items()])
+        return types.ListToolsResult(tools=[_listed(*tool) for tool in tools.tools.items()])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -163,7 +163,7 @@ def _client(context: ServerRequestContext[Any]) -> str:
     """Return the name that a host gives itself: printable and short, since anything may come."""
     params = context.session.client_params
     name = params.client_info.name if params is not None else ""
-    kept = "".join(one for one in " ".join(name.split()) if one.isprintable())
+    kept = "".join(char for char in " ".join(name.split()) if char.isprintable())
     return kept[:LONGEST_NAME] or UNKNOWN
 
 
@@ -245,7 +245,7 @@ async def serve_http(
         # which a web page of another site cannot send.
         enable_dns_rebinding_protection=host == LOOPBACK,
         allowed_hosts=hosts,
-        allowed_origins=[f"http://{one}" for one in hosts],
+        allowed_origins=[f"http://{host}" for host in hosts],
     )
     app = memory_server(tools).streamable_http_app(
         streamable_http_path=PATH, json_response=True, transport_security=security

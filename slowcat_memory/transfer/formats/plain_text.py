@@ -83,10 +83,10 @@ def _finished(turn: Turn | None, lines: list[str], report: Report) -> Iterator[P
     if not text:
         return report(fault(turn.line, "the text is empty"))
     who = name_of(turn.who)
-    said = Utterance(
+    utterance = Utterance(
         speaker=who, text=text, role=role_of(who), at=turn.at, origin=str(turn.line), cut=cut
     )
-    yield Placed(said=said, line=turn.line)
+    yield Placed(said=utterance, line=turn.line)
 
 
 # A continuation line may contain a colon too: a name has at most three words, and a name of several

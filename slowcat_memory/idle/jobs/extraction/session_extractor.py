@@ -229,17 +229,17 @@ async def with_vectors(
     texts = {**lines, **{(key.scope, key.id): key.text for key in batch.keys}}
     if not texts or not context.space:
         return batch
-    made = await context.embed(list(texts.values()))
+    embedded = await context.embed(list(texts.values()))
     return replace(
         batch,
         vectors=tuple(
             Vector(scope=scope, memory=id, values=row, of=digest(text))
-            for ((scope, id), text), row in zip(texts.items(), made.vectors, strict=False)
+            for ((scope, id), text), row in zip(texts.items(), embedded.vectors, strict=False)
         ),
         embedder=context.space,
         tokens=tuple(
             TokenVectors(scope=scope, memory=id, values=rows, of=digest(text))
-            for ((scope, id), text), rows in zip(lines.items(), made.tokens, strict=False)
+            for ((scope, id), text), rows in zip(lines.items(), embedded.tokens, strict=False)
         ),
         token_key=context.token_space,
     )
