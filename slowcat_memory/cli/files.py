@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.transfer.fact_files import Drafting
     from slowcat_memory.transfer.import_ import Where
-    from slowcat_memory.transfer.reading import Options, Reading
+    from slowcat_memory.transfer.reading import FileReading, Options
 
-Surveyed = tuple[str, "Reading | TranscriptError"]
+Surveyed = tuple[str, "FileReading | TranscriptError"]
 """The name of a file, and the file as it is read, or why it cannot be."""
 SHOWN = 10  # faults, or files beside the chats, that are listed
 
@@ -179,7 +179,7 @@ def _unknown_people(files: list[Surveyed]) -> list[str]:
     return []
 
 
-def _read_of(files: list[Surveyed]) -> "list[Reading]":
+def _read_of(files: list[Surveyed]) -> "list[FileReading]":
     return [file for _, file in files if not isinstance(file, TranscriptError)]
 
 
@@ -201,7 +201,7 @@ def _name_of_user(files: list[Surveyed]) -> str:
 def _one(
     engine: "MemoryEngine",
     name: str,
-    file: "Reading | TranscriptError",
+    file: "FileReading | TranscriptError",
     where: "Where",
     quiet: bool,
 ) -> dict[str, Any]:
@@ -312,7 +312,7 @@ def _preview(files: list[Surveyed], beside: list[TranscriptError], zone: tzinfo)
         out().print(f"and {len(beside) - SHOWN} more files that are no chats", style="dim")
 
 
-def _span(file: "Reading", zone: tzinfo) -> str:
+def _span(file: "FileReading", zone: tzinfo) -> str:
     if not file.span:
         return "no dates" if file.turns else ""
     days = " to ".join(dict.fromkeys(at.astimezone(zone).date().isoformat() for at in file.span))
@@ -337,7 +337,7 @@ def _print_some(faults: Sequence[object], every: int = 0) -> None:
         warn(f"  and {more} more")
 
 
-def _plain(name: str, file: "Reading | TranscriptError") -> dict[str, Any]:
+def _plain(name: str, file: "FileReading | TranscriptError") -> dict[str, Any]:
     """Return what a file contains, for scripts."""
     if isinstance(file, TranscriptError):
         return {"file": name, "format": "", "unreadable": [file.message]}

@@ -283,7 +283,7 @@ _NEXT = {
 }
 
 
-class Line(Struct, frozen=True):
+class Cue(Struct, frozen=True):
     """One turn of the user, and the reply when no LLM is used."""
 
     text: str
@@ -304,7 +304,7 @@ class Evening(Struct, frozen=True):
     """
 
     at: datetime
-    lines: tuple[Line, ...]
+    lines: tuple[Cue, ...]
     night: bool = False
 
 
@@ -316,15 +316,15 @@ STORY = (
     Evening(
         _at(3, 2, 19, 40),
         (
-            Line(
+            Cue(
                 "We brought our new puppy home today, a spaniel called Biscuit.",
                 "Welcome home, Biscuit! Give him a quiet corner for the first nights.",
             ),
-            Line(
+            Cue(
                 "I work as a chemistry teacher at the school by the harbour, so he waits until four.",
                 "A walk at lunch time would make the wait shorter for him.",
             ),
-            Line(
+            Cue(
                 "I'm allergic to walnuts, by the way: one bite and my throat swells up.",
                 "Understood, I will never suggest anything with walnuts.",
             ),
@@ -333,16 +333,16 @@ STORY = (
     Evening(
         _at(3, 7, 10, 15),
         (
-            Line("What is my puppy called?", expects="our new puppy home today"),
-            Line(
+            Cue("What is my puppy called?", expects="our new puppy home today"),
+            Cue(
                 "My dog loves splashing in the river and chasing tennis balls.",
                 "Then you will both come home wet and happy.",
             ),
-            Line(
+            Cue(
                 "My sister Clara lives in Vienna, so I take the night train to see her soon.",
                 "By night train, what a lovely way to arrive.",
             ),
-            Line(
+            Cue(
                 "I never sleep a wink on the train, though.",
                 "Take the lowest bunk on the night train, it sways the least, and pack earplugs.",
             ),
@@ -351,12 +351,12 @@ STORY = (
     Evening(
         _at(3, 19, 18, 5),
         (
-            Line("What does my animal enjoy?", expects="splashing in the river", needs="vectors"),
-            Line(
+            Cue("What does my animal enjoy?", expects="splashing in the river", needs="vectors"),
+            Cue(
                 "Grandma's lentil soup turned out right at last: cumin, lemon, and honey last.",
                 "Honey at the very end, I would never have guessed.",
             ),
-            Line(
+            Cue(
                 "Big news: I quit my job at the school. I work as a guide at the science museum now.",
                 "Congratulations! The visitors will be in good hands.",
             ),
@@ -366,30 +366,28 @@ STORY = (
     Evening(
         _at(4, 11, 21, 30),
         (
-            Line(
+            Cue(
                 "What is my profession these days?",
                 expects="quit my job at the school",
                 needs="vectors",
             ),
-            Line("Which nuts make me ill?", expects="one bite and my throat", needs="vectors"),
-            Line("What blood group do I have?", unknown=True),
-            Line("Remember that the spare key hangs behind the kitchen clock.", command=True),
+            Cue("Which nuts make me ill?", expects="one bite and my throat", needs="vectors"),
+            Cue("What blood group do I have?", unknown=True),
+            Cue("Remember that the spare key hangs behind the kitchen clock.", command=True),
         ),
     ),
     Evening(
         _at(5, 6, 20, 20),
         (
-            Line("Where did I put the spare key?", expects="spare key hangs behind"),
-            Line(
-                "What did you suggest I pack for the night train?", expects="Take the lowest bunk"
-            ),
-            Line("What goes into grandma's lentil soup?", expects="cumin, lemon, and honey"),
-            Line("What is my landlord called?", unknown=True),
-            Line("Forget what I said about the lentil soup.", command=True),
-            Line("Yes.", command=True),
-            Line("What goes into grandma's lentil soup?", unknown=True),
-            Line("Undo that.", command=True),
-            Line("Thank you, good night!", "Good night, Nora."),
+            Cue("Where did I put the spare key?", expects="spare key hangs behind"),
+            Cue("What did you suggest I pack for the night train?", expects="Take the lowest bunk"),
+            Cue("What goes into grandma's lentil soup?", expects="cumin, lemon, and honey"),
+            Cue("What is my landlord called?", unknown=True),
+            Cue("Forget what I said about the lentil soup.", command=True),
+            Cue("Yes.", command=True),
+            Cue("What goes into grandma's lentil soup?", unknown=True),
+            Cue("Undo that.", command=True),
+            Cue("Thank you, good night!", "Good night, Nora."),
         ),
     ),
 )
@@ -450,7 +448,7 @@ class DemoExchange(Struct, frozen=True, kw_only=True):
         found: Whether the memory that the story expects is in this block or in an earlier one of the session.
     """
 
-    line: Line
+    line: Cue
     reply: str
     ms: float
     packed: Packed

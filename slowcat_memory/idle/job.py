@@ -133,7 +133,7 @@ def payload_of(cursor: Cursor | None, kind: type[T]) -> T | None:
         return None
 
 
-class Upkeep(Protocol):
+class Maintenance(Protocol):
     """Maintenance of indexes and files, for jobs; each method blocks."""
 
     def seal(self, scope: str) -> None:
@@ -172,7 +172,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     """
 
     store: Store
-    upkeep: Upkeep
+    upkeep: Maintenance
     clock: Callable[[], datetime]
     zone: tzinfo
     scopes: Callable[[], Sequence[str]]
@@ -299,7 +299,7 @@ class JobContext:
         self._pool, self._closing, self._budget = contexts.pool, contexts.closing, budget
         self._interrupted = threading.Event()
         self.zone, self.language = deps.zone, deps.language
-        self.upkeep: Upkeep = deps.upkeep
+        self.upkeep: Maintenance = deps.upkeep
         self.scopes, self.view = deps.scopes, contexts.views.view
         self.space: str = deps.space()
         self.token_space: str = deps.token_space()

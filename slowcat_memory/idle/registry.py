@@ -20,11 +20,11 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import (
     Job,
     JobContext,
+    Maintenance,
     Needs,
     NoOptions,
     Plan,
     Trigger,
-    Upkeep,
     new_task,
 )
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
@@ -56,7 +56,7 @@ class UpkeepJob(Job):
 
     name: str
     trigger: Trigger
-    run: Callable[[Upkeep, str, Stop], Any]
+    run: Callable[[Maintenance, str, Stop], Any]
     due: Callable[[JobContext, str], bool] = lambda context, scope: True
     mark: Callable[[JobContext], str] | None = None
     rank: int = 50
@@ -84,7 +84,7 @@ class UpkeepJob(Job):
         return new_task(self.name, scope, "", context.now, self.rank, note=_today(context))
 
 
-def _seal(upkeep: Upkeep, scope: str, stop: Stop) -> None:
+def _seal(upkeep: Maintenance, scope: str, stop: Stop) -> None:
     if upkeep.seal_due(scope):
         upkeep.seal(scope)
 

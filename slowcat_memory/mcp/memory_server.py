@@ -26,7 +26,7 @@ from starlette.responses import Response
 from slowcat_memory import __version__
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, describe_error
-from slowcat_memory.mcp.answers import FAILED, Answer, Answers
+from slowcat_memory.mcp.answers import FAILED, Answers, Result
 from slowcat_memory.mcp.arguments import BASIC, TOOLS, Tool
 from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.providers import loopback
@@ -85,7 +85,7 @@ class MemoryTools:
         if self._seen is not None:
             self._seen.memory.close()
 
-    async def call(self, name: str, arguments: Any, client: str) -> Answer:
+    async def call(self, name: str, arguments: Any, client: str) -> Result:
         """Answer a call, and write it into the ledger; raises nothing.
 
         Args:
@@ -98,10 +98,10 @@ class MemoryTools:
             words = FAILED
             if isinstance(error, SlowcatError):
                 words = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
-            return Answer(note=words, failed=True)
+            return Result(note=words, failed=True)
         return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
 
-    def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Answer:
+    def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Result:
         memory, began = seen.memory, time.perf_counter()
         answer = self._answers.answer(name, arguments or {}, seen)
         row = CallEntry(
@@ -133,7 +133,7 @@ def memory_server(tools: MemoryTools) -> "Server[Any]":
     ) -> types.CallToolResult:
         if params.name not in tools.tools:
             text = f"There is no such tool. There are: {', '.join(tools.tools)}."
-            answer = Answer(note=text, failed=True)
+            answer = Result(note=text, failed=True)
         else:
             answer = await tools.call(params.name, params.arguments, _client(context))
         content = types.TextContent(type="text", text=answer.text)

@@ -16,7 +16,7 @@ import numpy as np
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
-from slowcat_memory.idle.job import Contexts, Job, JobDeps, Upkeep
+from slowcat_memory.idle.job import Contexts, Job, JobDeps, Maintenance
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -79,7 +79,7 @@ def _contexts(store: Store, llm: LLM | None, now: datetime | None = None) -> Con
     return Contexts(
         JobDeps(
             store=store,
-            upkeep=cast(Upkeep, None),
+            upkeep=cast(Maintenance, None),
             clock=lambda: now or datetime.now(UTC),
             zone=UTC,
             scopes=scopes,

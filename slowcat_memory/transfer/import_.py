@@ -21,7 +21,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.store import Snapshot
-from slowcat_memory.transfer.reading import Options, Reading, readings
+from slowcat_memory.transfer.reading import FileReading, Options, readings
 from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
@@ -91,7 +91,7 @@ def import_file(
 
 def import_reading(
     memory: MemoryEngine,
-    reading: Reading,
+    reading: FileReading,
     where: Where,
     done: Imported,
     *,

@@ -53,7 +53,7 @@ class Options(Struct, frozen=True, kw_only=True):
     zone: tzinfo = UTC
 
 
-class Reading:
+class FileReading:
     """A file, read.
 
     Attributes:
@@ -187,9 +187,9 @@ def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
     )
 
 
-def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[Reading]:
+def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[FileReading]:
     """Return the files that a path stands for, read while they are iterated; see ``Files``."""
-    return Files(path, lambda text: Reading(text, options), report, beside)
+    return Files(path, lambda text: FileReading(text, options), report, beside)
 
 
 def read(path: Path, on_error: Report) -> Iterator[Transcript]:

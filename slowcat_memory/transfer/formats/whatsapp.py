@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from slowcat_memory.transfer.formats.plain_text import Part, Turn, joined
+from slowcat_memory.transfer.formats.plain_text import Part, TextTurn, joined
 from slowcat_memory.transfer.transcript import Format, Piece, Report, Skipped, Text, fault, time_of
 
 _LINE = re.compile(
@@ -57,7 +57,7 @@ def _part(number: int, match: re.Match[str], order: str) -> Part:
         return fault(number, error)
     words = _EDITED.sub("", named[2] or "")
     own = words.startswith(_APP) or _MEDIA.fullmatch(_unmarked(words).strip())
-    return Turn(
+    return TextTurn(
         line=number,
         who=_unmarked(named[1]).strip().lstrip("~").strip(),
         said="" if own else _unmarked(words),

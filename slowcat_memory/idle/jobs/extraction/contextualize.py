@@ -26,7 +26,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, names_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
-    Asked,
+    AskedTurns,
     Request,
     SessionExtractor,
     with_vectors,
@@ -105,7 +105,7 @@ class Contextualize(SessionExtractor):
         if not request.again:
             task = request.task
             if kept.missing:
-                again = self.task_like(task, Asked([*kept.missing], again=True), task.sources)
+                again = self.task_like(task, AskedTurns([*kept.missing], again=True), task.sources)
                 batch = replace(batch, tasks=(again,))
         texts = {row.memory: row.text for row in batch.contexts}
         lines = {
