@@ -75,9 +75,10 @@ class SummaryJob(Job):
                 return WriteBatch()
             persona, only = _persona(snapshot, task.scope), _only_part(given, snapshot)
         subject, old, now = given.subject, given.old, context.now
+        drop = ((task.scope, old.id),) if old else ()
+        gone = WriteBatch(memories=summaries.archived(old, now), drop=drop)
         if subject is None:
-            drop = ((task.scope, old.id),) if old else ()
-            return WriteBatch(memories=summaries.archived(old, now), drop=drop)
+            return gone
         if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
         text = only
@@ -85,9 +86,10 @@ class SummaryJob(Job):
             text = await _text_by_llm(self.wording, task, given, persona, context)
         elif text is None:
             text = await _text_by_rule(given, context)
+        if not text.text:  # nothing but orders was said
+            return gone
         summary = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
-        new = (summary,) if text.text else ()  # none where nothing but orders was said
-        return WriteBatch(memories=(*new, *summaries.archived(old, now)))
+        return WriteBatch(memories=(summary, *gone.memories))
 
 
 def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
