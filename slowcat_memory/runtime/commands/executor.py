@@ -120,12 +120,7 @@ class CommandExecutor:
         right = command.argument
         with self._engine.store.snapshot() as snapshot:
             old = targets.corrected(
-                snapshot,
-                context,
-                right,
-                self._language,
-                self._tokenize,
-                self._reader(context),
+                snapshot, context, right, self._language, self._tokenize, self._reader(context)
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
         if old == "own" or old == "unclear":

@@ -247,12 +247,7 @@ class Conversation:
         return ClockReading(self._clock(), self._monotonic())
 
     def user_said(
-        self,
-        text: str,
-        channel: Channel | None = None,
-        *,
-        aside: bool = False,
-        keep: bool = True,
+        self, text: str, channel: Channel | None = None, *, aside: bool = False, keep: bool = True
     ) -> list[Turn]:
         """Log a user turn, each part in its speaker's scope.
 

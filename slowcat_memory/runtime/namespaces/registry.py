@@ -219,7 +219,6 @@ def check_scope(scope: str) -> str:
     """Return a scope's name unchanged if it is valid, else raise ``ConfigError``."""
     if not SCOPE.fullmatch(scope):
         raise ConfigError(
-            f"{scope!r} cannot name a scope",
-            hint="Use 1 to 64 of: a-z, 0-9, '_' and '-'",
+            f"{scope!r} cannot name a scope", hint="Use 1 to 64 of: a-z, 0-9, '_' and '-'"
         )
     return scope

@@ -32,12 +32,7 @@ from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.query import (
-    Query,
-    Recollection,
-    RetrievalOptions,
-    Stage,
-)
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
 from slowcat_memory.store import Snapshot, Store
 
 WARM_WORDS = 12  # of the latest memory: as many as a question has
