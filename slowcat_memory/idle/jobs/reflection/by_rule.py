@@ -58,7 +58,7 @@ class BringUp(ScopeJob):
             sessions = recent_sessions(snapshot, task.scope, memories, SESSIONS)
             user = user_of(snapshot, task.scope)
         later = later_of((turn for session in sessions for turn in session.turns), memories)
-        matters = found(memories, sessions, later, context)
+        matters = matters_of(memories, sessions, later, context)
         known = {memory.id: memory for memory in memories}
         usable = _usable(matters, task.scope, memories)
         wanted = {matter.id(task.scope): matter for matter in usable[: options.most]}
@@ -89,7 +89,7 @@ class BringUp(ScopeJob):
         )
 
 
-def found(
+def matters_of(
     memories: Sequence[Memory],
     sessions: Sequence[SessionView],
     later: Sequence[Later],
