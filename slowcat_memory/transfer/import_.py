@@ -9,7 +9,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 
 from msgspec import Struct
@@ -312,7 +312,9 @@ def ingest(
     with memory.snapshot() as snapshot:
         match = (log or Log(snapshot, scope)).match(snapshot, session, times)
     names = {"user": memory.config.memory.user_name, "assistant": memory.config.memory.agent_name}
-    logged, asked, keys = dict[int, int](), -1, [*match.imported]
+    logged, stored, keys = dict[int, int](), dict(match.logged), [*match.imported]
+    asks = (place if utterance.role == "user" else -1 for place, utterance in enumerate(every))
+    latest = [*accumulate(asks, max)]  # the user's turn that each turn is, or replies to
     marked = [
         place
         for place, utterance in enumerate(every)
@@ -332,9 +334,9 @@ def ingest(
         events = edge("resume" if match.row else "start", places[0]) if not start else []
         for number, place in enumerate(places):
             utterance = every[place]
-            asked = place if utterance.role == "user" else asked
+            asked = latest[place]
             # A negative one counts from this event, see ``Store.append_all``.
-            reply = logged.get(asked) or (places.index(asked) - number if asked >= 0 else 0)
+            reply = places.index(asked) - number if asked in places else stored.get(asked, 0)
             turn = Turn(
                 session=match.id,
                 scope=scope,
@@ -351,7 +353,7 @@ def ingest(
         ack.wait()
         first = ack.id - len(events) + 1 + (not start)  # behind the session's edge
         logged |= {place: first + number for number, place in enumerate(places)}
-    stored = match.logged | logged
+        stored |= logged
     for place in filter(stored.__contains__, marked):
         pinned, muted = every[place].pinned or None, every[place].muted or None
         memory.edit(scope, chunk_id(stored[place]), pinned=pinned, muted=muted)
