@@ -44,12 +44,12 @@ def boot_id() -> str:
 
 def _sysctl(name: bytes) -> str:
     """Return a text that the kernel of macOS keeps; "" if it has none of that name."""
-    found, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
+    buffer, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
     try:
-        failed = _c_library().sysctlbyname(name, found, ctypes.byref(size), None, 0)
+        failed = _c_library().sysctlbyname(name, buffer, ctypes.byref(size), None, 0)
     except (OSError, AttributeError):
         return ""
-    return "" if failed else found.value.decode("ascii", "replace")
+    return "" if failed else buffer.value.decode("ascii", "replace")
 
 
 def _boot_clock() -> Callable[[], float]:

@@ -167,16 +167,16 @@ def describe_error(error: BaseException) -> str:
     Of an error of this package its message. Of any other, whose message may quote a user, the type
     and the innermost line of this package that it passed, and the same of what caused it.
     """
-    parts, one = list[str](), error
+    parts, fault = list[str](), error
     for _ in range(MOST_CAUSES):
-        if isinstance(one, SlowcatError):
-            parts.append(f"{type(one).__name__}: {one.message}")
+        if isinstance(fault, SlowcatError):
+            parts.append(f"{type(fault).__name__}: {fault.message}")
             break
-        parts.append(type(one).__name__ + _place(one))
-        cause = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        parts.append(type(fault).__name__ + _place(fault))
+        cause = fault.__cause__ or (None if fault.__suppress_context__ else fault.__context__)
         if cause is None:
             break
-        one = cause
+        fault = cause
     return ", caused by ".join(parts)[:MOST_ERROR_CHARS]
 
 

@@ -350,7 +350,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def memories(self) -> tuple[str, ...]:
-        return tuple(one.memory for one in self.told) + self.visible
+        return tuple(offer.memory for offer in self.told) + self.visible
 
 
 class CallEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

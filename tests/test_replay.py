@@ -225,6 +225,8 @@ def test_replay_ingest_logs_start_turns_and_end_in_order(engine):
     assert [t.at - MAY for t in turns] == [timedelta(seconds=10 * i) for i in range(4)]
     assert {t.channel for t in turns} == {"text"}
     assert ingest(engine, "duo", session) == []
+    session.utterances.append(Utterance(speaker="", role="assistant", text="answer"))
+    assert ingest(engine, "duo", session) and logged(engine, "duo")[-1].reply_to == four.id
     assert engine.search("text 2", "duo", 1).hits[0].memory.sources == (turns[2].id,)
 
 

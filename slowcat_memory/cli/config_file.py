@@ -156,8 +156,8 @@ def print_checked(known: Settings) -> None:
         done(f"{used}: the configuration is valid.")
     else:
         out().print("No configuration file; using the defaults.")
-    about = [f"{one['from']}, default {one['default']}" for one in changed]
-    values = [f"{one['knob']} = {one['value']}" for one in changed]
+    about = [f"{row['from']}, default {row['default']}" for row in changed]
+    values = [f"{row['knob']} = {row['value']}" for row in changed]
     print_entries([("", *row) for row in zip(values, about, strict=True)])
     out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
     if expert := [option["knob"] for option in changed if option["expert"]]:

@@ -71,7 +71,7 @@ def facts(
     """
     with known.opened() as (engine, where):
         every = _facts(engine, where, history)
-        found = [fact for fact in every if _fits(fact, type_, about)]
+        facts = [fact for fact in every if _fits(fact, type_, about)]
 
         def entry(fact: "Memory") -> Sequence[str | Text]:
             until = fact.valid_to if history else None
@@ -92,8 +92,8 @@ def facts(
             some = f"No facts {asked}; there are {count(len(every), 'fact')} of the types {types}."
             return nothing_in(engine, where, some if every else none)
 
-        note = f", {sum(fact.retired_at is None for fact in found):,} of them still hold"
-        print_list(known, found, entry, "fact", nothing, note=note)
+        note = f", {sum(fact.retired_at is None for fact in facts):,} of them still hold"
+        print_list(known, facts, entry, "fact", nothing, note=note)
 
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
@@ -106,7 +106,7 @@ def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
             if fact.kind != QUARANTINED
             and (not fact.retired_at or (history and fact.facets.get("why") != "same"))
         ]
-    return present(engine, sorted(kept, key=lambda one: (one.valid_from, one.id), reverse=True))
+    return present(engine, sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True))
 
 
 def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
@@ -123,8 +123,8 @@ def _with_day(fact: "Memory", language: str) -> str:
     from slowcat_memory.core.language import language_of
     from slowcat_memory.core.render.speech import spoken_span
 
-    text, said, words = short(fact.text), fact.statement, language_of(language).dates
-    days = spoken_span(said.date, said.last, text, fact.valid_from.year, words)
+    text, statement, words = short(fact.text), fact.statement, language_of(language).dates
+    days = spoken_span(statement.date, statement.last, text, fact.valid_from.year, words)
     return f"{text.rstrip('.')}, {days}." if days else text
 
 
@@ -162,15 +162,15 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
         all_: Also places, things and topics.
     """
     with known.opened() as (engine, where):
-        found = _graph(engine, where).portraits(name or "")
+        rows = _graph(engine, where).portraits(name or "")
         if not (name or all_):
-            found = [one for one in found if one.type in ("person", "pet")]
-        if not name or known.as_json or not found:
-            return print_list(known, found, _person, "name", partial(_nobody, engine, where, name))
-        for one in found:
-            also = f", also {listed(one.also)}" if one.also else ""
-            out().print(Text.assemble((one.name, "bold"), f" ({one.type}{also})"))
-            print_entries(_portrait(one, engine.zone))
+            rows = [person for person in rows if person.type in ("person", "pet")]
+        if not name or known.as_json or not rows:
+            return print_list(known, rows, _person, "name", partial(_nobody, engine, where, name))
+        for person in rows:
+            also = f", also {listed(person.also)}" if person.also else ""
+            out().print(Text.assemble((person.name, "bold"), f" ({person.type}{also})"))
+            print_entries(_portrait(person, engine.zone))
 
 
 def _graph(engine: "MemoryEngine", scope: str, **when: Any) -> "Graph":
@@ -181,28 +181,28 @@ def _graph(engine: "MemoryEngine", scope: str, **when: Any) -> "Graph":
 
 def _nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Return the message for an unknown name, or for a memory without people."""
-    others = [one.name for one in _graph(engine, scope).portraits()]
+    others = [person.name for person in _graph(engine, scope).portraits()]
     none = "No people are known yet: `slowcat-memory idle` extracts them."
     some = f"No {name} is known; known are {listed(others)}."
     some = f"Nothing is known of {name} yet." if name in others else some
     return nothing_in(engine, scope, some if name and others else none)
 
 
-def _person(one: "Portrait") -> Sequence[str]:
-    known = [f"{line.what} {line.value}" for line in one.holds]
-    known += [f"{key} {value}" for key, value in one.attributes.items()]
-    known += [f"{line.value}: {line.what} {one.name}" for line in one.others]
+def _person(person: "Portrait") -> Sequence[str]:
+    known = [f"{line.what} {line.value}" for line in person.holds]
+    known += [f"{key} {value}" for key, value in person.attributes.items()]
+    known += [f"{line.value}: {line.what} {person.name}" for line in person.others]
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return one.name, short("; ".join(known[:SHOWN])) + more, f"({one.type})"
+    return person.name, short("; ".join(known[:SHOWN])) + more, f"({person.type})"
 
 
-def _portrait(one: "Portrait", zone: tzinfo) -> list[Sequence[str | Text]]:
-    rows: list[Sequence[str | Text]] = [("", f"{key} {v}") for key, v in one.attributes.items()]
-    for line in (*one.holds, *one.before, *one.others):
+def _portrait(person: "Portrait", zone: tzinfo) -> list[Sequence[str | Text]]:
+    rows: list[Sequence[str | Text]] = [("", f"{key} {v}") for key, v in person.attributes.items()]
+    for line in (*person.holds, *person.before, *person.others):
         words = f"{line.what} {line.value}"
-        if line in one.others:
-            words = f"{line.value} {line.what} {one.name}"
-        text = Text(_over(words, line.until, zone), style="dim" if line in one.before else "")
+        if line in person.others:
+            words = f"{line.value} {line.what} {person.name}"
+        text = Text(_over(words, line.until, zone), style="dim" if line in person.before else "")
         rows.append((_day(line.since, zone), text, _quoted(line.quote, line.turn)))
     return rows
 
@@ -223,9 +223,9 @@ def timeline(known: Settings, about: list[str]) -> None:
     """
     with known.opened() as (engine, where):
         graph, name = _graph(engine, where), " ".join(about)
-        found, nobody = _relations_of(graph, name), partial(_nobody, engine, where, name)
+        relations, nobody = _relations_of(graph, name), partial(_nobody, engine, where, name)
         entry = partial(_relation, graph, engine.zone)
-        print_list(known, found, entry, "fact", nobody, latest_last=True)
+        print_list(known, relations, entry, "fact", nobody, latest_last=True)
 
 
 def _relations_of(graph: "Graph", about: str) -> "list[Memory]":
@@ -271,21 +271,21 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
         graph = _graph(engine, where, true=at, known=at if believed else None)
         true = graph.relations
         if text:  # those that share a content word with it
-            true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
+            true = [row for row in true if shared(f"{row.text} {row.statement.quote}", text, "")]
         hits = engine.search(text, where, known.limit or 10, at=at, local=True).hits if text else []
-        said = [hit.memory for hit in hits]
+        chunks = [hit.memory for hit in hits]
         if known.as_json:
-            return print_json({"held": true, "said": said})
-        if not true and not said:
+            return print_json({"held": true, "said": chunks})
+        if not true and not chunks:
             raise NotFound(nothing_in(engine, where, "Nothing is known about that time."))
         if true:
             heading = f"{'Believed' if believed else 'True'} on {_day(at, engine.zone)}"
             out().print(heading, style="bold")
-            print_entries([_relation(graph, engine.zone, one) for one in true])
-        if said:
+            print_entries([_relation(graph, engine.zone, fact) for fact in true])
+        if chunks:
             out().print("\nSaid until then", style="bold")
             print_entries(
-                [(_day(m.valid_from, engine.zone), f"{m.speaker}: {short(m.text)}") for m in said]
+                [(_day(m.valid_from, engine.zone), f"{m.speaker}: {short(m.text)}") for m in chunks]
             )
 
 
@@ -340,9 +340,9 @@ def mark(known: Settings, how: Literal["pin", "mute", "local", "off"], what: str
     }[how]
     with known.opened(readonly=False) as (memory, where):
         with memory.snapshot() as snapshot:
-            found = find_memory(snapshot, where, memory_id(what))
+            row = find_memory(snapshot, where, memory_id(what))
         given: Any = dict.fromkeys(marks, how != "off")
-        changed = memory.edit(found.scope, found.id, **given) if found else None
+        changed = memory.edit(row.scope, row.id, **given) if row else None
     if changed is None:
         hint = "`slowcat-memory show --last 20` and `search` show the numbers and ids"
         raise NotFound(f"there is no memory {what!r} of {where}", hint=hint)
@@ -386,7 +386,7 @@ def forget(
 
     ids, about = what or [], ""
     known.existing()
-    if not all(_ID.fullmatch(one) for one in ids):
+    if not all(_ID.fullmatch(id_) for id_ in ids):
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
     if (about or everything) and any(conditions) or (about and everything):
@@ -435,8 +435,8 @@ def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[st
     test = mentions(about, Tokenizer(memory.config.memory.language))
     with memory.snapshot() as snapshot:
         scopes = [where] if where else snapshot.scopes()
-        found = [mentioning(snapshot, scope, test) for scope in scopes]
-    return [id_ for one, _ in found for id_ in one], [id_ for _, one in found for id_ in one]
+        ids = [mentioning(snapshot, scope, test) for scope in scopes]
+    return [id_ for part, _ in ids for id_ in part], [id_ for _, part in ids for id_ in part]
 
 
 def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
@@ -444,10 +444,10 @@ def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     readable = [key for key in preview.memories if _kind(key[1]) in READABLE]
     with memory.snapshot() as snapshot:
         turns = as_called(memory, map(snapshot.turn, preview.turns[:SAMPLE]))
-        notes = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
+        notes = [row for key in readable[:SAMPLE] if (row := snapshot.memory(*key))]
     several = len({key[0] for key in preview.memories}) > 1
     rows = [(turn.at, turn.text, turn.speaker, turn.scope) for turn in turns]
-    rows += [(one.valid_from, one.text, _kind(one.id), one.scope) for one in present(memory, notes)]
+    rows += [(row.valid_from, row.text, _kind(row.id), row.scope) for row in present(memory, notes)]
     print_entries(
         [
             (when(at, memory.zone), short(text, 120), dots(who, scope if several else ""))
@@ -466,10 +466,10 @@ def _question(folder: Path, keep_backups: bool) -> str:
     """Return the question, which names the backups; warns of the files of damaged stores."""
     from slowcat_memory.store import backups_of, damaged_folders
 
-    found, asked = backups_of(folder), "Delete this for good"
-    if found:
-        days = sorted({f"{backup.at:%Y-%m-%d}" for backup in found})
-        many = f"{count(len(found), 'backup')} ({' to '.join(dict.fromkeys((days[0], days[-1])))})"
+    files, asked = backups_of(folder), "Delete this for good"
+    if files:
+        days = sorted({f"{backup.at:%Y-%m-%d}" for backup in files})
+        many = f"{count(len(files), 'backup')} ({' to '.join(dict.fromkeys((days[0], days[-1])))})"
         asked += f", and rewrite {many} without it" if keep_backups else f", and {many}"
     if damaged := damaged_folders(folder):
         names = ", ".join(path.name for path in damaged)
@@ -530,8 +530,8 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
         if only_list:
             latest = every[:LAST]
             return print_json(latest) if known.as_json else _print_commands(engine, latest, out())
-        undoable = [one for one in every if one.state == "done" and one.kind in UNDOABLE]
-        chosen = [one for one in undoable if number in (None, one.id)]
+        undoable = [row for row in every if row.state == "done" and row.kind in UNDOABLE]
+        chosen = [row for row in undoable if number in (None, row.id)]
         if not chosen:
             if number is None and known.as_json:
                 return print_json(None)
@@ -553,9 +553,9 @@ def _print_commands(
         return warn("No voice commands so far.")
     rows = []
     with memory.snapshot() as snapshot:
-        for one in commands:
-            turn, kind = snapshot.turn(one.turn) if one.turn else None, one.kind.replace("_", " ")
-            until = f"until {when(one.due, memory.zone)}" if one.due and one.state == "done" else ""
-            about = dots(kind, one.state, until, when(one.at, memory.zone))
-            rows.append((str(one.id), short(turn.text) if turn else kind, about))
+        for row in commands:
+            turn, kind = snapshot.turn(row.turn) if row.turn else None, row.kind.replace("_", " ")
+            until = f"until {when(row.due, memory.zone)}" if row.due and row.state == "done" else ""
+            about = dots(kind, row.state, until, when(row.at, memory.zone))
+            rows.append((str(row.id), short(turn.text) if turn else kind, about))
     print_entries(rows, console)

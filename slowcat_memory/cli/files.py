@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.transfer.fact_files import Drafting
     from slowcat_memory.transfer.import_ import Where
-    from slowcat_memory.transfer.reading import Options, Reading
+    from slowcat_memory.transfer.reading import FileReading, Options
 
-Surveyed = tuple[str, "Reading | TranscriptError"]
+Surveyed = tuple[str, "FileReading | TranscriptError"]
 """The name of a file, and the file as it is read, or why it cannot be."""
 SHOWN = 10  # faults, or files beside the chats, that are listed
 
@@ -109,7 +109,7 @@ def import_(
     )
     begin = parse_time(date, now, options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
-    empty = not any(found.turns + found.notes for found in _read_of(files))
+    empty = not any(reading.turns + reading.notes for reading in _read_of(files))
     reason = _reason(files) if empty else None
     if not as_json:
         _print_faults(files, but=reason)
@@ -125,9 +125,9 @@ def import_(
         raise typer.Exit(int(any(_plain(*file)["unreadable"] for file in files)))
     if not me and (name := _name_of_user(files)):
         files, beside = _surveyed(paths or [], replace(options, me=name))
-    for found in _read_of(files):
-        if found.undated and not begin:
-            why = f"{found.text.name} does not say when it was written"
+    for reading in _read_of(files):
+        if reading.undated and not begin:
+            why = f"{reading.text.name} does not say when it was written"
             raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
     where = Where(scope=own if known.user else "", own=own, again=again, undated=begin)
     with known.engine() as engine:
@@ -153,8 +153,8 @@ def _surveyed(
     for path in paths:
         faults = list[TranscriptError]()
         try:
-            found = readings(path, options, faults.append, beside.append)
-            files += [(one.text.name, one) for one in found]
+            parts = readings(path, options, faults.append, beside.append)
+            files += [(part.text.name, part) for part in parts]
         except TranscriptError as error:
             faults.append(error)
         files += [(str(path), fault) for fault in faults]
@@ -163,7 +163,7 @@ def _surveyed(
 
 def _reason(files: list[Surveyed]) -> TranscriptError:
     """Return the error for an import of nothing: what is wrong with the only file, or a hint."""
-    faults = [found for _, found in files if isinstance(found, TranscriptError)]
+    faults = [fault for _, fault in files if isinstance(fault, TranscriptError)]
     if faults and len(faults) == len(files):
         return faults[-1]
     hint = "`slowcat-memory import --help` shows how."
@@ -172,15 +172,15 @@ def _reason(files: list[Surveyed]) -> TranscriptError:
 
 def _unknown_people(files: list[Surveyed]) -> list[str]:
     """Return who talks in a file in which several people do, and none is known to be the user."""
-    for found in _read_of(files):
-        people = [name for (name, role), _ in found.speakers.most_common() if role == "user"]
+    for file in _read_of(files):
+        people = [name for (name, role), _ in file.speakers.most_common() if role == "user"]
         if len(people) > 1 and "" not in people:
             return people
     return []
 
 
-def _read_of(files: list[Surveyed]) -> "list[Reading]":
-    return [found for _, found in files if not isinstance(found, TranscriptError)]
+def _read_of(files: list[Surveyed]) -> "list[FileReading]":
+    return [file for _, file in files if not isinstance(file, TranscriptError)]
 
 
 def _name_of_user(files: list[Surveyed]) -> str:
@@ -201,7 +201,7 @@ def _name_of_user(files: list[Surveyed]) -> str:
 def _one(
     engine: "MemoryEngine",
     name: str,
-    found: "Reading | TranscriptError",
+    file: "FileReading | TranscriptError",
     where: "Where",
     quiet: bool,
 ) -> dict[str, Any]:
@@ -209,14 +209,14 @@ def _one(
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
     imported, faults = Imported(), list[TranscriptError]()
-    if not isinstance(found, TranscriptError):
+    if not isinstance(file, TranscriptError):
         with bars(quiet) as show:
             progress = partial(show, Path(name).name)
             report = faults.append
-            import_reading(engine, found, where, imported, on_error=report, progress=progress)
+            import_reading(engine, file, where, imported, on_error=report, progress=progress)
     for fault in faults:
         warn(f"{name}: {fault}")
-    plain = _plain(name, found)
+    plain = _plain(name, file)
     return {
         **plain,
         **asdict(imported),
@@ -290,44 +290,44 @@ def _import_facts(known: Settings, folder: Path, *, embed: bool) -> None:
 
 
 def _preview(files: list[Surveyed], beside: list[TranscriptError], zone: tzinfo) -> None:
-    for found in _read_of(files):
-        encoded = "" if found.text.encoding.startswith("utf-8") else f", {found.text.encoding}"
+    for file in _read_of(files):
+        encoded = "" if file.text.encoding.startswith("utf-8") else f", {file.text.encoding}"
         much = [
-            f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}",
-            count(found.notes, "note") if found.notes else "",
-            count(len(found.conversations), "conversation") if len(found.conversations) > 1 else "",
+            f"{count(file.turns, 'turn')} in {count(file.sessions, 'session')}",
+            count(file.notes, "note") if file.notes else "",
+            count(len(file.conversations), "conversation") if len(file.conversations) > 1 else "",
         ]
         names = {"user": "you", "assistant": "the agent"}
         who = [
             f"{name or names[role]} ({n:,}{', agent' if name and role == 'assistant' else ''})"
-            for (name, role), n in found.speakers.most_common()
+            for (name, role), n in file.speakers.most_common()
         ]
-        out().print(f"{found.text.name}: {found.format.name}{encoded}", style="bold", markup=False)
-        skipped = ", ".join(f"{n:,} {why}" for why, n in found.skipped.items())
+        out().print(f"{file.text.name}: {file.format.name}{encoded}", style="bold", markup=False)
+        skipped = ", ".join(f"{n:,} {why}" for why, n in file.skipped.items())
         left_out = f"left out: {skipped}" if skipped else ""
-        print_entries([("", dots(*much), dots(_span(found, zone), listed(who, 6)), left_out)])
+        print_entries([("", dots(*much), dots(_span(file, zone), listed(who, 6)), left_out)])
     for error in beside[:SHOWN]:
         out().print(f"left out: {error.message}", style="dim", markup=False)
     if len(beside) > SHOWN:
         out().print(f"and {len(beside) - SHOWN} more files that are no chats", style="dim")
 
 
-def _span(found: "Reading", zone: tzinfo) -> str:
-    if not found.span:
-        return "no dates" if found.turns else ""
-    days = " to ".join(dict.fromkeys(at.astimezone(zone).date().isoformat() for at in found.span))
-    return days + (f"; {count(found.undated, 'turn')} without dates" if found.undated else "")
+def _span(file: "FileReading", zone: tzinfo) -> str:
+    if not file.span:
+        return "no dates" if file.turns else ""
+    days = " to ".join(dict.fromkeys(at.astimezone(zone).date().isoformat() for at in file.span))
+    return days + (f"; {count(file.undated, 'turn')} without dates" if file.undated else "")
 
 
 def _print_faults(files: list[Surveyed], but: TranscriptError | None) -> None:
     """Print on stderr what cannot be read, file by file, except one fault."""
-    for name, found in files:
-        if isinstance(found, TranscriptError):
-            if found is not but:
-                warn(str(found))
-        elif found.faults:
-            warn(f"{Path(name).name}: {count(found.unreadable, 'part')} could not be read:")
-            _print_some([f"  {fault}" for fault in found.faults], found.unreadable)
+    for name, file in files:
+        if isinstance(file, TranscriptError):
+            if file is not but:
+                warn(str(file))
+        elif file.faults:
+            warn(f"{Path(name).name}: {count(file.unreadable, 'part')} could not be read:")
+            _print_some([f"  {fault}" for fault in file.faults], file.unreadable)
 
 
 def _print_some(faults: Sequence[object], every: int = 0) -> None:
@@ -337,22 +337,22 @@ def _print_some(faults: Sequence[object], every: int = 0) -> None:
         warn(f"  and {more} more")
 
 
-def _plain(name: str, found: "Reading | TranscriptError") -> dict[str, Any]:
+def _plain(name: str, file: "FileReading | TranscriptError") -> dict[str, Any]:
     """Return what a file contains, for scripts."""
-    if isinstance(found, TranscriptError):
-        return {"file": name, "format": "", "unreadable": [found.message]}
-    first, last = [at.isoformat() for at in found.span] or ("", "")
-    spoke = found.speakers.most_common()
+    if isinstance(file, TranscriptError):
+        return {"file": name, "format": "", "unreadable": [file.message]}
+    first, last = [at.isoformat() for at in file.span] or ("", "")
+    spoke = file.speakers.most_common()
     return {
         "file": name,
-        "format": found.format.name,
-        "encoding": found.text.encoding,
+        "format": file.format.name,
+        "encoding": file.text.encoding,
         "from": first,
         "to": last,
-        "undated": found.undated,
+        "undated": file.undated,
         "speakers": [{"name": who, "role": role, "turns": n} for (who, role), n in spoke],
-        "left_out": dict(found.skipped),
-        "unreadable": [fault.message for fault in found.faults],
+        "left_out": dict(file.skipped),
+        "unreadable": [fault.message for fault in file.faults],
     }
 
 
@@ -376,9 +376,9 @@ def backup(known: Settings, file: Path | None = None) -> None:
     config = known.config
     with waiting("copying and checking the copy"):
         with Store.open(config.folder, readonly=True, options=config.store) as store:
-            made = store.backup(file.expanduser().absolute() if file else None)
-    bytes_ = made.stat().st_size
-    known.report({"file": str(made), "bytes": bytes_}, f"{size(bytes_)}, checked:", str(made))
+            path = store.backup(file.expanduser().absolute() if file else None)
+    bytes_ = path.stat().st_size
+    known.report({"file": str(path), "bytes": bytes_}, f"{size(bytes_)}, checked:", str(path))
 
 
 @takes("as_json", "yes")

@@ -102,7 +102,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
         if where != guest_scope(engine.config.people):
             engine.prepare(where)  # a short-lived process has no later answer to be complete
         kinds = (kind,) if kind else ()
-        found = engine.search(words, where, known.limit, kinds=kinds, local=True)
+        recall = engine.search(words, where, known.limit, kinds=kinds, local=True)
 
         def entry(hit: "Hit") -> Sequence[str | Text]:
             memory = hit.memory
@@ -114,16 +114,16 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
             by = f"found by {found_by(hit.views) or 'its time'}" if why else ""
             return when(memory.valid_from, engine.zone)[:10], line, about, by
 
-        hits = list(found.hits)
+        hits = list(recall.hits)
         if known.as_json:
             shown = [{"score": h.score, "views": h.views, "memory": h.memory} for h in hits]
-            timed = {"stage": found.stage, "timings_ms": found.timings}
+            timed = {"stage": recall.stage, "timings_ms": recall.timings}
             return print_json({**timed, "hits": shown})
         likely = [hit for hit in hits if hit.probability >= UNLIKELY]
         if hits and not likely:
             warn("Nothing there answers that; this is nearest to it:")
-        how = "by words and meaning" if found.stage == "full" else "by words only"
-        ms = found.timings.get("total", sum(found.timings.values()))
+        how = "by words and meaning" if recall.stage == "full" else "by words only"
+        ms = recall.timings.get("total", sum(recall.timings.values()))
         note = f", found {how} in {ms:.0f} ms"
         none = partial(nothing_in, engine, where, "Nothing found.")
         print_list(known, likely or hits, entry, "memory", none, note=note)
@@ -175,7 +175,7 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
             return _jobs(known, engine, snapshot)
         rows: Sequence[Any]
         if what == "sessions":
-            rows = sorted(snapshot.sessions(where), key=lambda one: (one.started, one.id))
+            rows = sorted(snapshot.sessions(where), key=lambda row: (row.started, row.id))
         elif what == "calls":
             rows = snapshot.calls()[::-1]
         elif what in MEMORIES:
@@ -184,13 +184,13 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
             rows = as_called(engine, snapshot.turns(session.scope if session else where))
             rows = [turn for turn in rows if session is None or turn.session == session.id]
 
-        def entry(one: Any) -> Sequence[str]:
+        def entry(row: Any) -> Sequence[str]:
             if what == "sessions":
-                return _session(one, snapshot.turn(one.first_turn), engine.zone)
+                return _session(row, snapshot.turn(row.first_turn), engine.zone)
             if what == "calls":
-                result = "refused" if one.failed else count(len(one.memories), "memory")
-                return when(one.at, engine.zone), one.client, dots(one.tool, one.scope, result)
-            return _memory(one, engine.zone) if what in MEMORIES else turn_entry(one, engine.zone)
+                result = "refused" if row.failed else count(len(row.memories), "memory")
+                return when(row.at, engine.zone), row.client, dots(row.tool, row.scope, result)
+            return _memory(row, engine.zone) if what in MEMORIES else turn_entry(row, engine.zone)
 
         noun = {"summaries": "summary"}.get(what, what[:-1] if what in KINDS else "turn")
         nothing = {
@@ -199,7 +199,7 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
             "icebreakers": "No icebreaker is queued.",
         }.get(what, f"No {what} in the scope {where} yet: `slowcat-memory idle` writes them.")
         late = "" if what in ("sessions", "turns") else nothing
-        turns = sum(getattr(one, "turns", 0) for one in rows) if what == "sessions" else 0
+        turns = sum(getattr(row, "turns", 0) for row in rows) if what == "sessions" else 0
         note = (f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}"
         none = partial(nothing_in, engine, where, late)
         print_list(known, rows, entry, noun, none, latest_last=True, note=note)
@@ -209,17 +209,17 @@ def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[T
     """Return the turns that there are, under the present names of those who spoke."""
     from slowcat_memory.core.disclosure import present_name
 
-    every = [one for one in turns if one]
-    called = memory.reader(*{one.scope for one in every}).called
-    return [replace(one, speaker=present_name(one.speaker, one.scope, called)) for one in every]
+    every = [row for row in turns if row]
+    called = memory.reader(*{row.scope for row in every}).called
+    return [replace(row, speaker=present_name(row.speaker, row.scope, called)) for row in every]
 
 
 def present(engine: "MemoryEngine", memories: "Collection[Memory]") -> "list[Memory]":
     """Return memories under the present names of users."""
     from slowcat_memory.core.disclosure import renamed
 
-    called = engine.reader(*{one.scope for one in memories}, local=True).called
-    return [renamed(one, called) for one in memories]
+    called = engine.reader(*{row.scope for row in memories}, local=True).called
+    return [renamed(row, called) for row in memories]
 
 
 def find_session(snapshot: "Snapshot", name: str, scope: str) -> "Session | None":
@@ -229,11 +229,11 @@ def find_session(snapshot: "Snapshot", name: str, scope: str) -> "Session | None
     """
     from slowcat_memory.core.memory import session_in
 
-    every = [one for one in snapshot.sessions() if one.id.startswith(name)]
-    for found in ([one for one in every if one.scope == scope], every):
-        exact = [one for one in found if one.id in (name, session_in(name, one.scope))]
-        if len(exact or found) == 1:
-            return (exact or found)[0]
+    every = [row for row in snapshot.sessions() if row.id.startswith(name)]
+    for rows in ([row for row in every if row.scope == scope], every):
+        exact = [row for row in rows if row.id in (name, session_in(name, row.scope))]
+        if len(exact or rows) == 1:
+            return (exact or rows)[0]
     return None
 
 
@@ -253,16 +253,16 @@ def _memories(
     from slowcat_memory.core.summaries.summary import META, WINDOW, current, until
 
     singular = {"notes": "", "summaries": "summary/"}.get(kind, f"{kind[:-1]}/")
-    every = [one for one in snapshot.memories(scope, singular) if one.retired_at is None]
+    every = [row for row in snapshot.memories(scope, singular) if row.retired_at is None]
     if kind == "notes":
-        every = [one for one in every if one.kind == "note" or marks_of(one)]
+        every = [row for row in every if row.kind == "note" or marks_of(row)]
     elif kind == "icebreakers":
         every = waiting(every, engine.clock())
     elif kind != "blocks":
-        every = [one for one in current(every) if one.kind not in (WINDOW, META)]
-        every.sort(key=lambda one: (until(one), one.kind, one.id))
+        every = [row for row in current(every) if row.kind not in (WINDOW, META)]
+        every.sort(key=lambda row: (until(row), row.kind, row.id))
     if kind in ("notes", "blocks"):
-        every.sort(key=lambda one: (one.valid_from, one.id))
+        every.sort(key=lambda row: (row.valid_from, row.id))
     return present(engine, every)
 
 
@@ -376,24 +376,24 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     """Print how much is remembered of whom."""
     from slowcat_memory.store.sharing import others_of
 
-    found, others = engine.upkeep.stats(), others_of(engine.config.folder)
-    found["processes"] = [{"pid": one.pid, "program": one.program} for one in others]
+    stats, others = engine.upkeep.stats(), others_of(engine.config.folder)
+    stats["processes"] = [{"pid": other.pid, "program": other.program} for other in others]
     report = engine.embedding
-    found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
+    stats["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     with engine.snapshot() as snapshot:
-        found["scopes"] = {name: _amounts(snapshot, name, report.key) for name in snapshot.scopes()}
+        stats["scopes"] = {name: _amounts(snapshot, name, report.key) for name in snapshot.scopes()}
     if as_json:
-        return print_json(found)
+        return print_json(stats)
     rows = []
-    for name, held in found["scopes"].items():
+    for name, held in stats["scopes"].items():
         last = when(held["last"], engine.zone)[:10] if held["last"] else ""
         shown = [f"{n:,} {what}" for what, n in held.items() if what != "last"]
         rows.append((name, ", ".join(shown), f"last on {last}" if last else ""))
     print_entries(rows)
-    used = "".join(f", in use by process {one.pid} ({one.program})" for one in others)
-    doubt = f" The clock is doubted: {found['clock_doubted']}." if found["clock_doubted"] else ""
+    used = "".join(f", in use by process {other.pid} ({other.program})" for other in others)
+    doubt = f" The clock is doubted: {stats['clock_doubted']}." if stats["clock_doubted"] else ""
     out().print(
-        f"{size(found['disk_bytes'])} in {found['path']}{used}. Embedding: {report.source}.{doubt}",
+        f"{size(stats['disk_bytes'])} in {stats['path']}{used}. Embedding: {report.source}.{doubt}",
         markup=False,
     )
 
@@ -404,14 +404,14 @@ def _amounts(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     sessions, manifest = snapshot.sessions(scope), snapshot.manifest(scope)
     every = (m for m in snapshot.memories(scope) if not m.retired_at and m.kind != QUARANTINED)
     held = Counter(family(memory.kind) for memory in every)
-    made = snapshot.vectors(embedder, scope) if embedder else ()
+    vectors = snapshot.vectors(embedder, scope) if embedder else ()
     return {
         "turns": sum(session.turns for session in sessions),
         "sessions": len(sessions),
         "facts": held[FACT],
         "notes": held[NOTE],
         "summaries": held[SUMMARY],
-        "vectors": sum("?" not in vector.memory for vector in made),  # not those of keys
+        "vectors": sum("?" not in vector.memory for vector in vectors),  # not those of keys
         "sealed": manifest.documents if manifest else 0,
         "last": max((session.last for session in sessions), default=None),
     }
@@ -436,8 +436,8 @@ def why(known: Settings, turn: int | None = None) -> None:
 
     known.existing()
     with known.engine(words_only=True, readonly=True) as engine, engine.snapshot() as snapshot:
-        found = recall_of(engine, snapshot, turn)
-        if found is None:
+        recall = recall_of(engine, snapshot, turn)
+        if recall is None:
             if known.as_json and not turn:
                 return print_json(None)
             raise NotFound(
@@ -447,7 +447,7 @@ def why(known: Settings, turn: int | None = None) -> None:
                 hint="Only turns said to an agent have one, not imported ones; "
                 "`slowcat-memory search TEXT --why` shows what would be recalled for any words",
             )
-        entry, memories = found
+        entry, memories = recall
         told, config = snapshot.turn(entry.turn), engine.config
         language = config.memory.language
         asked = asked_text(snapshot, told, config.ask, config.gate, language) if told else ""
@@ -468,10 +468,10 @@ def recall_of(
     from slowcat_memory.runtime.commands.targets import why as ledger_of
 
     number = turn or next((entry.turn for entry in snapshot.ledger_tail(1)), 0)
-    found = ledger_of(snapshot, number) if number else None
-    if found is None:
+    recall = ledger_of(snapshot, number) if number else None
+    if recall is None:
         return None
-    return found[0], {one.id: one for one in present(memory, found[1].values())}
+    return recall[0], {row.id: row for row in present(memory, recall[1].values())}
 
 
 def _print_turn(turn: "Turn | None", asked: str, heading: str) -> None:
@@ -484,18 +484,18 @@ def _print_turn(turn: "Turn | None", asked: str, heading: str) -> None:
 
 def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "tzinfo") -> None:
     """Print the memories that were weighed for a turn, those that were offered first."""
-    weighed = sorted(verdicts(entry), key=lambda one: one.verdict != OFFERED)
+    weighed = sorted(verdicts(entry), key=lambda row: row.verdict != OFFERED)
     shown = weighed[: len(entry.offers) + NEXT_BEST]
     rows = []
-    for one in shown:
-        memory = memories.get(one.memory)
+    for row in shown:
+        memory = memories.get(row.memory)
         line = "forgotten since"
         if memory is not None:
             line = f"{when(memory.valid_from, zone)} {memory.speaker}: {short(memory.text)}"
-        score = f"score {one.score:.2f}" if one.score is not None else ""
-        about = dots(WORDS.get(one.verdict, one.verdict), score, found_by(one.views), one.memory)
-        text = Text(line, style="" if one.verdict == OFFERED else "dim")
-        rows.append((likelihood(one.probability), text, about))
+        score = f"score {row.score:.2f}" if row.score is not None else ""
+        about = dots(WORDS.get(row.verdict, row.verdict), score, found_by(row.views), row.memory)
+        text = Text(line, style="" if row.verdict == OFFERED else "dim")
+        rows.append((likelihood(row.probability), text, about))
     if rows:
         print_entries(rows)
     if more := len(weighed) - len(shown):
@@ -521,10 +521,10 @@ class Verdict(Struct, frozen=True):
 def verdicts(entry: "LedgerEntry") -> list[Verdict]:
     """Return the verdict on each memory, best score first; those already in the context last."""
     reasons = dict.fromkeys((offer.memory for offer in entry.offers), OFFERED)
-    reasons |= {one.memory: one.reason for one in entry.left_out}
+    reasons |= {row.memory: row.reason for row in entry.left_out}
     scored = [
-        Verdict(one.memory, reasons[one.memory], one.score, one.probability, one.views)
-        for one in sorted(entry.told, key=lambda one: -(one.score or 0))
+        Verdict(row.memory, reasons[row.memory], row.score, row.probability, row.views)
+        for row in sorted(entry.told, key=lambda row: -(row.score or 0))
     ]
     return scored + [Verdict(memory, VISIBLE) for memory in entry.visible]
 
@@ -583,30 +583,30 @@ def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None
     with known.engine() as engine:
         try:
             with waiting("replaying") as status:
-                made = rederive(
+                diff = rederive(
                     engine, jobs, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
                 )
         except KeyError as error:
             raise usage(str(error.args[0]), "--job") from None
         if known.as_json:
-            print_json({"new": made.new, "gone": made.gone, "same": made.same})
+            print_json({"new": diff.new, "gone": diff.gone, "same": diff.same})
         else:
-            _print_changes(made)
-        if dry_run or not made.changes:
+            _print_changes(diff)
+        if dry_run or not diff.changes:
             return
         known.confirm("Write these changes?")
-        engine.apply(REPLAY, made.batch)
-    warn(f"Written. A backup of the memory before is in {made.backup}.")
+        engine.apply(REPLAY, diff.batch)
+    warn(f"Written. A backup of the memory before is in {diff.backup}.")
 
 
-def _print_changes(made: "Rederived") -> None:
-    both = {(m.kind, m.text) for m in made.gone} & {(m.kind, m.text) for m in made.new}
+def _print_changes(diff: "Rederived") -> None:
+    both = {(m.kind, m.text) for m in diff.gone} & {(m.kind, m.text) for m in diff.new}
     rows = [
         (sign, Text(short(memory.text), style), memory.kind)
-        for sign, style, memories in (("-", "red", made.gone), ("+", "green", made.new))
+        for sign, style, memories in (("-", "red", diff.gone), ("+", "green", diff.new))
         for memory in memories
         if not memory.retired_at and (memory.kind, memory.text) not in both
     ]
     print_entries(rows)
-    changes = f"{len(made.new)} new or different, {len(made.gone)} gone, {made.same} unchanged."
-    done(f"{count(made.sessions, 'session')}: {changes}")
+    changes = f"{len(diff.new)} new or different, {len(diff.gone)} gone, {diff.same} unchanged."
+    done(f"{count(diff.sessions, 'session')}: {changes}")

@@ -163,16 +163,16 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
 
             def show(now: "Forecast") -> None:
                 nonlocal most
-                left = sum(now.left.values())
-                most = max(most, left)
-                bar("thinking", most - left, most)
+                rest = sum(now.left.values())
+                most = max(most, rest)
+                bar("thinking", most - rest, most)
                 for wait in now.waits:
                     about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
                     if about not in told:
                         told.add(about)
                         warn(describe_wait(wait, engine.zone, engine.config.thinking.url))
 
-            left = engine.idle.until_done(jobs, show)
+            rest = engine.idle.until_done(jobs, show)
     except KeyError as error:
         raise usage(str(error.args[0]), "--job") from None
     except KeyboardInterrupt:
@@ -185,9 +185,9 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
             f"{count(dead, 'task')} given up: `slowcat-memory show jobs` says why, "
             "`slowcat-memory idle --retry` tries again."
         )
-    if left:
-        warn(f"{count(left, 'task')} left: `slowcat-memory show jobs` lists them.")
-    if left or dead:
+    if rest:
+        warn(f"{count(rest, 'task')} left: `slowcat-memory show jobs` lists them.")
+    if rest or dead:
         raise typer.Exit(FAILED)
     done("Nothing is left to do.")
 
@@ -520,14 +520,14 @@ def _status(known: Settings) -> None:
         here = keeping.copies_here(cache, None if error else fleet.database)
     if known.as_json:
         message = error and error.message
-        found = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
-        print_json(found | {"copies": here})
+        status = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
+        print_json(status | {"copies": here})
     else:
         if seen is not None:
             _print_seen(seen, tenant)
         _print_copies(here, cache)
-        for one in kept:
-            warn(f"No forgetting reaches {one}.")
+        for name in kept:
+            warn(f"No forgetting reaches {name}.")
     if error is not None:
         raise error
 
@@ -545,12 +545,12 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
     ]
     out().print("\n".join(lines), markup=False)
     rows = []
-    for one in held[:SHOWN]:
-        left = f"{duration(one['left_s'])} left" if one["left_s"] > 0 else "run out"
-        rows.append((one["person"], dots(one["purpose"], one["holder"], left)))
-    for one in failed[:SHOWN]:
-        again = "given up" if one["again_s"] is None else f"again in {duration(one['again_s'])}"
-        rows.append((one["person"], dots(f"failed {one['attempts']} times", one["error"], again)))
+    for row in held[:SHOWN]:
+        rest = f"{duration(row['left_s'])} left" if row["left_s"] > 0 else "run out"
+        rows.append((row["person"], dots(row["purpose"], row["holder"], rest)))
+    for row in failed[:SHOWN]:
+        again = "given up" if row["again_s"] is None else f"again in {duration(row['again_s'])}"
+        rows.append((row["person"], dots(f"failed {row['attempts']} times", row["error"], again)))
     print_entries(rows)
     if (more := len(held) + len(failed) - len(rows)) > 0:
         out().print(f"… and {more:,} more: --json lists them all.", style="dim")
@@ -567,15 +567,15 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
-    used = sum(one.state == "in use" for one in here)
+    used = sum(copy.state == "in use" for copy in here)
     copies = count(len(here), "copy")
     out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
-    for one in here:
-        if one.unsent or (one.unsent is None and one.state == "closed"):
-            n = "some changes" if one.unsent is None else count(one.unsent, "change")
-            warn(f"Unsent: {n} of {one.person}, in {one.folder}. Do not delete it.")
-        if one.state == "unreadable":
-            warn(f"Cannot be read: {one.folder}.")
+    for copy in here:
+        if copy.unsent or (copy.unsent is None and copy.state == "closed"):
+            n = "some changes" if copy.unsent is None else count(copy.unsent, "change")
+            warn(f"Unsent: {n} of {copy.person}, in {copy.folder}. Do not delete it.")
+        if copy.state == "unreadable":
+            warn(f"Cannot be read: {copy.folder}.")
 
 
 @app.command()

@@ -71,7 +71,7 @@ def init(known: Settings, *, model: bool = True) -> None:
     from slowcat_memory.config.loader import default_file
 
     file = (known.file or default_file()).expanduser().absolute()
-    found = "it was there already" if file.exists() else "written"
+    state = "it was there already" if file.exists() else "written"
     if not file.exists():
         store = str(known.store.expanduser().absolute()) if known.store else ""
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def init(known: Settings, *, model: bool = True) -> None:
             warn(f"No embedding model, search is by words only: {error}")
     with known.engine(words_only=True):
         pass  # makes the store
-    findings = [Finding("configuration", "fine", f"{file} ({found})"), *examine(known)]
+    findings = [Finding("configuration", "fine", f"{file} ({state})"), *examine(known)]
     if known.as_json:
         return print_json({f.what: {"ok": f.state != "wrong", "found": f.found} for f in findings})
     _print_findings(findings)
@@ -160,7 +160,7 @@ def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = Fals
 
 def _print_findings(findings: "list[Finding]") -> None:
     print_entries(
-        [(Text.assemble(SIGNS[one.state], f" {one.what}"), one.found, one.hint) for one in findings]
+        [(Text.assemble(SIGNS[row.state], f" {row.what}"), row.found, row.hint) for row in findings]
     )
 
 
@@ -173,8 +173,8 @@ def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Findi
     if not folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding("store", "note", f"no memory at {folder} yet", hint)]
-    users = [f"in use by {one.program} (process {one.pid})" for one in others_of(folder)]
-    findings = [_permissions(folder), *(Finding("process", "fine", one) for one in users)]
+    users = [f"in use by {other.program} (process {other.pid})" for other in others_of(folder)]
+    findings = [_permissions(folder), *(Finding("process", "fine", user) for user in users)]
     try:
         check_file(folder)
         with nullcontext(memory) if memory else known.engine(readonly=True) as engine:
@@ -222,9 +222,9 @@ def _permissions(folder: Path) -> Finding:
     ]
     if not open_:
         return Finding("permissions", "fine", "only you can read the memory")
-    found = f"other users can read {listed([path.name for path in open_], 3)}"
+    text = f"other users can read {listed([path.name for path in open_], 3)}"
     hint = f"chmod -R go-rwx {folder}"
-    return Finding("permissions", "wrong", found, hint, lambda _: _close_to_others(open_))
+    return Finding("permissions", "wrong", text, hint, lambda _: _close_to_others(open_))
 
 
 def _close_to_others(paths: Iterable[Path]) -> None:
@@ -237,23 +237,23 @@ def _store(health: "Health") -> Iterator[Finding]:
     """Check the store's file, its backups and the free disk space."""
     free, held = size(health.disk_free_bytes), size(health.file_bytes)
     if health.scarce:
-        found = f"only {free} free: idle work is off, only turns are saved"
-        yield Finding("disk", "wrong", found, "Free some disk space")
+        text = f"only {free} free: idle work is off, only turns are saved"
+        yield Finding("disk", "wrong", text, "Free some disk space")
     elif health.bloated:
-        found = f"{free} free; {size(health.live_bytes)} of the store's {held} are in use"
+        text = f"{free} free; {size(health.live_bytes)} of the store's {held} are in use"
         hint = "slowcat-memory doctor --repair frees the rest"
-        yield Finding("disk", "note", found, hint, lambda engine: engine.upkeep.shrink())
+        yield Finding("disk", "note", text, hint, lambda engine: engine.upkeep.shrink())
     else:
         yield Finding("disk", "fine", f"{free} free")
     if health.damaged:
-        found = f"damaged rows, which are skipped: {_tables(health.damaged)}"
+        text = f"damaged rows, which are skipped: {_tables(health.damaged)}"
         hint = "Repair rebuilds derived rows; for others restore a backup"
-        yield Finding("store", "wrong", found, hint, lambda engine: engine.upkeep.repair())
+        yield Finding("store", "wrong", text, hint, lambda engine: engine.upkeep.repair())
     else:
         yield Finding("store", "fine", f"{held}, all rows are readable")
     if health.orphans:
-        found = f"rows of memories that no longer exist: {_tables(health.orphans)}"
-        yield Finding("store", "note", found, "", lambda engine: engine.upkeep.repair())
+        text = f"rows of memories that no longer exist: {_tables(health.orphans)}"
+        yield Finding("store", "note", text, "", lambda engine: engine.upkeep.repair())
     if health.aside:
         names = listed([path.name for path in health.aside], 3)
         hint = (
@@ -276,8 +276,8 @@ def _indexes(health: "Health") -> Iterator[Finding]:
         def seal(engine: "MemoryEngine", scope: str = bad.scope) -> None:
             engine.upkeep.seal(scope)
 
-        found = f"{bad.scope}: {bad.file} is damaged"
-        yield Finding("index", "wrong", found, "slowcat-memory doctor --repair", seal)
+        text = f"{bad.scope}: {bad.file} is damaged"
+        yield Finding("index", "wrong", text, "slowcat-memory doctor --repair", seal)
     if not health.indexes:
         yield Finding("index", "fine", "all indexes are intact")
 
@@ -307,15 +307,15 @@ def _vectors(engine: "MemoryEngine") -> Finding:
         scopes = snapshot.scopes()
         for scope in scopes:
             ids = [f"chunk/{turn.id}" for turn in snapshot.turns(scope) if not turn.aside]
-            there = {vector.memory for vector in snapshot.vectors(key, scope)}
+            stored = {vector.memory for vector in snapshot.vectors(key, scope)}
             every += len(ids)
-            missing += sum(id_ not in there for id_ in ids)
+            missing += sum(id_ not in stored for id_ in ids)
     if not missing:
         return Finding("vectors", "fine", f"of all {count(every, 'turn')}")
-    found = f"{missing:,} of {count(every, 'turn')} have no vector of the current model"
+    text = f"{missing:,} of {count(every, 'turn')} have no vector of the current model"
     hint = "Idle work computes them; slowcat-memory doctor --repair does it now"
     return Finding(
-        "vectors", "note", found, hint, lambda engine: list(map(engine.upkeep.embed, scopes))
+        "vectors", "note", text, hint, lambda engine: list(map(engine.upkeep.embed, scopes))
     )
 
 
@@ -326,8 +326,8 @@ def endpoint(config: "Config") -> Finding:
 
     thinking = config.thinking
     if not thinking.url:
-        found = "none configured ([idle_llm] url): idle work uses rules only"
-        return Finding("LLM", "note", found, 'Set it to "auto", or to a server\'s URL')
+        text = "none configured ([idle_llm] url): idle work uses rules only"
+        return Finding("LLM", "note", text, 'Set it to "auto", or to a server\'s URL')
     auto = thinking.url == AUTO
     try:
         if auto:
@@ -338,8 +338,8 @@ def endpoint(config: "Config") -> Finding:
         return Finding("LLM", "note" if auto else "wrong", error.message, error.hint or "")
     models = server.models if server else ()
     if thinking.model and thinking.model not in models:
-        found = f"{thinking.url} does not offer {thinking.model}"
-        return Finding("LLM", "wrong", found, f"It offers {listed(models) or 'none'}")
+        text = f"{thinking.url} does not offer {thinking.model}"
+        return Finding("LLM", "wrong", text, f"It offers {listed(models) or 'none'}")
     return Finding("LLM", "fine", f"{thinking.url} answers")
 
 
@@ -350,13 +350,13 @@ def _queue(engine: "MemoryEngine") -> Iterator[Finding]:
     dead = [task for task in tasks if task.state == "dead"]
     old = [task for task in tasks if task.state == "waiting" and task.created < long_ago]
     if dead:
-        found = f"{count(len(dead), 'task')} failed: {listed(sorted({t.job for t in dead}))}"
+        text = f"{count(len(dead), 'task')} failed: {listed(sorted({t.job for t in dead}))}"
         hint = "slowcat-memory show jobs says why; idle --retry tries them again"
-        yield Finding("queue", "wrong", found, hint)
+        yield Finding("queue", "wrong", text, hint)
     if old:
         jobs = listed(sorted({task.job for task in old}))
-        found = f"{count(len(old), 'task')} waiting for more than two days: {jobs}"
-        yield Finding("queue", "note", found, "slowcat-memory idle does them now")
+        text = f"{count(len(old), 'task')} waiting for more than two days: {jobs}"
+        yield Finding("queue", "note", text, "slowcat-memory idle does them now")
     if not dead and not old:
         yield Finding("queue", "fine", f"{count(len(tasks), 'task')} waiting")
 
@@ -365,31 +365,31 @@ def _retention(engine: "MemoryEngine", overdue: "Overdue") -> Iterator[Finding]:
     """Check the wall clock, by which data is erased, and for data that should be by now."""
     shown = f"{engine.clock().astimezone(engine.zone):%Y-%m-%d %H:%M}"
     if overdue.doubted:
-        found = f"it is doubted, nothing is erased by it: {overdue.doubted}"
+        text = f"it is doubted, nothing is erased by it: {overdue.doubted}"
         hint = f"Is it {shown}? Synchronise the system's time, or run"
         hint += " slowcat-memory doctor --clock-is-right"
-        yield Finding("clock", "note", found, hint)
+        yield Finding("clock", "note", text, hint)
     else:
         yield Finding("clock", "fine", f"it is {shown}")
     if raw_days := engine.config.retention.raw_days:
-        found, since = f"turns are erased after {raw_days:g} days", overdue.kept_since
+        text, since = f"turns are erased after {raw_days:g} days", overdue.kept_since
         if since is not None:
             kept = count(overdue.kept, "older turn")
-            found += f"; {kept} kept for what was made of them, since {since:%Y-%m-%d}"
-        yield Finding("retention", "fine", found)
+            text += f"; {kept} kept for what was made of them, since {since:%Y-%m-%d}"
+        yield Finding("retention", "fine", text)
     if not overdue.commands and not overdue.expired:
         yield Finding("erasure", "fine", "nothing is overdue")
         return
-    found = f"{count(overdue.commands, 'forget command')} due"
-    found += f", and {count(overdue.expired, 'expired turn')}" * bool(overdue.expired)
+    text = f"{count(overdue.commands, 'forget command')} due"
+    text += f", and {count(overdue.expired, 'expired turn')}" * bool(overdue.expired)
     if overdue.doubted:
         hint = "They wait until the clock is believed"
-        yield Finding("erasure", "note", f"by a doubted clock: {found}", hint)
+        yield Finding("erasure", "note", f"by a doubted clock: {text}", hint)
     else:
         hint = (
             "They are not recalled any more, and erased when the store is next opened for writing"
         )
-        yield Finding("erasure", "note", found, hint, lambda engine: engine.upkeep.erase())
+        yield Finding("erasure", "note", text, hint, lambda engine: engine.upkeep.erase())
 
 
 # ------------------------------------------------------------------- config

@@ -110,17 +110,17 @@ def print_json(value: Any) -> None:
 
 def print_entries(rows: Sequence[Sequence[str | Text]], console: Console | None = None) -> None:
     """Print rows of a left part, a text, and lines beneath it, which explain it."""
-    made = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    made.add_column(width=min(20, max((len(row[0]) for row in rows), default=0)), overflow="fold")
-    made.add_column(ratio=1, overflow="fold")
-    for left, text, *beneath in rows:
-        made.add_row(
-            Text(left) if isinstance(left, str) else left,
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    table.add_column(width=min(20, max((len(row[0]) for row in rows), default=0)), overflow="fold")
+    table.add_column(ratio=1, overflow="fold")
+    for label, text, *beneath in rows:
+        table.add_row(
+            Text(label) if isinstance(label, str) else label,
             Text(text) if isinstance(text, str) else text,
         )
         for line in filter(None, beneath):
-            made.add_row(Text(), Text(str(line), style="dim"))
-    (console or out()).print(made)
+            table.add_row(Text(), Text(str(line), style="dim"))
+    (console or out()).print(table)
 
 
 def dots(*parts: str) -> str:
@@ -214,9 +214,9 @@ def period_of(text: str, now: datetime, zone: tzinfo, option: str) -> tuple[date
         return utc(at, zone), utc(at + timedelta(days=1) if whole_day else at, zone)
     for language in ("english", "german"):
         for asked in (plain, f"in {plain}"):  # "march" alone may be a verb
-            found = times(f"{asked}?", now, zone, language)
-            if len(found) == 1 and found[0].words.casefold() in (plain, asked):
-                return found[0].start.astimezone(UTC), found[0].end.astimezone(UTC)
+            spans = times(f"{asked}?", now, zone, language)
+            if len(spans) == 1 and spans[0].words.casefold() in (plain, asked):
+                return spans[0].start.astimezone(UTC), spans[0].end.astimezone(UTC)
     raise usage(f"{text!r} is not a time such as {EXAMPLES}", option)
 
 
@@ -412,29 +412,29 @@ def takes(*shared: str, **limits: Any) -> Callable[[Callable[..., Any]], Callabl
         about, kinds = described(helps), get_type_hints(function)
         _, *own = inspect.signature(function).parameters.values()
         parameters = [_CONTEXT]
-        for one in own:
-            info = _info(one, *about.get(one.name, ("", "")), limits.get(one.name, {}))
-            kind: Any = Annotated[kinds[one.name], info]
-            parameters.append(one.replace(kind=_GIVEN.kind, annotation=kind))
+        for option in own:
+            info = _info(option, *about.get(option.name, ("", "")), limits.get(option.name, {}))
+            kind: Any = Annotated[kinds[option.name], info]
+            parameters.append(option.replace(kind=_GIVEN.kind, annotation=kind))
         parameters += [_GIVEN.replace(name=name, annotation=SHARED[name]) for name in shared]
         vars(run)["__signature__"] = inspect.Signature(parameters)
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {option.name: option.annotation for option in parameters}
         run.__doc__ = _WRAPPED.sub(" ", text)  # the terminal has lines of its own
         return run
 
     return with_options
 
 
-def _info(one: inspect.Parameter, notes: str, text: str, limits: dict[str, Any]) -> Any:
+def _info(option: inspect.Parameter, notes: str, text: str, limits: dict[str, Any]) -> Any:
     """Return what Typer has to know of a parameter."""
     names = [note for note in notes.split(", ") if note.startswith("-")]
     value = notes.removeprefix(", ".join(names)).strip(", ") or None
     limits = {"help": text, "metavar": value, **limits}
-    if one.kind is not inspect.Parameter.KEYWORD_ONLY:
+    if option.kind is not inspect.Parameter.KEYWORD_ONLY:
         return typer.Argument(**limits)
-    name = one.name.strip("_").replace("_", "-")
+    name = option.name.strip("_").replace("_", "-")
     if not any(note.startswith("--") for note in names):
-        names.insert(0, f"--{name}/--no-{name}" if one.default is True else f"--{name}")
+        names.insert(0, f"--{name}/--no-{name}" if option.default is True else f"--{name}")
     return typer.Option(*names, **limits)
 
 
@@ -502,9 +502,9 @@ def nothing_in(engine: "MemoryEngine", scope: str, otherwise: str = "") -> str:
         held = {kind: len(list(snapshot.memories(scope, f"{kind}/"))) for kind in (FACT, NOTE)}
     if scope in scopes and otherwise:
         return otherwise
-    if found := " and ".join(count(n, kind) for kind, n in held.items() if n):
+    if amounts := " and ".join(count(n, kind) for kind, n in held.items() if n):
         commands = "`slowcat-memory facts` and `slowcat-memory show notes` show what is there"
-        return f"No conversations in the scope {scope} yet, but {found}: {commands}."
+        return f"No conversations in the scope {scope} yet, but {amounts}: {commands}."
     if scopes := [name for name in scopes if name != scope]:
         return f"Nothing is remembered of {scope}; --user takes {listed(scopes, 8)}."
     return f"Nothing is remembered yet. {NEXT_STEP}"

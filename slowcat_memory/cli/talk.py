@@ -123,8 +123,8 @@ class ChatThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(_STOP_S)
 
-    async def _on_recalled(self, _: Any, found: Recollection, packed: Packed) -> None:
-        self.recalled = found, packed
+    async def _on_recalled(self, _: Any, recall: Recollection, packed: Packed) -> None:
+        self.recalled = recall, packed
 
     def ask(self, text: str, on_token: Callable[[str], None]) -> Reply:
         """Send a message and wait for the answer. Ctrl-C stops the answer, not the conversation.
@@ -202,8 +202,8 @@ class Chat:
             return
         stopped = " (stopped)" if reply.interrupted else ""
         if self._thread.recalled and self._thread.recalled[1].hits:
-            found, packed = self._thread.recalled
-            memories, ms = count(len(packed.hits), "memory"), found.timings["wait"]
+            recall, packed = self._thread.recalled
+            memories, ms = count(len(packed.hits), "memory"), recall.timings["wait"]
             stopped += f"\n↳ {memories} recalled in {ms:.1f} ms, /why"
         self._out.print(Text(stopped, "dim"))
 
@@ -283,7 +283,7 @@ _NEXT = {
 }
 
 
-class Line(Struct, frozen=True):
+class Cue(Struct, frozen=True):
     """One turn of the user, and the reply when no LLM is used."""
 
     text: str
@@ -304,7 +304,7 @@ class Evening(Struct, frozen=True):
     """
 
     at: datetime
-    lines: tuple[Line, ...]
+    lines: tuple[Cue, ...]
     night: bool = False
 
 
@@ -316,15 +316,15 @@ STORY = (
     Evening(
         _at(3, 2, 19, 40),
         (
-            Line(
+            Cue(
                 "We brought our new puppy home today, a spaniel called Biscuit.",
                 "Welcome home, Biscuit! Give him a quiet corner for the first nights.",
             ),
-            Line(
+            Cue(
                 "I work as a chemistry teacher at the school by the harbour, so he waits until four.",
                 "A walk at lunch time would make the wait shorter for him.",
             ),
-            Line(
+            Cue(
                 "I'm allergic to walnuts, by the way: one bite and my throat swells up.",
                 "Understood, I will never suggest anything with walnuts.",
             ),
@@ -333,16 +333,16 @@ STORY = (
     Evening(
         _at(3, 7, 10, 15),
         (
-            Line("What is my puppy called?", expects="our new puppy home today"),
-            Line(
+            Cue("What is my puppy called?", expects="our new puppy home today"),
+            Cue(
                 "My dog loves splashing in the river and chasing tennis balls.",
                 "Then you will both come home wet and happy.",
             ),
-            Line(
+            Cue(
                 "My sister Clara lives in Vienna, so I take the night train to see her soon.",
                 "By night train, what a lovely way to arrive.",
             ),
-            Line(
+            Cue(
                 "I never sleep a wink on the train, though.",
                 "Take the lowest bunk on the night train, it sways the least, and pack earplugs.",
             ),
@@ -351,12 +351,12 @@ STORY = (
     Evening(
         _at(3, 19, 18, 5),
         (
-            Line("What does my animal enjoy?", expects="splashing in the river", needs="vectors"),
-            Line(
+            Cue("What does my animal enjoy?", expects="splashing in the river", needs="vectors"),
+            Cue(
                 "Grandma's lentil soup turned out right at last: cumin, lemon, and honey last.",
                 "Honey at the very end, I would never have guessed.",
             ),
-            Line(
+            Cue(
                 "Big news: I quit my job at the school. I work as a guide at the science museum now.",
                 "Congratulations! The visitors will be in good hands.",
             ),
@@ -366,30 +366,28 @@ STORY = (
     Evening(
         _at(4, 11, 21, 30),
         (
-            Line(
+            Cue(
                 "What is my profession these days?",
                 expects="quit my job at the school",
                 needs="vectors",
             ),
-            Line("Which nuts make me ill?", expects="one bite and my throat", needs="vectors"),
-            Line("What blood group do I have?", unknown=True),
-            Line("Remember that the spare key hangs behind the kitchen clock.", command=True),
+            Cue("Which nuts make me ill?", expects="one bite and my throat", needs="vectors"),
+            Cue("What blood group do I have?", unknown=True),
+            Cue("Remember that the spare key hangs behind the kitchen clock.", command=True),
         ),
     ),
     Evening(
         _at(5, 6, 20, 20),
         (
-            Line("Where did I put the spare key?", expects="spare key hangs behind"),
-            Line(
-                "What did you suggest I pack for the night train?", expects="Take the lowest bunk"
-            ),
-            Line("What goes into grandma's lentil soup?", expects="cumin, lemon, and honey"),
-            Line("What is my landlord called?", unknown=True),
-            Line("Forget what I said about the lentil soup.", command=True),
-            Line("Yes.", command=True),
-            Line("What goes into grandma's lentil soup?", unknown=True),
-            Line("Undo that.", command=True),
-            Line("Thank you, good night!", "Good night, Nora."),
+            Cue("Where did I put the spare key?", expects="spare key hangs behind"),
+            Cue("What did you suggest I pack for the night train?", expects="Take the lowest bunk"),
+            Cue("What goes into grandma's lentil soup?", expects="cumin, lemon, and honey"),
+            Cue("What is my landlord called?", unknown=True),
+            Cue("Forget what I said about the lentil soup.", command=True),
+            Cue("Yes.", command=True),
+            Cue("What goes into grandma's lentil soup?", unknown=True),
+            Cue("Undo that.", command=True),
+            Cue("Thank you, good night!", "Good night, Nora."),
         ),
     ),
 )
@@ -450,7 +448,7 @@ class DemoExchange(Struct, frozen=True, kw_only=True):
         found: Whether the memory that the story expects is in this block or in an earlier one of the session.
     """
 
-    line: Line
+    line: Cue
     reply: str
     ms: float
     packed: Packed
@@ -519,8 +517,8 @@ class Player:
         stored: asyncio.Queue[Turn] = asyncio.Queue()
 
         @memory.event_handler("on_memory_recalled")
-        async def on_recalled(_: Any, found: Recollection, packed: Packed) -> None:
-            recalled.put_nowait((found, packed))
+        async def on_recalled(_: Any, recall: Recollection, packed: Packed) -> None:
+            recalled.put_nowait((recall, packed))
 
         @memory.event_handler("on_exchange_stored")
         async def on_stored(_: Any, user: Turn, assistant: Turn) -> None:
@@ -534,11 +532,11 @@ class Player:
                 reply = await conversation.say(line.text)
                 if not reply.text:
                     raise EndpointError("the LLM answered with no words")
-                found, packed = Recollection(stage="skipped"), Packed("", (), 0)
+                recall, packed = Recollection(stage="skipped"), Packed("", (), 0)
                 try:
                     async with asyncio.timeout(_STORED_S):
                         if not line.command:
-                            found, packed = await recalled.get()
+                            recall, packed = await recalled.get()
                         await stored.get()
                 except TimeoutError:
                     hint = conversation.errors[-1] if conversation.errors else ""
@@ -547,7 +545,7 @@ class Player:
                 exchange = DemoExchange(
                     line=line,
                     reply=reply.text,
-                    ms=found.timings.get("wait", 0.0),
+                    ms=recall.timings.get("wait", 0.0),
                     packed=packed,
                     found=bool(line.expects) and any(line.expects in text for text in injected),
                 )
@@ -560,20 +558,20 @@ class Player:
     async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
         clock.advance(_NIGHT_S)
         await asyncio.to_thread(engine.idle.until_done, NIGHT_JOBS)
-        found = [one for one in read_graph(engine, SCOPE).relations if one.valid_from != ALWAYS]
+        facts = [fact for fact in read_graph(engine, SCOPE).relations if fact.valid_from != ALWAYS]
         self.facts = sorted(
-            found, key=lambda one: (one.valid_to is not None, -one.valid_from.timestamp())
+            facts, key=lambda fact: (fact.valid_to is not None, -fact.valid_from.timestamp())
         )
         await self._rule("That night, while nobody speaks")
         about = "Facts are drawn from what was said, here by rules, without an LLM:"
         await self._part(Text(about, "dim"))
-        ended = [one for one in self.facts if one.valid_to]
-        current = [one for one in self.facts if not one.valid_to]
-        for one in (*current[: _FACTS - len(ended)], *ended):
-            begun = f"since {_day(one.valid_from)}"
-            if one.valid_to:
-                begun = f"{_day(one.valid_from)} to {_day(one.valid_to)}"
-            text = Text.assemble(one.text, (f" ({begun})", "dim"))
+        ended = [fact for fact in self.facts if fact.valid_to]
+        current = [fact for fact in self.facts if not fact.valid_to]
+        for fact in (*current[: _FACTS - len(ended)], *ended):
+            begun = f"since {_day(fact.valid_from)}"
+            if fact.valid_to:
+                begun = f"{_day(fact.valid_from)} to {_day(fact.valid_to)}"
+            text = Text.assemble(fact.text, (f" ({begun})", "dim"))
             await self._line(Text("•", "cyan"), text)
 
     async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
@@ -581,7 +579,7 @@ class Player:
         for at in moments:
             true = read_graph(engine, SCOPE, true=at).relations
             self.work[at] = " ".join(
-                one.text for one in true if one.statement.predicate == "works_as"
+                fact.text for fact in true if fact.statement.predicate == "works_as"
             )
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
             await self._part(text)
@@ -594,19 +592,19 @@ class Player:
             await asyncio.sleep(PART_S + WORD_S * words)
 
     async def _line(self, name: Text, *cells: Text) -> None:
-        made = Table.grid(padding=(0, 1), expand=len(cells) > 1)
-        made.add_column(width=8, justify="right", no_wrap=True)
-        made.add_column(ratio=1)
-        made.add_row(name, *cells)
-        await self._part(made, sum(len(cell.plain.split()) for cell in cells))
+        table = Table.grid(padding=(0, 1), expand=len(cells) > 1)
+        table.add_column(width=8, justify="right", no_wrap=True)
+        table.add_column(ratio=1)
+        table.add_row(name, *cells)
+        await self._part(table, sum(len(cell.plain.split()) for cell in cells))
 
     async def _rule(self, text: str) -> None:
         self._out.print()
         await self._part(Rule(Text(text, "bold cyan"), align="left", style="cyan"))
 
-    async def show(self, one: DemoExchange) -> None:
+    async def show(self, exchange: DemoExchange) -> None:
         """Show an exchange, and the memory that answers; for a statement, the best if likely."""
-        line, hits = one.line, one.packed.hits
+        line, hits = exchange.line, exchange.packed.hits
         await self._line(Text(USER, "bold green"), Text(line.text))
         expected = [hit for hit in hits if line.expects and line.expects in hit.memory.text]
         likely = [hit for hit in hits if (hit.probability or 0.0) >= LIKELY]
@@ -619,37 +617,37 @@ class Player:
         remark = "↳ nothing" if line.unknown and not hits else ""
         if line.command:
             remark = "a voice command: the memory answers, without the LLM"
-        elif one.found and not expected:
+        elif exchange.found and not expected:
             remark = "↳ the memory needed is in this conversation already"
-        elif line.expects and not one.found:
+        elif line.expects and not exchange.found:
             remark = "↳ the expected memory did not come"
         if remark:
             await self._line(Text(), Text(remark, "dim"))
-        await self._line(Text("Agent", "bold magenta"), Text(one.reply))
+        await self._line(Text("Agent", "bold magenta"), Text(exchange.reply))
 
     def missed(self) -> list[DemoExchange]:
         """Return the exchanges in which a memory that must come back did not."""
         return [
-            one
-            for one in self.exchanges
-            if one.line.expects and not one.found
-            if self.vectors or one.line.needs == "words"
+            exchange
+            for exchange in self.exchanges
+            if exchange.line.expects and not exchange.found
+            if self.vectors or exchange.line.needs == "words"
         ]
 
     def print_result(self) -> bool:
         """Print what was counted, the verdict, and what to do next; return the verdict."""
-        asked = [one for one in self.exchanges if one.line.expects]
-        unknown = [one for one in self.exchanges if one.line.unknown]
-        admitted = sum(not one.packed.hits or "don't know" in one.reply for one in unknown)
-        wait = statistics.median(one.ms for one in self.exchanges if not one.line.command)
-        found, paraphrased = (
-            f"{sum(one.found for one in some)} of {len(some)}"
-            for some in (asked, [one for one in asked if one.line.needs == "vectors"])
+        asked = [row for row in self.exchanges if row.line.expects]
+        unknown = [row for row in self.exchanges if row.line.unknown]
+        admitted = sum(not row.packed.hits or "don't know" in row.reply for row in unknown)
+        wait = statistics.median(row.ms for row in self.exchanges if not row.line.command)
+        total, paraphrased = (
+            f"{sum(row.found for row in some)} of {len(some)}"
+            for some in (asked, [row for row in asked if row.line.needs == "vectors"])
         )
         self._out.print()
         self._out.rule("[bold]What came back[/]", align="left")
         self._out.print(
-            f"  {found} questions got the right memory; {paraphrased} share no word with it.\n"
+            f"  {total} questions got the right memory; {paraphrased} share no word with it.\n"
             f"  {admitted} of {len(unknown)} questions about what was never said, or is"
             " forgotten, got none.\n"
             f"  {self.turns[-1]} turns in {count(len(self.turns), 'conversation')}.\n"

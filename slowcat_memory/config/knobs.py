@@ -113,11 +113,11 @@ def value_of(config: Config, target: str) -> Any:
 
 def limits(kind: Any) -> str:
     """Return an option's range or choices in words, "" if it has none; ``kind`` is its type."""
-    made = msgspec.inspect.type_info(kind)
-    if isinstance(made, msgspec.inspect.LiteralType):
-        return "one of " + ", ".join(f'"{value}"' for value in made.values)
+    info = msgspec.inspect.type_info(kind)
+    if isinstance(info, msgspec.inspect.LiteralType):
+        return "one of " + ", ".join(f'"{value}"' for value in info.values)
     return " to ".join(
         f"{bound:,.10g}"
         for name in ("ge", "gt", "le", "lt")
-        if (bound := getattr(made, name, None)) is not None
+        if (bound := getattr(info, name, None)) is not None
     )

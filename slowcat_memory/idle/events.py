@@ -29,22 +29,22 @@ class EventSender:
         """
         if not self.listeners:
             return ()
-        found = dict[tuple[str, str], tuple[EventKind, str]]()
+        changes = dict[tuple[str, str], tuple[EventKind, str]]()
         with self._store.snapshot() as before:
             for memory in batch.memories:
                 place = memory.scope, memory.id
                 known: EventKind = "updated" if before.memory(*place) else "created"
-                found[place] = "retired" if memory.retired_at else known, memory.kind
+                changes[place] = "retired" if memory.retired_at else known, memory.kind
             for context in batch.contexts:
                 place = context.scope, context.memory
                 described = before.memory(*place)
-                found.setdefault(place, ("updated", described.kind if described else "chunk"))
+                changes.setdefault(place, ("updated", described.kind if described else "chunk"))
             for place in batch.drop:
                 dropped = before.memory(*place)
-                found[place] = "retired", dropped.kind if dropped else ""
+                changes[place] = "retired", dropped.kind if dropped else ""
         return tuple(
             MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=self._clock())
-            for (scope, id), (what, kind) in found.items()
+            for (scope, id), (what, kind) in changes.items()
         )
 
     def send(self, events: Iterable[MemoryEvent]) -> None:

@@ -133,7 +133,7 @@ def payload_of(cursor: Cursor | None, kind: type[T]) -> T | None:
         return None
 
 
-class Upkeep(Protocol):
+class Maintenance(Protocol):
     """Maintenance of indexes and files, for jobs; each method blocks."""
 
     def seal(self, scope: str) -> None:
@@ -172,7 +172,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     """
 
     store: Store
-    upkeep: Upkeep
+    upkeep: Maintenance
     clock: Callable[[], datetime]
     zone: tzinfo
     scopes: Callable[[], Sequence[str]]
@@ -299,14 +299,14 @@ class JobContext:
         self._pool, self._closing, self._budget = contexts.pool, contexts.closing, budget
         self._interrupted = threading.Event()
         self.zone, self.language = deps.zone, deps.language
-        self.upkeep: Upkeep = deps.upkeep
+        self.upkeep: Maintenance = deps.upkeep
         self.scopes, self.view = deps.scopes, contexts.views.view
         self.space: str = deps.space()
         self.token_space: str = deps.token_space()
         self.options: Any = deps.options.get(job.name) or job.Options()
         self.llm: JobLLM | None = None
-        found = getattr(deps.llm, "found", True)  # False while one is looked for
-        if deps.llm is not None and found and job.needs != "nothing":
+        ready = getattr(deps.llm, "found", True)  # False while one is looked for
+        if deps.llm is not None and ready and job.needs != "nothing":
             own = deps.jobs.get(job.name, JobOptions())
             self.llm = JobLLM(deps.llm, deps, budget, own)
         self._reader = self.llm
@@ -356,9 +356,9 @@ class JobContext:
         if not (embed and texts) or self._budget.blocks("embedder", self.now, self.zone):
             return Embedded(np.zeros((0, 0), np.float32), [])
         slices = [texts[at : at + SLICE] for at in range(0, len(texts), SLICE)]
-        made = [await self.blocking(embed, slice_) for slice_ in slices]
-        tokens = [rows for part in made for rows in part.tokens]
-        return Embedded(np.concatenate([part.vectors for part in made]), tokens)
+        parts = [await self.blocking(embed, slice_) for slice_ in slices]
+        tokens = [rows for part in parts for rows in part.tokens]
+        return Embedded(np.concatenate([part.vectors for part in parts]), tokens)
 
     def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
         """Run slow work on another thread; a cancelled step does not wait for its end."""
@@ -366,9 +366,9 @@ class JobContext:
 
     def pausing(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield items to work on for milliseconds each; once ``interrupted``, they end the step."""
-        for one in items:
+        for item in items:
             self._check()
-            yield one
+            yield item
 
     def interrupted(self) -> bool:
         """Return whether someone spoke since the step began; ``blocking`` work polls it."""

@@ -144,10 +144,10 @@ class Budget:
             start = local.replace(hour=self._options.from_hour, minute=0, second=0, microsecond=0)
             return start if start > local else start + timedelta(days=1)
         if limit == "tokens" and self.spent(now):
-            left = self.spent(now)
+            used = self.spent(now)
             for at, tokens in self._spent:
-                left -= tokens
-                if left < self._options.tokens_per_hour:
+                used -= tokens
+                if used < self._options.tokens_per_hour:
                     return at + HOUR
         return None
 

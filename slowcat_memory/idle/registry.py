@@ -20,11 +20,11 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import (
     Job,
     JobContext,
+    Maintenance,
     Needs,
     NoOptions,
     Plan,
     Trigger,
-    Upkeep,
     new_task,
 )
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
@@ -56,7 +56,7 @@ class UpkeepJob(Job):
 
     name: str
     trigger: Trigger
-    run: Callable[[Upkeep, str, Stop], Any]
+    run: Callable[[Maintenance, str, Stop], Any]
     due: Callable[[JobContext, str], bool] = lambda context, scope: True
     mark: Callable[[JobContext], str] | None = None
     rank: int = 50
@@ -84,7 +84,7 @@ class UpkeepJob(Job):
         return new_task(self.name, scope, "", context.now, self.rank, note=_today(context))
 
 
-def _seal(upkeep: Upkeep, scope: str, stop: Stop) -> None:
+def _seal(upkeep: Maintenance, scope: str, stop: Stop) -> None:
     if upkeep.seal_due(scope):
         upkeep.seal(scope)
 
@@ -157,8 +157,8 @@ def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
         ConfigError: There is no job of a name (the hint lists the names), or another job makes its
             tasks, so that it has no schedule.
     """
-    found = {job.name: job for job in find_jobs()}
-    known = sorted(found)
+    by_name = {job.name: job for job in find_jobs()}
+    known = sorted(by_name)
     if unknown := sorted(set(jobs) - set(known)):
         near = difflib.get_close_matches(unknown[0], known, n=1)
         meant = f"Did you mean {near[0]}? " if near else ""
@@ -167,7 +167,7 @@ def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
         )
     for name, options in jobs.items():
         scheduled = options.every_s is not None or options.at_hour is not None
-        if scheduled and found[name].trigger == Trigger():
+        if scheduled and by_name[name].trigger == Trigger():
             raise ConfigError(
                 f"jobs.{name} has no schedule: it runs when another job has made work for it",
                 hint="Leave out every_s and at_hour; set them for that job (facts, before merge).",
@@ -195,8 +195,8 @@ def problem_of(job: Any) -> str:
 
 def _add(point: EntryPoint, jobs: dict[str, Job]) -> str:
     try:
-        made = point.load()
-        job = made() if isinstance(made, type) else made
+        value = point.load()
+        job = value() if isinstance(value, type) else value
     except BaseException as error:  # importing foreign code may raise anything
         if isinstance(error, KeyboardInterrupt):
             raise

@@ -12,7 +12,7 @@ from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
 
 
-class View(Protocol):
+class SharedView(Protocol):
     """A view of a namespace's memories; only changed by ``WorkingSet.view``."""
 
     @property
@@ -26,7 +26,7 @@ class View(Protocol):
         """Remove a memory that is gone, if it is there."""
 
 
-V = TypeVar("V", bound=View)
+V = TypeVar("V", bound=SharedView)
 
 
 class WorkingSet:

@@ -65,7 +65,7 @@ class Unclear(Exception):
     """The arguments are invalid; the message is for the model."""
 
 
-class Answer(Struct, frozen=True):
+class Result(Struct, frozen=True):
     """An answer: lines under a heading, a note below them, and the memories in them."""
 
     lines: Sequence[str] = ()
@@ -112,28 +112,28 @@ class Answers:
         self._done: list[tuple[str, Callable[[], object]]] = []  # what it was, and its reverse
         self._lock = Lock()
 
-    def answer(self, tool: str, arguments: Any, seen: Seen) -> Answer:
+    def answer(self, tool: str, arguments: Any, seen: Seen) -> Result:
         """Execute a call of one of ``TOOLS``; never raises."""
         try:
             if not isinstance(arguments, Mapping):
                 raise Unclear("The arguments must be an object.")
             named = {key: value for key, value in arguments.items() if value is not None}
             asked = msgspec.convert(named, given.TOOLS[tool], strict=False)
-            answer: Answer = getattr(self, tool)(asked, seen)
+            answer: Result = getattr(self, tool)(asked, seen)
         except msgspec.ValidationError as error:
-            return Answer(note=f"Wrong arguments: {error}.", failed=True)
+            return Result(note=f"Wrong arguments: {error}.", failed=True)
         except Unclear as error:
-            return Answer(note=str(error), failed=True)
+            return Result(note=str(error), failed=True)
         except Exception as error:  # the LLM continues without an answer
             seen.memory.metrics.count("failures")
             logger.error(f"the tool {tool} failed: {describe_error(error)}")
-            return Answer(note=FAILED, failed=True)
-        seen.private = seen.private or any(one.local_only for one in answer.memories)
+            return Result(note=FAILED, failed=True)
+        seen.private = seen.private or any(memory.local_only for memory in answer.memories)
         return answer
 
     # ------------------------------------------------------------------- reading
 
-    def search_memory(self, asked: given.SearchMemory, seen: Seen) -> Answer:
+    def search_memory(self, asked: given.SearchMemory, seen: Seen) -> Result:
         query, who = _words(asked.query, "query"), asked.who.strip()
         when: SearchArguments = {}
         if span := _span(seen, asked.when, "when"):
@@ -141,13 +141,13 @@ class Answers:
         hits = seen.search(query, asked.limit, {**when, "talk": False, "speaker": who})
         floor = seen.config.recall.floor
         sure = max((hit.probability for hit in hits), default=0.0)
-        found = [hit.memory for hit in hits[: asked.limit]]
+        memories = [hit.memory for hit in hits[: asked.limit]]
         if self._summaries and not who:
             about = seen.search(query, self._summaries, {**when, "kinds": (SUMMARY,)})
-            found += [hit.memory for hit in about if hit.probability >= floor]
-        return self._listed(seen, found, "" if sure >= floor else UNSURE)
+            memories += [hit.memory for hit in about if hit.probability >= floor]
+        return self._listed(seen, memories, "" if sure >= floor else UNSURE)
 
-    def about_me(self, asked: given.AboutMe, seen: Seen) -> Answer:
+    def about_me(self, asked: given.AboutMe, seen: Seen) -> Result:
         topic, _ = clean(asked.topic)
         holds = partial(held_at, at=seen.now)
         if not topic:
@@ -155,19 +155,19 @@ class Answers:
         facts = seen.listed(holds, OVERVIEW, topic)
         known = {turn for fact in facts for turn in fact.sources}
         hits = seen.search(topic, SAID, {"talk": False, "floor": seen.config.recall.floor})
-        said = [hit.memory for hit in hits if turn_of(hit.memory.id) not in known]
-        return self._listed(seen, {one.id: one for one in (*facts, *said)}.values())
+        turns = [hit.memory for hit in hits if turn_of(hit.memory.id) not in known]
+        return self._listed(seen, {memory.id: memory for memory in (*facts, *turns)}.values())
 
-    def recent(self, asked: given.Recent, seen: Seen) -> Answer:
+    def recent(self, asked: given.Recent, seen: Seen) -> Result:
         talks = seen.talks(seen.now - timedelta(days=asked.days), asked.limit)
-        each = seen.config.pack.memory_tokens
+        most = seen.config.pack.memory_tokens
         lines = list[tuple[str, Sequence[Memory]]]()
         for talk in talks:
-            gist = "; ".join(_gist(seen, one) for one in talk.about)
-            lines.append((shorten(f"- ({_day(seen, talk.began)}) {gist}", each), talk.about))
+            gist = "; ".join(_gist(seen, memory) for memory in talk.about)
+            lines.append((shorten(f"- ({_day(seen, talk.began)}) {gist}", most), talk.about))
         return self._fitting(lines)
 
-    def memory_as_of(self, asked: given.AsOf, seen: Seen) -> Answer:
+    def memory_as_of(self, asked: given.AsOf, seen: Seen) -> Result:
         query, span = clean(asked.query)[0], _span(seen, asked.date, "date")
         if span is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
@@ -184,15 +184,15 @@ class Answers:
             facts = seen.listed(partial(held_at, at=at), OVERVIEW)
             then = seen.search("", OVERVIEW, {"since": span.start, "until": span.end})
         every = (*facts, *(hit.memory for hit in then))
-        ended = (one for one in every if one.valid_to)  # a fact's relation may know its end
-        found = {fold(one.text.rstrip(".")): one for one in (*every, *ended)}
-        return self._listed(seen, found.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
+        ended = (fact for fact in every if fact.valid_to)  # a fact's relation may know its end
+        rows = {fold(fact.text.rstrip(".")): fact for fact in (*every, *ended)}
+        return self._listed(seen, rows.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
 
-    def facts_list(self, asked: given.FactsList, seen: Seen) -> Answer:
+    def facts_list(self, asked: given.FactsList, seen: Seen) -> Result:
         lines = [f"- {name}: {number}" for name, number in sorted(seen.types().items())]
-        return Answer(lines=lines, heading=NOTES) if lines else Answer(note=NOTHING)
+        return Result(lines=lines, heading=NOTES) if lines else Result(note=NOTHING)
 
-    def facts_read(self, asked: given.FactsRead, seen: Seen) -> Answer:
+    def facts_read(self, asked: given.FactsRead, seen: Seen) -> Result:
         name, now, types = asked.name.strip().casefold(), seen.now, seen.types()
         if name not in types:
             known = f"There are: {', '.join(sorted(types))}." if types else "There are none at all."
@@ -202,27 +202,27 @@ class Answers:
         more = types[name] - len(answer.lines)
         return msgspec.structs.replace(answer, note=f"{more} more are not shown." if more else "")
 
-    def timeline(self, asked: given.Timeline, seen: Seen) -> Answer:
+    def timeline(self, asked: given.Timeline, seen: Seen) -> Result:
         facts = seen.listed(lambda memory: True, 4 * OVERVIEW, _words(asked.about, "about"))
-        return self._listed(seen, sorted(facts, key=lambda one: (one.valid_from, one.id)))
+        return self._listed(seen, sorted(facts, key=lambda fact: (fact.valid_from, fact.id)))
 
-    def why(self, asked: given.Why, seen: Seen) -> Answer:
-        found = seen.offered_at(asked.turn)
-        if found is None:
-            return Answer(note="No recall was recorded for that turn.")
-        return self._listed(seen, found, heading=f"What the agent was given. {NOTES}")
+    def why(self, asked: given.Why, seen: Seen) -> Result:
+        memories = seen.offered_at(asked.turn)
+        if memories is None:
+            return Result(note="No recall was recorded for that turn.")
+        return self._listed(seen, memories, heading=f"What the agent was given. {NOTES}")
 
     def _listed(
         self, seen: Seen, memories: Iterable[Disclosed], note: str = "", heading: str = NOTES
-    ) -> Answer:
+    ) -> Result:
         """Return an answer with a line for each memory, as many as fit."""
         how = seen.now, seen.memory.zone, seen.config.pack.memory_tokens, shorten, seen.language
-        lines = [(memory_line(one, *how), (one,)) for one in memories]
+        lines = [(memory_line(memory, *how), (memory,)) for memory in memories]
         return self._fitting(lines, note, heading)
 
     def _fitting(
         self, lines: Iterable[tuple[str, Sequence[Memory]]], note: str = "", heading: str = NOTES
-    ) -> Answer:
+    ) -> Result:
         """Return as many lines as fit into the budget, each with its memories."""
         kept, shown, used = list[str](), list[Memory](), 0
         for line, memories in lines:
@@ -231,11 +231,11 @@ class Answers:
                 break
             kept.append(line)
             shown += memories
-        return Answer(kept, shown, note, heading) if kept else Answer(note=NOTHING)
+        return Result(kept, shown, note, heading) if kept else Result(note=NOTHING)
 
     # ------------------------------------------------------------------- changing
 
-    def remember(self, asked: given.Remember, seen: Seen) -> Answer:
+    def remember(self, asked: given.Remember, seen: Seen) -> Result:
         """Keep a statement; local-only once the LLM that words it was shown what is."""
         if not seen.call.keeps:
             raise Unclear(OFF_RECORD)
@@ -245,35 +245,35 @@ class Answers:
         memory = seen.memory
         for hit in seen.search(text, SAME_AGAIN, {"talk": True}):
             if family(hit.memory.kind) == NOTE and fold(hit.memory.text) == fold(text):
-                return Answer(note=f"Kept already: {neutralise(text)}", memories=(hit.memory,))
+                return Result(note=f"Kept already: {neutralise(text)}", memories=(hit.memory,))
         with memory.snapshot() as snapshot:
             before = snapshot.memory(seen.scope, note_id(snapshot, seen.scope, text))
         if before is not None and before.retired_at is None:  # hidden from this LLM, and unchanged
             self._can_undo("remember", lambda: None)
-            return Answer(note=f"Kept: {neutralise(text)}")
+            return Result(note=f"Kept: {neutralise(text)}")
         kept = memory.remember(text, seen.scope, local_only=seen.private)
         self._can_undo("remember", lambda: _take_back(memory, kept, before))
-        return Answer(note=f"Kept: {neutralise(kept.text)}", memories=(kept,))
+        return Result(note=f"Kept: {neutralise(kept.text)}", memories=(kept,))
 
-    def forget(self, asked: given.ForgetWhat, seen: Seen) -> Answer:
+    def forget(self, asked: given.ForgetWhat, seen: Seen) -> Result:
         """Preview what would be deleted; with a preview's code, delete it."""
         if code := asked.confirm.strip():
             agreed = self._taken(code, seen)
-            ids = dict.fromkeys((*(one.id for one in agreed.memories), *_said_about(agreed, seen)))
+            ids = dict.fromkeys((*(row.id for row in agreed.memories), *_said_about(agreed, seen)))
             seen.memory.forget(Forget(scope=seen.scope, memories=tuple(ids)))
-            return Answer(agreed.lines, agreed.memories, heading="Deleted for good:")
-        found = self._listed(seen, seen.meant(_words(asked.what, "what"), FEW))
-        if not found.memories:
-            return Answer(note="Nothing like that is stored. Nothing was deleted.")
+            return Result(agreed.lines, agreed.memories, heading="Deleted for good:")
+        answer = self._listed(seen, seen.meant(_words(asked.what, "what"), FEW))
+        if not answer.memories:
+            return Result(note="Nothing like that is stored. Nothing was deleted.")
         code = self._code()
         with self._lock:
             for old in [*self._proposals][: 1 - PROPOSALS]:
                 del self._proposals[old]
-            made = Proposal(seen.call, seen.now, found.memories, found.lines)
-            self._proposals[seen.scope, code] = made
-        return Answer(
-            found.lines,
-            found.memories,
+            proposal = Proposal(seen.call, seen.now, answer.memories, answer.lines)
+            self._proposals[seen.scope, code] = proposal
+        return Result(
+            answer.lines,
+            answer.memories,
             f"If the user agrees, call forget with confirm = {code}",
             "Nothing is deleted yet. This would be deleted for good:",
         )
@@ -296,30 +296,30 @@ class Answers:
             raise Unclear(NO_PREVIEW)
         return agreed
 
-    def pin(self, asked: given.Pin, seen: Seen) -> Answer:
+    def pin(self, asked: given.Pin, seen: Seen) -> Result:
         return self._mark(asked, seen, "pinned", "Always kept in mind from now on:")
 
-    def mute(self, asked: given.Mute, seen: Seen) -> Answer:
+    def mute(self, asked: given.Mute, seen: Seen) -> Result:
         return self._mark(asked, seen, "muted", "Kept, and not used from now on:")
 
-    def _mark(self, asked: given.Pin | given.Mute, seen: Seen, mark: str, heading: str) -> Answer:
+    def _mark(self, asked: given.Pin | given.Mute, seen: Seen, mark: str, heading: str) -> Result:
         meant = seen.meant(_words(asked.what, "what"), FEW)
-        one = next((one for one in meant if family(one.kind) != ICEBREAKER), None)
-        if one is None:
-            return Answer(note=NOTHING)
-        change: Any = partial(seen.memory.edit, seen.scope, one.id)
+        memory = next((memory for memory in meant if family(memory.kind) != ICEBREAKER), None)
+        if memory is None:
+            return Result(note=NOTHING)
+        change: Any = partial(seen.memory.edit, seen.scope, memory.id)
         change(**{mark: True})
-        self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(one, mark)}))
-        return self._listed(seen, [one], heading=heading)
+        self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(memory, mark)}))
+        return self._listed(seen, [memory], heading=heading)
 
-    def undo(self, asked: given.TakeBack, seen: Seen) -> Answer:
+    def undo(self, asked: given.TakeBack, seen: Seen) -> Result:
         with self._lock:
             done = self._done.pop() if self._done else None
         if done is None:
-            return Answer(note="There is nothing to take back. What was deleted is gone for good.")
+            return Result(note="There is nothing to take back. What was deleted is gone for good.")
         what, reverse = done
         reverse()
-        return Answer(note=f"Taken back: the last {what}.")
+        return Result(note=f"Taken back: the last {what}.")
 
     def _can_undo(self, what: str, reverse: Callable[[], object]) -> None:
         with self._lock:

@@ -36,9 +36,9 @@ class Tool(Struct, frozen=True):
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return the JSON schema of the arguments: one flat object."""
-        made = msgspec.json.schema(cls)["$defs"][cls.__name__]
-        keys = ("type", "properties", *(["required"] if made["required"] else ()))
-        return {key: made[key] for key in keys}
+        schema = msgspec.json.schema(cls)["$defs"][cls.__name__]
+        keys = ("type", "properties", *(["required"] if schema["required"] else ()))
+        return {key: schema[key] for key in keys}
 
 
 class SearchMemory(Tool, frozen=True):

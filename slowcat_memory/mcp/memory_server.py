@@ -26,7 +26,7 @@ from starlette.responses import Response
 from slowcat_memory import __version__
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, describe_error
-from slowcat_memory.mcp.answers import FAILED, Answer, Answers
+from slowcat_memory.mcp.answers import FAILED, Answers, Result
 from slowcat_memory.mcp.arguments import BASIC, TOOLS, Tool
 from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.providers import loopback
@@ -85,7 +85,7 @@ class MemoryTools:
         if self._seen is not None:
             self._seen.memory.close()
 
-    async def call(self, name: str, arguments: Any, client: str) -> Answer:
+    async def call(self, name: str, arguments: Any, client: str) -> Result:
         """Answer a call, and write it into the ledger; raises nothing.
 
         Args:
@@ -95,13 +95,13 @@ class MemoryTools:
             seen = await self.open()
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
-            said = FAILED
+            words = FAILED
             if isinstance(error, SlowcatError):
-                said = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
-            return Answer(note=said, failed=True)
+                words = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
+            return Result(note=words, failed=True)
         return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
 
-    def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Answer:
+    def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Result:
         memory, began = seen.memory, time.perf_counter()
         answer = self._answers.answer(name, arguments or {}, seen)
         row = CallEntry(
@@ -110,7 +110,7 @@ class MemoryTools:
             tool=name,
             at=memory.clock(),
             ms=round(1000 * (time.perf_counter() - began), 1),
-            memories=tuple(one.id for one in answer.memories),
+            memories=tuple(memory.id for memory in answer.memories),
             failed=answer.failed,
         )
         try:
@@ -126,14 +126,14 @@ def memory_server(tools: MemoryTools) -> "Server[Any]":
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(*one) for one in tools.tools.items()])
+        return types.ListToolsResult(tools=[_listed(*tool) for tool in tools.tools.items()])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         if params.name not in tools.tools:
             text = f"There is no such tool. There are: {', '.join(tools.tools)}."
-            answer = Answer(note=text, failed=True)
+            answer = Result(note=text, failed=True)
         else:
             answer = await tools.call(params.name, params.arguments, _client(context))
         content = types.TextContent(type="text", text=answer.text)
@@ -163,7 +163,7 @@ def _client(context: ServerRequestContext[Any]) -> str:
     """Return the name that a host gives itself: printable and short, since anything may come."""
     params = context.session.client_params
     name = params.client_info.name if params is not None else ""
-    kept = "".join(one for one in " ".join(name.split()) if one.isprintable())
+    kept = "".join(char for char in " ".join(name.split()) if char.isprintable())
     return kept[:LONGEST_NAME] or UNKNOWN
 
 
@@ -245,7 +245,7 @@ async def serve_http(
         # which a web page of another site cannot send.
         enable_dns_rebinding_protection=host == LOOPBACK,
         allowed_hosts=hosts,
-        allowed_origins=[f"http://{one}" for one in hosts],
+        allowed_origins=[f"http://{host}" for host in hosts],
     )
     app = memory_server(tools).streamable_http_app(
         streamable_http_path=PATH, json_response=True, transport_security=security

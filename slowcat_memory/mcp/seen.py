@@ -129,9 +129,9 @@ class Seen:
         asked: SearchArguments = {**how, "local": self.local}
         if self.call.said and "kinds" not in how:  # what was said before it may be the answer
             asked["exclude"] = frozenset({chunk_id(self.call.said.id)})
-        found = self.memory.search(text, self.scope, k, **asked)
+        recall = self.memory.search(text, self.scope, k, **asked)
         with self._view() as view:
-            return [hit for hit in found.hits if view.show(hit.memory)]
+            return [hit for hit in recall.hits if view.show(hit.memory)]
 
     def meant(self, what: str, most: int) -> list[Disclosed]:
         """Return the memories that words surely mean, best first, and icebreakers with all of them.
@@ -150,9 +150,9 @@ class Seen:
                 hits[0].coverage if hits else 0.0, max(hidden, default=0) / max(1, len(asked))
             )
             every = view.snapshot.memories(self.scope, ICEBREAKER)
-            queued = [one for one in every if one.retired_at is None and names(one.text)]
+            queued = [row for row in every if row.retired_at is None and names(row.text)]
             meant = [hit.memory for hit in hits if hit.coverage >= best / 2]
-            return [shown for one in (*meant, *queued) if (shown := view.show(one))]
+            return [shown for row in (*meant, *queued) if (shown := view.show(row))]
 
     def listed(self, wanted: Test, most: int, text: str = "") -> list[Disclosed]:
         """Return facts, notes and pinned memories: pinned ones first, then the latest.
@@ -179,8 +179,8 @@ class Seen:
         with self._view() as view:
             with self._catalogue(view) as catalogue:
                 rows = [row for row in catalogue.in_order() if _may_be_listed(row)]
-            shown = (one for one in rows if held_at(one, now) and view.show(one))
-            return Counter(type_ for one in shown for type_ in types_of(one))
+            shown = (fact for fact in rows if held_at(fact, now) and view.show(fact))
+            return Counter(type_ for fact in shown for type_ in types_of(fact))
 
     def _catalogue(self, view: View) -> AbstractContextManager[Catalogue]:
         return self.memory.catalogue(self.scope, view.snapshot)
@@ -189,10 +189,10 @@ class Seen:
         """Return what sums up the user: the profile and the block about them."""
         with self._view() as view:
             every = view.snapshot.memories(self.scope, f"{BLOCK}/")
-            shown = (view.show(one) for one in every if one.retired_at is None)
-            blocks = [one for one in shown if one and one.text.strip()]
-        blocks.sort(key=lambda one: (one.recorded_at or one.valid_from, one.id))
-        latest = {one.kind: one for one in blocks}
+            shown = (view.show(block) for block in every if block.retired_at is None)
+            blocks = [block for block in shown if block and block.text.strip()]
+        blocks.sort(key=lambda block: (block.recorded_at or block.valid_from, block.id))
+        latest = {block.kind: block for block in blocks}
         return [latest[kind] for kind in ABOUT_USER if kind in latest]
 
     def talks(self, since: datetime, most: int) -> list[Talk]:
@@ -202,16 +202,16 @@ class Seen:
         """
         with self._view() as view:
             every = view.snapshot.sessions(self.scope)  # an import logs old ones last
-            recent = [one for one in every if one.turns and one.last >= since]
-            recent.sort(key=lambda one: (one.last, one.id), reverse=True)
-            talks = (self._talk(one, since, view) for one in recent)
+            recent = [session for session in every if session.turns and session.last >= since]
+            recent.sort(key=lambda session: (session.last, session.id), reverse=True)
+            talks = (self._talk(session, since, view) for session in recent)
             return list(islice((talk for talk in talks if talk and talk.about), most))
 
     def _talk(self, row: Session, since: datetime, view: View) -> Talk | None:
         """Return what a conversation was about: its summary, or else its longest turns since."""
         snapshot, session = view.snapshot, row.id
         logged = snapshot.turns(self.scope, row.first_turn - 1, row.last_turn)
-        turns = [one for one in logged if one.session == session and one.at >= since]
+        turns = [turn for turn in logged if turn.session == session and turn.at >= since]
         if not turns:
             return None
         began = turns[0].at
@@ -220,10 +220,10 @@ class Seen:
             return Talk(began, (shown,))
         own = [turn for turn in turns if turn.role == "user" and not turn.aside]
         chunks = (snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in own)
-        seen = (view.show(one) for one in chunks if one.retired_at is None)
-        said = [one for one in seen if one]
-        longest = sorted(said, key=lambda one: -len(one.text))[:LEADS]
-        return Talk(began, tuple(one for one in said if one in longest))
+        seen = (view.show(chunk) for chunk in chunks if chunk.retired_at is None)
+        memories = [chunk for chunk in seen if chunk]
+        longest = sorted(memories, key=lambda chunk: -len(chunk.text))[:LEADS]
+        return Talk(began, tuple(chunk for chunk in memories if chunk in longest))
 
     def offered_at(self, turn: int) -> list[Disclosed] | None:
         """Return the memories that were injected at a user's turn; None where none is recorded.
@@ -236,8 +236,8 @@ class Seen:
             entry = next((row for row in rows if row and row.scope == self.scope), None)
             if entry is None:
                 return None
-            read = (view.snapshot.read(one.scope or self.scope, one.memory) for one in entry.offers)
-            return [shown for one in read if (shown := view.show(one))]
+            read = (view.snapshot.read(row.scope or self.scope, row.memory) for row in entry.offers)
+            return [shown for memory in read if (shown := view.show(memory))]
 
     @contextmanager
     def _view(self) -> Iterator[View]:

@@ -69,8 +69,8 @@ class VoiceCommands:
         if self._latest[:2] != (text, asked):  # a turn is recognised several times
             self._latest = (text, asked, self._recognise(text, asked))
         command = self._latest[2]
-        one = len(scopes) == 1 or self.refuses(scopes)
-        return command if one or (command and command.kind == "off_record") else None
+        alone = len(scopes) == 1 or self.refuses(scopes)
+        return command if alone or (command and command.kind == "off_record") else None
 
     def is_unserved(self, text: str) -> bool:
         """Return whether a turn that is no command asks for a change of the memory.
@@ -204,14 +204,14 @@ class VoiceCommands:
     def _done(
         self, command: Command, reply: str, *, done: bool = True, rest: str = "", about: str = ""
     ) -> Outcome:
-        said = say(language_of(self._language), reply, about=about)
-        outcome = Outcome(kind=command.kind, said=said, rest=rest, done=done)
+        words = say(language_of(self._language), reply, about=about)
+        outcome = Outcome(kind=command.kind, said=words, rest=rest, done=done)
         self._on_done(command, outcome)
         return outcome
 
     def _apologise(self, command: Command, name: str) -> Outcome:
-        said = say(language_of(self._language), name)
-        return Outcome(kind=command.kind, said=said, done=False)
+        words = say(language_of(self._language), name)
+        return Outcome(kind=command.kind, said=words, done=False)
 
     async def finish(self, timeout_s: float) -> None:
         if self._running:

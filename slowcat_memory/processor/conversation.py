@@ -72,12 +72,12 @@ class LiveConversation:
         """
         deps, scopes, turns = self.deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
-        said = None if turns.realtime or turns.speculates else self.log.user_turn
+        turn = None if turns.realtime or turns.speculates else self.log.user_turn
         return Call(
             engine=deps.engine,
             scope=scopes[0] if known else "",
             turn=turns.count + turns.speculates,
-            said=said,
+            said=turn,
             now=deps.engine.clock(),
             hidden=deps.visible.said,
             local=deps.locality.local,

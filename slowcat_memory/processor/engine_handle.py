@@ -256,6 +256,6 @@ class ConversationDeps:
         """Whether memories leave the context when another person speaks."""
         return self.audience.apart and self.config.people.strip_on_change
 
-    def pack(self, found: Recollection) -> Packed:
+    def pack(self, recall: Recollection) -> Packed:
         """Write a recollection as the block for the LLM. Takes a fraction of a millisecond."""
-        return self.engine.blocks.pack(found, self.engine.clock())
+        return self.engine.blocks.pack(recall, self.engine.clock())

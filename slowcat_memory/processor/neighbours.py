@@ -50,14 +50,14 @@ class Places:
 
     def of_kind(self, kind: type) -> list[Any]:
         """Return the processors of a kind, in the order in which they are written."""
-        return [one for one in self._processors if isinstance(one, kind)]
+        return [processor for processor in self._processors if isinstance(processor, kind)]
 
-    def precedes(self, one: Any, other: Any) -> bool | None:
+    def precedes(self, processor: Any, other: Any) -> bool | None:
         """Return whether frames reach one processor before another.
 
         None if they are in different branches, or one of them has no place.
         """
-        for ours, theirs in zip(self._path(one), self._path(other), strict=False):
+        for ours, theirs in zip(self._path(processor), self._path(other), strict=False):
             if ours != theirs:  # in one pipeline, as all before was equal
                 return ours < theirs if ours[2] else None
         return None
@@ -68,15 +68,15 @@ class Places:
         Those in the innermost common pipeline come first. None too where several branches have
         one: which it is cannot be known.
         """
-        found = [
-            one
-            for one in self.of_kind(kind)
-            if one is not processor
-            and self.precedes(*((one, processor) if before else (processor, one)))
+        near = [
+            other
+            for other in self.of_kind(kind)
+            if other is not processor
+            and self.precedes(*((other, processor) if before else (processor, other)))
         ]
-        in_order = found[::-1] if before else found
+        in_order = near[::-1] if before else near
         path = self._path(processor)
-        closest = sorted(in_order, key=lambda one: -sum(map(eq, path, self._path(one))))
+        closest = sorted(in_order, key=lambda other: -sum(map(eq, path, self._path(other))))
         unsure = len(closest) > 1 and self.precedes(closest[0], closest[1]) is None
         return None if unsure or not closest else closest[0]
 
@@ -89,7 +89,7 @@ class Places:
         if not isinstance(processor, BasePipeline):
             return
         ordered = isinstance(processor, Pipeline)
-        parts = [one for one in processor.processors if isinstance(one, FrameProcessor)]
+        parts = [part for part in processor.processors if isinstance(part, FrameProcessor)]
         for position, part in enumerate(parts):
             self._add(part, (*path, (id(processor), position, ordered)))
 
@@ -110,8 +110,8 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
         wrong += "answers, is missed. Make an LLMContextAggregatorPair, or pass aggregators=."
     elif places.precedes(memory, users):
         wrong = "I am before the user aggregator, where I see no questions: nothing is recalled."
-    elif any(places.precedes(one, memory) for one in llms) and not any(
-        places.precedes(memory, one) for one in llms
+    elif any(places.precedes(llm, memory) for llm in llms) and not any(
+        places.precedes(memory, llm) for llm in llms
     ):
         wrong = "I am behind the LLM, where I see no questions: nothing is recalled."
     elif assistants is None:
@@ -168,9 +168,9 @@ def locate(services: Sequence[Any], known: bool | None = None) -> Locality:
 
     May resolve a name: do not call it on the event loop. No service at all counts as remote.
     """
-    remote = [one for one in services if not is_local(base_url(one))]
+    remote = [llm for llm in services if not is_local(base_url(llm))]
     local = bool(services) and not remote if known is None else known
-    hosts = (host_of(base_url(one)) or type(one).__name__ for one in (remote or services))
+    hosts = (host_of(base_url(llm)) or type(llm).__name__ for llm in (remote or services))
     return Locality(local, ", ".join(dict.fromkeys(hosts)))
 
 
@@ -180,27 +180,27 @@ def llm_services(*processors: Any) -> list[Any]:
     A service that an aggregator, or another service, holds for itself (an LLM for summaries, a
     wrapped service) counts too.
     """
-    found, seen = list[Any](), set[int]()
-    waiting: list[Any] = [one for one in processors if one is not None]
+    llms, seen = list[Any](), set[int]()
+    waiting: list[Any] = [part for part in processors if part is not None]
     while waiting:
-        one = waiting.pop(0)
-        if id(one) in seen:
+        part = waiting.pop(0)
+        if id(part) in seen:
             continue
-        seen.add(id(one))
-        if isinstance(one, LLMService):
-            found.append(one)
-        if isinstance(one, FrameProcessor):
-            waiting += getattr(one, "processors", ())
-        waiting += _held(one)
-    return found
+        seen.add(id(part))
+        if isinstance(part, LLMService):
+            llms.append(part)
+        if isinstance(part, FrameProcessor):
+            waiting += getattr(part, "processors", ())
+        waiting += _held(part)
+    return llms
 
 
 def _held(owner: Any) -> Iterator[Any]:
     """Yield an object's attributes that are LLM services, or may hold some."""
     for value in list(getattr(owner, "__dict__", {}).values()):
-        for one in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(one, LLMService) or type(one).__name__.endswith(_HOLDERS):
-                yield one
+        for part in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(part, LLMService) or type(part).__name__.endswith(_HOLDERS):
+                yield part
 
 
 def base_url(llm: Any) -> str:

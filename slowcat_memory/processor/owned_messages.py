@@ -176,9 +176,9 @@ class OwnedMessages:
         injection.empty_calls(messages, gone)
         for context in contexts:
             context[:] = [
-                one
-                for one in context
-                if not (isinstance(one, LLMSpecificMessage) and id(one) in gone)
+                message
+                for message in context
+                if not (isinstance(message, LLMSpecificMessage) and id(message) in gone)
             ]
         return stripped
 
@@ -188,14 +188,14 @@ class OwnedMessages:
         What was there before the first turn is the application's own, but for calls of ours.
         """
         present: dict[object, Any] = {
-            id(one): one for one in messages if isinstance(one, LLMSpecificMessage)
+            id(message): message for message in messages if isinstance(message, LLMSpecificMessage)
         }
         present |= {
-            injection.call_id(call): call for one in messages for call in injection.tool_calls(one)
+            injection.call_id(call): call for row in messages for call in injection.tool_calls(row)
         }
         self._unspoken = {
-            key: self._unspoken.get(key) or (one, self._owner_of(one))
-            for key, one in present.items()
+            key: self._unspoken.get(key) or (message, self._owner_of(message))
+            for key, message in present.items()
         }
 
     def _owner_of(self, unspoken: Any) -> frozenset[str]:
@@ -240,7 +240,7 @@ class OwnedMessages:
                 continue
             spoken = fingerprint(injection.message_text(message))
             # It may have been interrupted, or joined with what was said next.
-            if spoken and any(one.startswith(spoken) or one in spoken for one in foreign):
+            if spoken and any(text.startswith(spoken) or text in spoken for text in foreign):
                 message["content"] = injection.FORGOTTEN
 
     def _read(self, messages: Sequence[Any], llm: Any) -> list[Message]:
@@ -253,14 +253,14 @@ class OwnedMessages:
                 "context in it stays there when another person speaks"
             )
         self._instruction["content"] = parts
-        return [*(one for one in messages if isinstance(one, dict)), self._instruction]
+        return [*(message for message in messages if isinstance(message, dict)), self._instruction]
 
     def _write(self, llm: Any) -> None:
         """Write the instruction back that was read."""
         parts = self._instruction["content"]
         if parts is not None and parts != _instruction_of(llm):
             base, *added = [
-                "" if one["text"] == injection.FORGOTTEN else one["text"] for one in parts
+                "" if part["text"] == injection.FORGOTTEN else part["text"] for part in parts
             ]
             llm._base_system_instruction, llm._appended_system_instructions = base, added
             llm._compose_system_instruction()
@@ -270,8 +270,8 @@ class OwnedMessages:
     def without_memories(self, messages: Sequence[Any]) -> list[Any]:
         """Copy a context without anything of the memory's, for a summary of what was said."""
         copies = [
-            deepcopy(one) if isinstance(one, dict) else one
-            for one in injection.strip_memories(messages)
+            deepcopy(message) if isinstance(message, dict) else message
+            for message in injection.strip_memories(messages)
         ]
         ours = {
             injection.call_id(call)
@@ -308,5 +308,5 @@ def _instruction_of(llm: Any) -> list[Message] | None:
         return None
     if base is not None and not isinstance(base, str):
         return None
-    texts = (injection.FORGOTTEN if one == "" else one for one in (base, *added))
-    return [{"text": one} for one in texts]
+    texts = (injection.FORGOTTEN if text == "" else text for text in (base, *added))
+    return [{"text": text} for text in texts]

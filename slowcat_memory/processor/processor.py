@@ -174,10 +174,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Raises:
             ConfigError: There is no such tool.
         """
-        made = memory_tools(self.tool_call, only)
-        if any(tool.name == SEARCH for tool in made):
+        tools = memory_tools(self.tool_call, only)
+        if any(tool.name == SEARCH for tool in tools):
             self._instruction = instruction(self._config.memory.language, SEARCH)
-        return made
+        return tools
 
     def tool_call(self) -> Call | None:
         return self._live.tool_call() if self._live else None

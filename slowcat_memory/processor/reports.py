@@ -140,7 +140,7 @@ def start_line(engine: MemoryEngine, config: Config, scope: str, file: str) -> s
         f"turns: {turns:,}",
         f"embedding: {engine.embedding.source}",
         f"configuration: {file}",
-        *(f"beside {one.program} (process {one.pid})" for one in others_of(config.folder)),
+        *(f"beside {other.program} (process {other.pid})" for other in others_of(config.folder)),
     )
     return "; ".join(parts)
 
@@ -170,11 +170,11 @@ class Reports:
         if self._wants_spans:
             self._spans = Spans(engine, self._wants_spans)
 
-    def recalled(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
+    def recalled(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Report a turn's recall, after its frame was pushed."""
         if self._spans is not None:
             ids = [hit.memory.id for hit in packed.hits]
-            self._guard.run(self._spans.recalled, turn, found, ids)
+            self._guard.run(self._spans.recalled, turn, recall, ids)
 
     def happened(self, event: MemoryEvent) -> None:
         """Report an event of one of the conversation's namespaces."""
@@ -231,16 +231,16 @@ class Spans:
         self._texts, self._clock = content == "texts", engine.clock
         self._store = str(engine.config.folder.name)
 
-    def recalled(self, turn: Turn | None, found: Recollection, ids: Collection[str]) -> None:
+    def recalled(self, turn: Turn | None, recall: Recollection, ids: Collection[str]) -> None:
         """Write the span of a turn's recall, which has just ended.
 
         Args:
             ids: Of the memories that were put before the LLM.
         """
-        ms = found.timings.get("wait", 0.0)
+        ms = recall.timings.get("wait", 0.0)
         attributes: dict[str, Any] = {
             "gen_ai.memory.record.count": len(ids),
-            "slowcat_memory.stage": found.stage,
+            "slowcat_memory.stage": recall.stage,
             "slowcat_memory.ids": list(ids),
         }
         if turn is not None:
@@ -250,7 +250,7 @@ class Spans:
         if self._texts:
             shown = [
                 {"id": hit.memory.id, "content": hit.memory.text}
-                for hit in found.hits
+                for hit in recall.hits
                 if hit.memory.id in ids and not hit.memory.local_only
             ]
             attributes["gen_ai.memory.records"] = json.dumps(shown, ensure_ascii=False)
@@ -315,6 +315,6 @@ def texts_of(engine: MemoryEngine, event: MemoryEvent) -> dict[str, str]:
     reader = engine.reader(event.scope)
     with engine.snapshot() as snapshot:
         gone = waiting_to_be_erased(snapshot, event.scope)
-        found = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
-        shown = (disclose_found(one, reader, snapshot.memory) for one in found if one)
-        return {one.id: one.text for one in shown if one}
+        rows = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
+        shown = (disclose_found(row, reader, snapshot.memory) for row in rows if row)
+        return {row.id: row.text for row in shown if row}

@@ -68,8 +68,8 @@ class Replies:
     def log(self, text: str, *, interrupted: bool | None = None) -> None:
         """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
         cut = self._interrupted if interrupted is None else interrupted
-        said = injection.without_blocks(text)  # what it reads aloud of a block is not its own
-        logged = self._conversation.agent_said(said, interrupted=cut)
+        words = injection.without_blocks(text)  # what it reads aloud of a block is not its own
+        logged = self._conversation.agent_said(words, interrupted=cut)
         self.done.set()
         if logged is not None:
             self._guard.spawn(self._announce(*logged))
@@ -203,19 +203,19 @@ class Turns:
         if self.realtime or not clean(text)[0]:
             return False
         scopes = self._deps.audience.readable(speakers)
-        found, packed = await self._recall(text, context, turn, scopes)
+        recall, packed = await self._recall(text, context, turn, scopes)
         if scopes and self._commands.is_unserved(text):
-            found = replace(found, unchanged=True, packed=None)
-            packed = self._deps.pack(found)
+            recall = replace(recall, unchanged=True, packed=None)
+            packed = self._deps.pack(recall)
         packed = self._deps.owned.with_late_head(packed)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
-            self._place(message, found, packed, turn)
+            self._place(message, recall, packed, turn)
             return True
         if packed.text:
             injection.prefix(message, packed.text)
         if self._speculating is message:  # not withdrawn meanwhile
-            self._speculated = (found, packed, scopes)
+            self._speculated = (recall, packed, scopes)
         return True
 
     def log(
@@ -263,12 +263,12 @@ class Turns:
             self._deps.owned.add_block(packed)
         self._deps.guard.soon(self._report, turn, found, packed)
 
-    def _report(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
+    def _report(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Write the ledger row and notify the application, after the frame was pushed."""
         if turn:
-            self._deps.guard.run(self._deps.engine.note_recall, turn, found, packed)
-        self._deps.reports.recalled(turn, found, packed)
-        self._deps.guard.notify("on_memory_recalled", found, packed)
+            self._deps.guard.run(self._deps.engine.note_recall, turn, recall, packed)
+        self._deps.reports.recalled(turn, recall, packed)
+        self._deps.guard.notify("on_memory_recalled", recall, packed)
 
     async def confirm(self) -> None:
         """Log a confirmed speculated turn, or execute its command: no other frame follows.
@@ -290,11 +290,11 @@ class Turns:
                 if command := self._commands.recognise(text, scopes):
                     await self._obey(command, message, text, scopes)
             elif speculated:
-                found, packed, scopes = speculated
+                recall, packed, scopes = speculated
                 self._messages.mark_handled(message)
                 turn = self.log(message, text, "voice")
                 if scopes == self._deps.audience.readable(self._conversation.scopes):
-                    self._place(message, found, packed, turn)
+                    self._place(message, recall, packed, turn)
         except Exception as error:
             self._deps.guard.log_failure(error)
 
@@ -320,14 +320,14 @@ class Turns:
         if not scopes:
             return Recollection(), Packed("", (), 0)
         engine = self._deps.engine
-        found = await self._find(text, context, turn, scopes)
-        packed = found.packed or self._deps.pack(found)
+        recall = await self._find(text, context, turn, scopes)
+        packed = recall.packed or self._deps.pack(recall)
         waited = (time.perf_counter() - start) * 1e3
-        engine.metrics.observe("recall", sum(found.timings.values()))
+        engine.metrics.observe("recall", sum(recall.timings.values()))
         engine.metrics.observe("turn_wait", waited)
-        found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
-        self._warn_if_slow(waited, found.stage)
-        return found, packed
+        recall = replace(recall, timings={**recall.timings, "wait": round(waited, 4)})
+        self._warn_if_slow(waited, recall.stage)
+        return recall, packed
 
     def _warn_if_slow(self, waited_ms: float, stage: str) -> None:
         limit = self._deps.config.recall.warn_ms
@@ -343,10 +343,10 @@ class Turns:
         self, text: str, context: LLMContext, turn: Turn | None, scopes: Scopes
     ) -> Recollection:
         """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
-        found, shown = Recollection(), self._deps.visible
+        recall, shown = Recollection(), self._deps.visible
         for _ in range(2):
             visible, standing = shown.memories, list(map(id, context.messages))
-            found = await self._deps.engine.recall(
+            recall = await self._deps.engine.recall(
                 clean(text)[0],
                 scopes[0],
                 also=scopes[1:],
@@ -361,7 +361,7 @@ class Turns:
             shown.refresh(context.messages)
             if visible <= shown.memories:
                 break
-        return found
+        return recall
 
     def _strip_others(self, context: LLMContext, scopes: Scopes) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""

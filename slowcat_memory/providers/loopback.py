@@ -71,10 +71,10 @@ def _parts(url: str) -> SplitResult:
 
 def _addresses(host: str) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise EndpointError(f"the host {host!r} of the endpoint is unknown") from error
-    return sorted({str(info[4][0]) for info in found})
+    return sorted({str(info[4][0]) for info in infos})
 
 
 def _is_loopback(address: str) -> bool:
@@ -134,15 +134,15 @@ def _in_table(address: str, port: int) -> str:
     return f"{packed:08X}:{port:04X}"
 
 
-def same_server(one: str, other: str) -> bool:
+def same_server(url: str, other: str) -> bool:
     """Return whether two base URLs name one server: the same port of one host, or of this machine.
 
     False for a URL that is empty or cannot be parsed.
     """
-    hosts = [host_of(one), host_of(other)]
+    hosts = [host_of(url), host_of(other)]
     ports = {host.rpartition(":")[2] for host in hosts}
     near = all(hosts) and len(ports) == 1
-    return near and (hosts[0] == hosts[1] or (is_local(one) and is_local(other)))
+    return near and (hosts[0] == hosts[1] or (is_local(url) and is_local(other)))
 
 
 def host_of(url: str) -> str:

@@ -174,11 +174,11 @@ def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
         ),
     )
     with copy.snapshot() as snapshot:
-        tasks = [one for one in snapshot.tasks() if jobs is None or one.job in jobs]
+        tasks = [task for task in snapshot.tasks() if jobs is None or task.job in jobs]
         cursors = [
-            one
-            for one in snapshot.cursors()
-            if (owner := one.name.removeprefix("asked/").partition("/")[0])
+            cursor
+            for cursor in snapshot.cursors()
+            if (owner := cursor.name.removeprefix("asked/").partition("/")[0])
             and (owner not in KEPT_CURSORS if jobs is None else owner in jobs)
         ]
     for task in tasks:
@@ -215,9 +215,9 @@ def _walk(
 
     def think() -> None:
         _edit(copy, then.now)
-        if left := thinking.until_done(wanted):
+        if rest := thinking.until_done(wanted):
             raise StoreError(
-                f"{left} tasks could not be done, and nothing was changed",
+                f"{rest} tasks could not be done, and nothing was changed",
                 hint="Is the LLM's server there?",
             )
 
@@ -258,7 +258,7 @@ def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
         batch=WriteBatch(
             memories=tuple(put),
             drop=tuple((m.scope, m.id) for m in gone),
-            contexts=(*contexts, *(replace(one, text="") for one in lost)),
+            contexts=(*contexts, *(replace(context, text="") for context in lost)),
             keys=tuple(keys),
             drop_keys=tuple(at for at in before.keys if at not in after.keys),
         ),
@@ -268,18 +268,18 @@ def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
     )
 
 
-def _same(one: Memory | None, other: Memory) -> bool:
+def _same(memory: Memory | None, other: Memory) -> bool:
     """Compare two memories, ignoring the times of recording and retiring."""
-    if one is None or bool(one.retired_at) != bool(other.retired_at):
+    if memory is None or bool(memory.retired_at) != bool(other.retired_at):
         return False
     times = {"recorded_at": other.recorded_at, "retired_at": other.retired_at}
-    return replace(one, **times) == other
+    return replace(memory, **times) == other
 
 
 def _vectors(snapshot: Snapshot, space: str, batch: WriteBatch) -> Iterator[Vector]:
-    subjects = [(one.scope, one.id) for one in batch.memories]
-    subjects += [(one.scope, one.memory) for one in batch.contexts]
-    subjects += [(one.scope, one.id) for one in batch.keys]
+    subjects = [(memory.scope, memory.id) for memory in batch.memories]
+    subjects += [(context.scope, context.memory) for context in batch.contexts]
+    subjects += [(key.scope, key.id) for key in batch.keys]
     for scope, id_ in subjects if space else ():
         if vector := snapshot.vector(space, scope, id_):
             yield vector
@@ -331,8 +331,8 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         exclude_words=heard,
         dialogue=dialogue,
     )
-    found = recall_before(engine, turn, query)
-    now = ledger_entry(turn, found, engine.blocks.pack(found, turn.at))
+    recall = recall_before(engine, turn, query)
+    now = ledger_entry(turn, recall, engine.blocks.pack(recall, turn.at))
     with engine.snapshot() as snapshot:
         rows = [(row.scope, id_) for row in (then, now) if row for id_ in row.memories]
         memories = {id_: memory for at, id_ in rows if (memory := snapshot.read(at, id_))}
@@ -356,5 +356,5 @@ def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:
     """Return the chunks of earlier turns of the session, which presumably were in the context."""
     session = snapshot.session(turn.session)
     first = session.first_turn if session else turn.id
-    said = snapshot.turns(turn.scope, after=first - 1, upto=turn.id - 1)
-    return [chunk_id(one.id) for one in said if one.session == turn.session]
+    turns = snapshot.turns(turn.scope, after=first - 1, upto=turn.id - 1)
+    return [chunk_id(other.id) for other in turns if other.session == turn.session]

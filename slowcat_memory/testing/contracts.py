@@ -16,7 +16,7 @@ import numpy as np
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
-from slowcat_memory.idle.job import Contexts, Job, JobDeps, Upkeep
+from slowcat_memory.idle.job import Contexts, Job, JobDeps, Maintenance
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -79,7 +79,7 @@ def _contexts(store: Store, llm: LLM | None, now: datetime | None = None) -> Con
     return Contexts(
         JobDeps(
             store=store,
-            upkeep=cast(Upkeep, None),
+            upkeep=cast(Maintenance, None),
             clock=lambda: now or datetime.now(UTC),
             zone=UTC,
             scopes=scopes,
@@ -132,16 +132,16 @@ async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
 
 
 async def _check_in_loop(store: Store, run: Callable[[], Awaitable[int]]) -> None:
-    left = await run()
+    rest = await run()
     with store.snapshot() as snapshot:
         dead, runs = snapshot.tasks(state="dead"), len(snapshot.runs())
-    assert not left, f"{left} tasks are never done"
+    assert not rest, f"{rest} tasks are never done"
     assert not dead, f"{len(dead)} tasks failed: {dead[0].error}"
-    made = _contents(store)
+    contents = _contents(store)
     await run()
     with store.snapshot() as snapshot:
         assert len(snapshot.runs()) == runs, "finished work is due again"
-    assert _contents(store) == made, "finished work is done again"
+    assert _contents(store) == contents, "finished work is done again"
 
 
 def _contents(store: Store) -> bytes:
@@ -200,16 +200,16 @@ def _check_tokens(embedder: TokenEmbedder) -> None:
     assert embedder.token_key != embedder.key, "its token vectors have no key of their own"
     assert embedder.encode_tokens([]).tokens == [], "an empty list has tokens"
     texts = [*ODD_TEXTS, "Anna: where is the red bicycle, Anna?"]
-    made = embedder.encode_tokens(texts)
-    assert np.allclose(made.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
-    assert len(made.tokens) == len(texts), f"tokens of {len(made.tokens)} texts, not {len(texts)}"
-    for text, rows in zip(texts, made.tokens, strict=True):
+    batch = embedder.encode_tokens(texts)
+    assert np.allclose(batch.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
+    assert len(batch.tokens) == len(texts), f"tokens of {len(batch.tokens)} texts, not {len(texts)}"
+    for text, rows in zip(texts, batch.tokens, strict=True):
         assert rows.dtype == np.int8 and rows.ndim == 2 and rows.shape[1] == dim, f"{rows.shape}"
         assert np.allclose(np.linalg.norm(rows, axis=1), SCALE, rtol=0.02), "not of unit length"
         alone = embedder.encode_tokens([text]).tokens[0]
         assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
         assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
-    assert not len(made.tokens[texts.index("...")]), "punctuation has a token vector"
+    assert not len(batch.tokens[texts.index("...")]), "punctuation has a token vector"
     text = texts[-1]
     query = embedder.encode_query_tokens(text)
     assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"

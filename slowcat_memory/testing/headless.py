@@ -283,8 +283,8 @@ class HeadlessConversation:
             words = text.split()
             for end in range(2, len(words) + 2, 2):
                 if interims:
-                    said, now = " ".join(words[:end]), time_now_iso8601()
-                    await self.worker.queue_frame(InterimTranscriptionFrame(said, who, now))
+                    part, now = " ".join(words[:end]), time_now_iso8601()
+                    await self.worker.queue_frame(InterimTranscriptionFrame(part, who, now))
                 await asyncio.sleep(2 * word_s)
             await self.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
             final = TranscriptionFrame(text, who, time_now_iso8601(), finalized=True)

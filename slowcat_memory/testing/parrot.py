@@ -36,25 +36,25 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
         trusting: When no line shares a word with the question, quote the last line of its own
             block, which recall ranked best.
     """
-    said = [message_text(m) for m in request.get("messages", []) if m.get("role") == "user"]
-    words = _BLOCK.sub("", said[-1]).strip() if said else ""
+    turns = [message_text(m) for m in request.get("messages", []) if m.get("role") == "user"]
+    words = _BLOCK.sub("", turns[-1]).strip() if turns else ""
     if not (words.endswith("?") or _ASKS.match(words.casefold())):
         return "I am listening."
-    lines = [line for text in said for line in _remembered(text)]
+    lines = [line for text in turns for line in _remembered(text)]
     if not lines:
         return "I don't know, I have no memory of that."
     asked = _content_words(words)
     shared = [len(asked & _content_words(line[0])) for line in lines]
     if any(shared):
         return _quote(lines[max(range(len(lines)), key=lambda i: (shared[i], i))])
-    if trusting and (own := _remembered(said[-1])):
+    if trusting and (own := _remembered(turns[-1])):
         return _quote(own[-1])
     return "I don't know, nothing that I remember is about that."
 
 
 def _remembered(text: str) -> list[re.Match[str]]:
-    found = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
-    return [line for line in found if line and line["when"] != "now" and line["what"][:1] != "("]
+    matches = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
+    return [line for line in matches if line and line["when"] != "now" and line["what"][:1] != "("]
 
 
 def _content_words(text: str) -> set[str]:

@@ -89,8 +89,8 @@ class Script:
     def usage(self) -> dict[str, int]:
         """Return the token counts: of the prompt estimated, of the reply a word each."""
         read = sum(estimate_tokens(message_text(m)) for m in self.body.get("messages", []))
-        said = len(self.tokens) + len(self.calls)
-        return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
+        count = len(self.tokens) + len(self.calls)
+        return {"prompt_tokens": read, "completion_tokens": count, "total_tokens": read + count}
 
     def envelope(self, kind: str, choices: list[Any], **more: Any) -> dict[str, Any]:
         model = self.body.get("model", "scripted")
@@ -99,8 +99,8 @@ class Script:
 
     def whole(self) -> dict[str, Any]:
         """Return the answer to a request that does not stream."""
-        said = {"index": 0, "message": self.message(), "finish_reason": self.finish_reason}
-        return self.envelope("chat.completion", [said], usage=self.usage())
+        choice = {"index": 0, "message": self.message(), "finish_reason": self.finish_reason}
+        return self.envelope("chat.completion", [choice], usage=self.usage())
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield the events of a stream."""
@@ -236,10 +236,10 @@ class ScriptedServer:
             await self._notify()
             reply = await self._run_script(body)
             if isinstance(reply, Failure):
-                said = {"message": reply.message, "type": "scripted", "code": reply.status}
+                fault = {"message": reply.message, "type": "scripted", "code": reply.status}
                 # Keeps OpenAI's client from retrying; scripts rely on one request per call.
                 once = {"x-should-retry": "false"}
-                return web.json_response({"error": said}, status=reply.status, headers=once)
+                return web.json_response({"error": fault}, status=reply.status, headers=once)
             script = Script(body, reply, self._call_ids)
             await asyncio.sleep(self._first_token_delay_s)
             response: web.StreamResponse = web.json_response(script.whole())

@@ -33,13 +33,13 @@ def export(
         after: int | None = 0
         while after is not None:
             with snapshots() as snapshot:
-                pending = [one for one in snapshot.commands() if one.state == "done" and one.due]
-                forgotten = {turn for one in pending for turn in one.turns}
-                logged = (one for one in snapshot.turns(name, after) if one.id not in forgotten)
+                pending = [row for row in snapshot.commands() if row.state == "done" and row.due]
+                forgotten = {turn for row in pending for turn in row.turns}
+                logged = (turn for turn in snapshot.turns(name, after) if turn.id not in forgotten)
                 turns = list(islice(logged, PART))
-                rows = [turn_row(one, snapshot.memory(name, chunk_id(one.id))) for one in turns]
+                rows = [turn_row(turn, snapshot.memory(name, chunk_id(turn.id))) for turn in turns]
                 notes = () if turns else snapshot.memories(name, f"{NOTE}/")
-                rows += [note_row(one) for one in notes if one.retired_at is None]
+                rows += [note_row(note) for note in notes if note.retired_at is None]
             yield from rows
             after = turns[-1].id if turns else None
 

@@ -95,13 +95,13 @@ def export_facts(
     chosen, before = set(scopes), _indexed(folder)
     days = defaultdict[str, list[dict[str, Any]]](list)
     for name in sorted(before):
-        others = [one.row for one in _read(folder / name, "", []) if one.fact.scope not in chosen]
+        others = [row.row for row in _read(folder / name, "", []) if row.fact.scope not in chosen]
         if others:
             days[name.removesuffix(".json")] = others
     for scope in sorted(chosen):
         for fact in filter(is_fact, snapshot.memories(scope, f"{FACT}/")):
-            row, said = _row(fact, snapshot)
-            days[f"{said.astimezone(zone):%Y-%m-%d}"].append(row)
+            row, at = _row(fact, snapshot)
+            days[f"{at.astimezone(zone):%Y-%m-%d}"].append(row)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for day, rows in days.items():
         _write(folder / f"{day}.json", {"date": day, "facts": rows}, drafting)
@@ -115,7 +115,7 @@ def _indexed(folder: Path) -> set[str]:
     """Return the names of the day files that a folder's index lists, none without an index."""
     try:
         facts = msgspec.json.decode((folder / INDEX).read_bytes(), type=_File).facts
-        return {one["file"] for one in facts if _DAY.fullmatch(one["file"])}
+        return {row["file"] for row in facts if _DAY.fullmatch(row["file"])}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
 
@@ -125,19 +125,19 @@ def _row(fact: Memory, snapshot: Snapshot) -> tuple[dict[str, Any], datetime]:
     facets = dict(fact.facets)
     numbers, elsewhere = facets.pop("said_in", ""), facets.pop("said_at", "")
     turn = snapshot.turn(fact.sources[0]) if fact.sources else None
-    said = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
+    at = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
     view = _View(
         type=type_of(fact),
         content=fact.text,
         confidence=fact.statement.confidence,
-        source_date=said,
+        source_date=at,
         extracted_at=fact.recorded_at or fact.valid_from,
     )
     sources = fact.sources or tuple(map(int, numbers.split()))
     stated = replace(fact.statement, subject_id="", object_id="")  # no names of another log
     plain = msgspec.to_builtins(replace(fact, sources=sources, facets=facets, statement=stated))
     own = {name: value for name, value in plain.items() if name not in _REPLACED}
-    return own | msgspec.to_builtins(view), said
+    return own | msgspec.to_builtins(view), at
 
 
 def _index(days: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[_FactRow]:
         except msgspec.ValidationError as error:
             bad.append(f"fact {number}: {error}")
     what = path.name if rows else f"{path.name} is not a fact file"
-    faults += [f"{what}: {one}" for one in bad]
+    faults += [f"{what}: {fault}" for fault in bad]
     return rows
 
 
@@ -264,10 +264,10 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[_FactRow], done: Impo
             else:
                 put.append(_with_sources(row, snapshot, then))
     if put:
-        keys = tuple(key for one in put if (key := fact_key(one)))
+        keys = tuple(key for fact in put if (key := fact_key(fact)))
         engine.apply("import", WriteBatch(memories=tuple(put), keys=keys))
         done.facts += len(put)
-        done.unproven += sum(not one.sources for one in put)
+        done.unproven += sum(not fact.sources for fact in put)
         done.scopes.append(scope)
 
 

@@ -9,7 +9,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.store import Snapshot
-from slowcat_memory.transfer.reading import Options, Reading, readings
+from slowcat_memory.transfer.reading import FileReading, Options, readings
 from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
@@ -91,7 +91,7 @@ def import_file(
 
 def import_reading(
     memory: MemoryEngine,
-    reading: Reading,
+    reading: FileReading,
     where: Where,
     done: Imported,
     *,
@@ -197,15 +197,15 @@ class Log:
             times: Of its turns, in UTC.
         """
         every = session.utterances
-        dated = [at for at, said in zip(times, every, strict=True) if said.at]
+        dated = [at for at, utterance in zip(times, every, strict=True) if utterance.at]
         for other in self._rows.values():
             if dated and other.started <= max(dated) and other.last >= min(dated):
                 self._read(snapshot, other.id)
         name = next(name for name in self._names(session) if self._is(snapshot, name, session))
         self._used.add(name)
         row, keys, logged, new = self._row(name), _keys(name, every), dict[int, Turn](), list[int]()
-        for place, (key, said) in enumerate(zip(keys, every, strict=True)):
-            alike = self._turns[times[place] if said.at else name, said.text]
+        for place, (key, utterance) in enumerate(zip(keys, every, strict=True)):
+            alike = self._turns[times[place] if utterance.at else name, utterance.text]
             turn = next((turn for turn in alike if turn.id not in self._taken), None)
             if turn is not None:
                 self._taken.add(turn.id)
@@ -246,7 +246,7 @@ class Log:
         imported, turns = self._read(snapshot, row.id if row else name)
         shared = max(
             (Counter(imported) & Counter(_keys(name, every))).total(),
-            (Counter(turn.text for turn in turns) & Counter(said.text for said in every)).total(),
+            (Counter(turn.text for turn in turns) & Counter(item.text for item in every)).total(),
         )
         most = max(len(imported), len(turns))
         return 2 * shared >= min(most, len(every)) and bool(shared or not most)
@@ -271,8 +271,8 @@ class Log:
         return self._read_of[id]
 
 
-def _keys(name: str, said: Sequence[Utterance]) -> list[str]:
-    return [_hash([str(one.at or name), one.text]) for one in said]
+def _keys(name: str, utterances: Sequence[Utterance]) -> list[str]:
+    return [_hash([str(utterance.at or name), utterance.text]) for utterance in utterances]
 
 
 def _plain(scope: str, id: str) -> str:
@@ -312,11 +312,13 @@ def ingest(
     with memory.snapshot() as snapshot:
         match = (log or Log(snapshot, scope)).match(snapshot, session, times)
     names = {"user": memory.config.memory.user_name, "assistant": memory.config.memory.agent_name}
-    logged, asked, keys = dict[int, int](), -1, [*match.imported]
+    logged, stored, keys = dict[int, int](), dict(match.logged), [*match.imported]
+    asks = (place if utterance.role == "user" else -1 for place, utterance in enumerate(every))
+    latest = [*accumulate(asks, max)]  # the user's turn that each turn is, or replies to
     marked = [
         place
-        for place, said in enumerate(every)
-        if (said.pinned or said.muted) and match.keys[place] not in match.imported
+        for place, utterance in enumerate(every)
+        if (utterance.pinned or utterance.muted) and match.keys[place] not in match.imported
     ]
 
     def cursor() -> Cursor:
@@ -331,17 +333,17 @@ def ingest(
         places = match.new[start : start + BATCH]
         events = edge("resume" if match.row else "start", places[0]) if not start else []
         for number, place in enumerate(places):
-            said = every[place]
-            asked = place if said.role == "user" else asked
+            utterance = every[place]
+            asked = latest[place]
             # A negative one counts from this event, see ``Store.append_all``.
-            reply = logged.get(asked) or (places.index(asked) - number if asked >= 0 else 0)
+            reply = places.index(asked) - number if asked in places else stored.get(asked, 0)
             turn = Turn(
                 session=match.id,
                 scope=scope,
-                speaker=said.speaker or names[said.role],
+                speaker=utterance.speaker or names[utterance.role],
                 at=times[place],
                 reply_to=reply,
-                **{name: getattr(said, name) for name in _ALIKE},
+                **{name: getattr(utterance, name) for name in _ALIKE},
             )
             events.append(turn)
         events += edge("end", places[-1]) if places[-1] == match.new[-1] else []
@@ -351,10 +353,10 @@ def ingest(
         ack.wait()
         first = ack.id - len(events) + 1 + (not start)  # behind the session's edge
         logged |= {place: first + number for number, place in enumerate(places)}
-    there = match.logged | logged
-    for place in filter(there.__contains__, marked):
+        stored |= logged
+    for place in filter(stored.__contains__, marked):
         pinned, muted = every[place].pinned or None, every[place].muted or None
-        memory.edit(scope, chunk_id(there[place]), pinned=pinned, muted=muted)
+        memory.edit(scope, chunk_id(stored[place]), pinned=pinned, muted=muted)
     if marked:
         keys += [match.keys[place] for place in marked if place not in logged]
         memory.apply(REASON, WriteBatch(cursor=cursor()))
@@ -364,7 +366,7 @@ def ingest(
 def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
     """Return the turns' times in UTC; one without a time is ten seconds after the one before."""
     times: list[datetime] = []
-    for said in session.utterances:
-        at = said.at or (times[-1] + PACE if times else session.started or datetime.now(UTC))
+    for utterance in session.utterances:
+        at = utterance.at or (times[-1] + PACE if times else session.started or datetime.now(UTC))
         times.append(utc(at, zone))
     return times

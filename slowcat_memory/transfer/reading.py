@@ -53,7 +53,7 @@ class Options(Struct, frozen=True, kw_only=True):
     zone: tzinfo = UTC
 
 
-class Reading:
+class FileReading:
     """A file, read.
 
     Attributes:
@@ -131,13 +131,13 @@ class Reading:
             session = chat.every.setdefault(label, TranscriptSession(id=label, scope=piece.scope))
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
-        said, name = piece.said, piece.said.speaker.casefold()
+        utterance, name = piece.said, piece.said.speaker.casefold()
         if name and name == self._options.me.casefold():
-            said = replace(said, speaker="", role="user")
+            utterance = replace(utterance, speaker="", role="user")
         elif name in self._options.agents:
-            said = replace(said, role="assistant")
-        self.speakers[said.speaker, said.role] += 1
-        session.utterances.append(said)
+            utterance = replace(utterance, role="assistant")
+        self.speakers[utterance.speaker, utterance.role] += 1
+        session.utterances.append(utterance)
 
     def _is_late(self, line: int, at: datetime | None) -> bool:
         """Return whether a time is in the future; then it is reported."""
@@ -158,22 +158,22 @@ class Reading:
                 long before the file was changed that its last turn is no later.
         """
         for chat in self._chats.values():
-            turns = [said.at for session in chat.sessions for said in session.utterances]
+            turns = [turn.at for session in chat.sessions for turn in session.utterances]
             after = undated or self.text.changed - PACE * len(turns)
             if times := self._times(chat):
                 before = next((n for n, at in enumerate(turns) if at is not None), len(turns))
                 after = min(times) - PACE * before
             for session in chat.sessions:
-                said = session.utterances
-                session.started = session.started or said[0].at or after
-                last = next((one.at for one in reversed(said) if one.at is not None), None)
-                after = last + PACE if last else session.started + PACE * len(said)
+                utterances = session.utterances
+                session.started = session.started or utterances[0].at or after
+                last = next((turn.at for turn in reversed(utterances) if turn.at is not None), None)
+                after = last + PACE if last else session.started + PACE * len(utterances)
             yield chat
 
     def _times(self, chat: Transcript) -> list[datetime]:
         """Return every time of a conversation, in UTC."""
         times = [session.started for session in chat.sessions]
-        times += [said.at for session in chat.sessions for said in session.utterances]
+        times += [turn.at for session in chat.sessions for turn in session.utterances]
         return [utc(at, self._options.zone) for at in times if at is not None]
 
 
@@ -181,15 +181,15 @@ def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
     """Return whether a turn at a time is too late to belong to a session."""
     if at is None or not session.utterances:
         return False
-    last = next((said.at for said in reversed(session.utterances) if said.at), session.started)
+    last = next((turn.at for turn in reversed(session.utterances) if turn.at), session.started)
     return (
         last is not None and (at.tzinfo is None) == (last.tzinfo is None) and abs(at - last) > GAP
     )
 
 
-def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[Reading]:
+def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[FileReading]:
     """Return the files that a path stands for, read while they are iterated; see ``Files``."""
-    return Files(path, lambda text: Reading(text, options), report, beside)
+    return Files(path, lambda text: FileReading(text, options), report, beside)
 
 
 def read(path: Path, on_error: Report) -> Iterator[Transcript]:

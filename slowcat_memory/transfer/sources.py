@@ -108,7 +108,7 @@ class Files(Generic[Result]):
             archive = zipfile.ZipFile(BytesIO(b"".join(self._parts(start))) if depth else start)
         except BROKEN as error:
             raise TranscriptError(f"{name} is damaged: {error}") from error
-        for member in sorted(archive.infolist(), key=lambda one: one.filename):
+        for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
             self._spend()
             if not member.is_dir() and not _is_hidden(PurePath(member.filename)):
                 full = f"{name}/{member.filename}"

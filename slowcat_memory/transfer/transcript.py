@@ -102,9 +102,9 @@ class Transcript(Struct, kw_only=True):
         name, numbers = label, count(len(self.every) + 1)
         while not name or name in self.every:
             name = f"{label} ({next(numbers)})" if label else str(next(numbers))
-        made = TranscriptSession(id=name, started=started, scope=self.scope, numbered=not label)
-        self.current = self.every[name] = made
-        return made
+        session = TranscriptSession(id=name, started=started, scope=self.scope, numbered=not label)
+        self.current = self.every[name] = session
+        return session
 
 
 class Break(Struct, frozen=True, kw_only=True):

@@ -29,13 +29,13 @@ def newest(
     end = bisect_left(rows, place_of(after), key=place) if after else len(rows)
     if upto is not None:
         end = min(end, bisect_left(rows, (upto, "\U0010ffff"), key=place))
-    found: list[Memory] = []
+    memories: list[Memory] = []
     for at in range(end - 1, -1, -1):
         if wanted(rows[at]):
-            if len(found) == n:
-                return found, cursor_of(*place(found[-1]))
-            found.append(rows[at])
-    return found, ""
+            if len(memories) == n:
+                return memories, cursor_of(*place(memories[-1]))
+            memories.append(rows[at])
+    return memories, ""
 
 
 def people(
@@ -47,35 +47,35 @@ def people(
         after: The id of the last one of the page before.
         every: Also places, things and topics.
     """
-    current = (one for one in catalogue.having(("kind", ENTITY)) if one.retired_at is None)
-    wanted = [one for one in current if every or one.kind.partition("/")[2] in PEOPLE]
-    counted = [(one, len(relations(catalogue, one.id))) for one in wanted]
-    ids = [(one.id, held) for one, held in sorted(counted, key=lambda of: (-of[1], place(of[0])))]
+    current = (row for row in catalogue.having(("kind", ENTITY)) if row.retired_at is None)
+    wanted = [row for row in current if every or row.kind.partition("/")[2] in PEOPLE]
+    counted = [(row, len(relations(catalogue, row.id))) for row in wanted]
+    ids = [(row.id, held) for row, held in sorted(counted, key=lambda of: (-of[1], place(of[0])))]
     start = next((at + 1 for at, (id_, _) in enumerate(ids) if id_ == after), 0)
-    found = ids[start : start + n]
-    return found, found[-1][0] if len(ids) > start + n else ""
+    part = ids[start : start + n]
+    return part, part[-1][0] if len(ids) > start + n else ""
 
 
 def relations(catalogue: Catalogue, entity: str) -> list[Memory]:
     """Return the facts that relate an entity to something, the newest first."""
-    named = (one for one in catalogue.having(("about", entity)) if is_fact(one))
-    known = (one for one in named if one.retired_at is None or one.valid_to is not None)
+    named = (fact for fact in catalogue.having(("about", entity)) if is_fact(fact))
+    known = (fact for fact in named if fact.retired_at is None or fact.valid_to is not None)
     return sorted(known, key=place, reverse=True)
 
 
-def is_fact(one: Memory) -> bool:
+def is_fact(memory: Memory) -> bool:
     """Return whether it is a fact that may be shown: neither quarantined nor a repetition."""
-    repeats = one.facets.get("why") == "same"
-    return family(one.kind) == FACT and one.kind != QUARANTINED and not repeats
+    repeats = memory.facets.get("why") == "same"
+    return family(memory.kind) == FACT and memory.kind != QUARANTINED and not repeats
 
 
-def is_current(one: Memory) -> bool:
-    return one.retired_at is None and one.kind != QUARANTINED
+def is_current(memory: Memory) -> bool:
+    return memory.retired_at is None and memory.kind != QUARANTINED
 
 
 def stored(snapshot: Snapshot, scope: str, rows: Sequence[Memory]) -> list[Memory]:
     """Return rows of a catalogue as they are stored; those that are gone since are left out."""
-    return [found for one in rows if (found := snapshot.read(scope, one.id))]
+    return [memory for row in rows if (memory := snapshot.read(scope, row.id))]
 
 
 def cursor_of(at: datetime, id: str) -> str:

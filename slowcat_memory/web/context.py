@@ -128,7 +128,7 @@ class PageContext:
         at = snapshot.forget_epoch(), snapshot.last_id()
         with self._viewing:
             if scope not in self._talks or self._talks[scope][0] != at:
-                found = [one for one in snapshot.sessions(scope) if one.turns]
-                found.sort(key=lambda one: (one.last, one.id), reverse=True)
-                self._talks[scope] = at, found
+                talks = [talk for talk in snapshot.sessions(scope) if talk.turns]
+                talks.sort(key=lambda talk: (talk.last, talk.id), reverse=True)
+                self._talks[scope] = at, talks
             return self._talks[scope][1]

@@ -82,9 +82,9 @@ async def body(request: web.Request, most: int) -> dict[str, Any]:
     if (request.content_length or 0) > most:
         raise Refusal(413, "That is too much at once.")
     try:
-        found = msgspec.json.decode(await request.read())
+        value = msgspec.json.decode(await request.read())
     except (msgspec.DecodeError, RecursionError):  # brackets in brackets in …
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise Refusal(400, "That is not a JSON object.")
-    return found
+    return value

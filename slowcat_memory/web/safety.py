@@ -61,14 +61,14 @@ class Keys:
 
     def token(self) -> str:
         """Return a new token: it opens the page once."""
-        self._tokens.append(made := secrets.token_urlsafe(32))
-        return made
+        self._tokens.append(token := secrets.token_urlsafe(32))
+        return token
 
     def redeem(self, token: str) -> str | None:
         """Return a new key for a token, which is then used; None for any other."""
         if not _among(token, self._tokens):
             return None
-        self._tokens = [one for one in self._tokens if not _same(one, token)]
+        self._tokens = [other for other in self._tokens if not _same(other, token)]
         self._keys.append(key := secrets.token_urlsafe(32))
         return key
 
@@ -78,11 +78,11 @@ class Keys:
 
 def _among(given: str, known: list[str]) -> bool:
     """Compare with every known value, in a time that says nothing about any of them."""
-    return any([_same(given, one) for one in known])
+    return any([_same(given, token) for token in known])
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(errors="surrogateescape"), other.encode())
+def _same(token: str, other: str) -> bool:
+    return hmac.compare_digest(token.encode(errors="surrogateescape"), other.encode())
 
 
 class Guard:

@@ -77,9 +77,9 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
 
 def relation_words(page: PageContext, memory: Memory, snapshot: Snapshot) -> dict[str, str]:
     """Return a relation's two sides by name, and what it says of them."""
-    said = page.present(memory).statement
-    words = {"what": predicate_in_words(said.predicate)}
-    sides = (("subject", said.subject, said.subject_id), ("object", said.object, said.object_id))
+    fact = page.present(memory).statement
+    words = {"what": predicate_in_words(fact.predicate)}
+    sides = (("subject", fact.subject, fact.subject_id), ("object", fact.object, fact.object_id))
     for side, named, id_ in sides:
         entity = snapshot.memory(memory.scope, id_) if id_ else None
         name = entity.facets.get("name", "") if entity else ""

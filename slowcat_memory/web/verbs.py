@@ -60,13 +60,13 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
         before = snapshot.memory(scope, id_)
     if before is None or before.retired_at is not None:
         raise Refusal(404, "That is not remembered any more.")
-    made = page.memory.edit(scope, id_, text=words)
-    if made is None:
+    memory = page.memory.edit(scope, id_, text=words)
+    if memory is None:
         raise Refusal(409, "What was said stays as it was said: mute or forget it instead.")
     with page.memory.snapshot() as snapshot:
-        row = next((one for one in snapshot.commands(scope) if made.id in one.made), None)
+        row = next((row for row in snapshot.commands(scope) if memory.id in row.made), None)
     undo = _request("Corrected", "undo", scope=scope, undo=row.id) if row else None
-    return {"memory": memory_row(page, made), "undo": undo, "words": "Corrected"}
+    return {"memory": memory_row(page, memory), "undo": undo, "words": "Corrected"}
 
 
 # ------------------------------------------------------------------- forgetting
@@ -78,12 +78,12 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
     derived = [key for key in gone.memories if not turn_of(key[1])]
     with page.memory.snapshot() as snapshot:
         turns = [turn for id_ in gone.turns[:PREVIEWED] if (turn := snapshot.turn(id_))]
-        made = [one for key in derived[:PREVIEWED] if (one := snapshot.memory(*key))]
+        memories = [memory for key in derived[:PREVIEWED] if (memory := snapshot.memory(*key))]
     return {
         "turns": len(gone.turns),
         "memories": len(derived),
-        "rows": [turn_row(page, one) for one in turns],
-        "made": [memory_row(page, one) for one in made],
+        "rows": [turn_row(page, turn) for turn in turns],
+        "made": [memory_row(page, memory) for memory in memories],
         "seconds": WINDOW_S,
     }
 
@@ -103,7 +103,7 @@ def undo(page: PageContext, given: Given) -> dict[str, Any]:
     if not isinstance(number, int):
         raise Refusal(400, "undo is not a number.")
     with page.memory.snapshot() as snapshot:
-        row = next((one for one in snapshot.commands(scope) if one.id == number), None)
+        row = next((row for row in snapshot.commands(scope) if row.id == number), None)
     if row is None or page.memory.undo(row) is None:
         raise Refusal(410, "That cannot be undone any more.")
     return {}
@@ -165,8 +165,8 @@ def wrong(page: PageContext, given: Given) -> dict[str, Any]:
 def think(page: PageContext, given: Given) -> dict[str, Any]:
     """Do the idle work that is due; returns when it is done, or stopped."""
     page.memory.set_activity(PAUSE, False)
-    left = page.think()
-    return {"left": left or 0, "stopped": left is None}
+    rest = page.think()
+    return {"left": rest or 0, "stopped": rest is None}
 
 
 def pause(page: PageContext, given: Given) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def retry(page: PageContext, given: Given) -> dict[str, Any]:
     wanted = given.get("task")
     with page.memory.snapshot() as snapshot:
         dead = snapshot.tasks(state="dead")
-    tasks = [one for one in dead if page.shows(one.scope) and wanted in (None, one.id)]
+    tasks = [task for task in dead if page.shows(task.scope) and wanted in (None, task.id)]
     for task in tasks:
         page.memory.apply(JOB, second_try(task))
     return {"tasks": len(tasks)}

@@ -225,7 +225,7 @@ async def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_besid
     monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))
     turn = turn_at("I have a boat", engine.clock())
     ids = [chunk_id(engine.append(turn).id) for _ in "ab"]
-    await asyncio.sleep(0)
+    await asyncio.to_thread(engine._warm_up, "anna")  # as after an opening
     indexer.talk.submit(lambda: None).result(30)
     assert namespace.searcher.tail_count == 0
     (delay, call, *arguments), _ = later

@@ -119,10 +119,7 @@ async def test_faults_words_that_cannot_be_saved_are_reported(engine, config):
 # ---------------------------------------------------------------- a bad optional part
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://203.0.113.7/v1", "http://[::1", "http://127.0.0.1:9/v1"],
-)
+@pytest.mark.parametrize("url", ["http://203.0.113.7/v1", "http://[::1", "http://127.0.0.1:9/v1"])
 async def test_faults_thinking_url_that_cannot_be_used_costs_no_memory(config, url):
     remember(config, MAX)
 

@@ -20,9 +20,7 @@ SAID = (
 
 def settings(folder):
     return configured(
-        folder,
-        memory={"user_id": "anna"},
-        icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
+        folder, memory={"user_id": "anna"}, icebreakers={"quiet_hours": "", "min_absence_h": 0.0}
     )
 
 

@@ -15,13 +15,13 @@ import zstandard
 
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer import sources as sources_
-from slowcat_memory.transfer.reading import Options, Reading, readings
+from slowcat_memory.transfer.reading import FileReading, Options, readings
 from slowcat_memory.transfer.transcript import Note, TranscriptSession, Utterance
 from tests.support.rows import cases
 from tests.transfer.exports import DOG, EXPORTS, GOOD, REFUSED, Export, content_of
 
 CLAUDE = json.loads(content_of("claude.json"))
-Read = tuple[Reading, list[TranscriptSession], list[Note]]
+Read = tuple[FileReading, list[TranscriptSession], list[Note]]
 
 
 def read(path: Path, **options: Any) -> tuple[list[Read], list[str], list[str]]:

@@ -56,7 +56,7 @@ def candidates(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory,
     words.
     """
     own = [(offer.memory, True) for offer in entry.offers if offer.scope in ("", entry.scope)]
-    rest = [(one.memory, False) for one in entry.left_out if one.reason not in NOT_JUDGED]
+    rest = [(row.memory, False) for row in entry.left_out if row.reason not in NOT_JUDGED]
     for id_, offered in own + rest:
         memory = judgeable(snapshot, entry.scope, id_)
         if memory is not None and entry.turn not in memory.sources:
@@ -82,11 +82,11 @@ def before_short(snapshot: Snapshot, turn: Turn) -> Turn | None:
 
 def _displaced(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, str]]:
     """Yield (scope, id) of a memory's judgements that exceed ``kept`` with a new one."""
-    there = [one for one in snapshot.keys(key.scope, key.memory) if one.kind == JUDGED_QUERY]
-    every = [*(one for one in there if one.id != key.id), key]
-    weakest_first = sorted(every, key=lambda one: (abs(one.weight), max(one.sources, default=0)))
-    for one in weakest_first[: max(0, len(every) - kept)]:
-        yield one.scope, one.id
+    stored = [row for row in snapshot.keys(key.scope, key.memory) if row.kind == JUDGED_QUERY]
+    every = [*(row for row in stored if row.id != key.id), key]
+    weakest_first = sorted(every, key=lambda row: (abs(row.weight), max(row.sources, default=0)))
+    for row in weakest_first[: max(0, len(every) - kept)]:
+        yield row.scope, row.id
 
 
 RANK = 60
@@ -184,7 +184,7 @@ class Rerank(Job):
             for id_, weight in weights.items()
         ]
         with context.snapshot() as snapshot:
-            drop = tuple(one for key in keys for one in _displaced(snapshot, key, options.kept))
+            drop = tuple(row for key in keys for row in _displaced(snapshot, key, options.kept))
         kept = tuple(key for key in keys if (key.scope, key.id) not in drop)
         vectors = tuple(
             Vector(scope=key.scope, memory=key.id, values=values)

@@ -55,9 +55,9 @@ class Rollups(SummaryJob, ScopeJob):
 
     def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterator[tuple[str, int]]:
         """Yield what is missing, out of date, or no longer wanted."""
-        made = {"meta": True, "day": context.options.days, "week": context.options.weeks}
+        chosen = {"meta": True, "day": context.options.days, "week": context.options.weeks}
         for kind, rank in RANKS.items():
-            if made[kind]:
+            if chosen[kind]:
                 wanted = rollups_of(snapshot, scope, kind, context)
                 every = snapshot.memories(scope, f"{SUMMARY}/{kind}/")
                 stored = {m.id.removeprefix(f"{SUMMARY}/"): m for m in summaries.current(every)}
@@ -172,12 +172,12 @@ class Topics(ScopeJob):
             )
             before = old.get(id)
             if summaries.is_stale(before, subject.digest, llm=False):
-                lines = [summaries.as_turn(one, n) for n, one in enumerate(parts[-PARTS:], start=1)]
+                lines = [summaries.as_turn(row, n) for n, row in enumerate(parts[-PARTS:], start=1)]
                 text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=name)
-                made = summaries.summary(
+                summary = summaries.summary(
                     replace(subject, name=name), text, Made(job=self.name, version=VERSION), now
                 )
-                memories += (made, *summaries.archived(before, now)) if made.text else ()
+                memories += (summary, *summaries.archived(before, now)) if summary.text else ()
         gone = [memory for id, memory in old.items() if id not in live]
         memories += [history for memory in gone for history in summaries.archived(memory, now)]
         return WriteBatch(
@@ -203,23 +203,23 @@ def shared_subjects(
     having: dict[str, tuple[str, list[Memory]]] = {}
     for memory in sessions:
         named = (*summaries.items(memory, "topics"), *summaries.items(memory, "entities"))
-        for subject, name in {fold(one): one for one in named}.items():
+        for subject, name in {fold(text): text for text in named}.items():
             words = (word for word in subject.split() if not word.isdigit())
             if any(word not in _NO_SUBJECTS and word not in speakers for word in words):
                 having.setdefault(subject, (name, []))[1].append(memory)
-    found = dict[str, list[Memory]]()
+    topics = dict[str, list[Memory]]()
     for name, parts in sorted(
-        having.values(), key=lambda one: (_id(one[0]) not in known, -len(one[1]))
+        having.values(), key=lambda item: (_id(item[0]) not in known, -len(item[1]))
     ):
-        ids = {one.id for one in parts}
-        if len(ids) >= options.least and not _is_known(ids, found):
-            found[name] = parts
-    return dict(islice(found.items(), options.most))
+        ids = {part.id for part in parts}
+        if len(ids) >= options.least and not _is_known(ids, topics):
+            topics[name] = parts
+    return dict(islice(topics.items(), options.most))
 
 
-def _is_known(ids: set[str], found: Mapping[str, Sequence[Memory]]) -> bool:
+def _is_known(ids: set[str], topics: Mapping[str, Sequence[Memory]]) -> bool:
     """Return whether a topic has most of the sessions of a subject, and few others."""
-    every = ({one.id for one in parts} for parts in found.values())
+    every = ({part.id for part in parts} for parts in topics.values())
     return any(2 * len(ids & other) > len(ids | other) for other in every)
 
 

@@ -72,10 +72,10 @@ def turns_around(
     snapshot: Snapshot, session: Session, context: JobContext, asked: range, before: int, after: int
 ) -> list[Turn]:
     """Return the visible turns with ids in ``asked``, and some before and after them."""
-    start, left = asked.start, before
-    while left and (id := snapshot.turn_before(session.scope, session.id, start)):
+    start, rest = asked.start, before
+    while rest and (id := snapshot.turn_before(session.scope, session.id, start)):
         start, turn = id, snapshot.turn(id)
-        left -= turn is not None and _is_visible(snapshot, turn, context)
+        rest -= turn is not None and _is_visible(snapshot, turn, context)
     turns = visible_turns(snapshot, session, context, start, asked.stop - 1)
     following = _visible(snapshot, session, context, asked.stop - 1, session.last_turn)
     return [*turns, *islice(following, after)]
@@ -132,15 +132,15 @@ def recent_sessions(
 
     Turns and summaries that are retired or local-only are excluded: blocks are sent to any LLM.
     """
-    ended = [one for one in snapshot.sessions(scope) if one.ended is not None and one.turns]
+    ended = [row for row in snapshot.sessions(scope) if row.ended is not None and row.turns]
     summaries = [m for m in memories if m.kind == SUMMARY and not m.retired_at]
     return [
         SessionView(
-            at=one.started,
-            turns=tuple(visible_turns(snapshot, one, None, one.last_turn - 2 * MOST_TURNS)),
-            summary=summary_of(one, summaries),
+            at=session.started,
+            turns=tuple(visible_turns(snapshot, session, None, session.last_turn - 2 * MOST_TURNS)),
+            summary=summary_of(session, summaries),
         )
-        for one in (ended[-most:] if most else [])
+        for session in (ended[-most:] if most else [])
     ]
 
 
@@ -150,16 +150,16 @@ def user_of(snapshot: Snapshot, scope: str) -> str:
     Without such a turn, as in the latest turn, or in a note.
     """
     latest = islice(snapshot.latest_turns(scope), MOST_TURNS)
-    turns = sorted((one for one in latest if one.role == "user"), key=lambda one: not one.unnamed)
-    notes = (one.speaker for one in snapshot.memories(scope, f"{NOTE}/"))
-    return next(chain((one.speaker for one in turns), notes), "User")
+    turns = sorted((t for t in latest if t.role == "user"), key=lambda t: not t.unnamed)
+    notes = (note.speaker for note in snapshot.memories(scope, f"{NOTE}/"))
+    return next(chain((turn.speaker for turn in turns), notes), "User")
 
 
 def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
     own, span = f"{SUMMARY}/{session.id}", range(session.first_turn, session.last_turn + 1)
     of_session = [m for m in summaries if m.id == own or any(id in span for id in m.sources)]
-    found = [m for m in of_session if not is_withheld(m)]
-    return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
+    rows = [m for m in of_session if not is_withheld(m)]
+    return max(rows, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
 
 
 class SessionJob(Job):
@@ -218,7 +218,7 @@ class SessionJob(Job):
             upto = event.id
             if isinstance(event, Turn) and event.scope in scopes:
                 first.setdefault(event.session, event.id)
-        found, open = list[tuple[Session, int]](), dict[str, int]()
+        rows, open = list[tuple[Session, int]](), dict[str, int]()
         for id, turn in first.items():
             session = snapshot.session(id)
             if session is None:
@@ -228,8 +228,8 @@ class SessionJob(Job):
             if unread or (self.wait and goes_on):
                 open[id] = turn
             else:
-                found.append((session, turn))
-        return found, replace(progress, upto=upto, open=open)
+                rows.append((session, turn))
+        return rows, replace(progress, upto=upto, open=open)
 
 
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them
@@ -284,7 +284,7 @@ class ScopeJob(Job):
                 for scope in scopes
                 for key, rank in self.due(snapshot, scope, context)
             ]
-        return Plan(tasks=tuple(tasks), cursor=cursor)
+        return Plan(tasks=tuple(tasks), cursor=cursor, more=False)
 
 
 def touched(
@@ -308,11 +308,11 @@ def touched(
     changes, _, before = cursor.note.partition(" ")
     if before != mark:
         return list(scopes)
-    said = {event.scope for event in snapshot.events(after=cursor.position)}
+    heard = {event.scope for event in snapshot.events(after=cursor.position)}
     return [
         scope
         for scope in scopes
-        if scope in said or _changed(snapshot, scope, int(changes), ignoring)
+        if scope in heard or _changed(snapshot, scope, int(changes), ignoring)
     ]
 
 

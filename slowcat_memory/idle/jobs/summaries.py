@@ -75,9 +75,10 @@ class SummaryJob(Job):
                 return WriteBatch()
             persona, only = _persona(snapshot, task.scope), _only_part(given, snapshot)
         subject, old, now = given.subject, given.old, context.now
+        drop = ((task.scope, old.id),) if old else ()
+        gone = WriteBatch(memories=summaries.archived(old, now), drop=drop)
         if subject is None:
-            drop = ((task.scope, old.id),) if old else ()
-            return WriteBatch(memories=summaries.archived(old, now), drop=drop)
+            return gone
         if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
         text = only
@@ -85,9 +86,10 @@ class SummaryJob(Job):
             text = await _text_by_llm(self.wording, task, given, persona, context)
         elif text is None:
             text = await _text_by_rule(given, context)
-        made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
-        new = (made,) if text.text else ()  # none where nothing but orders was said
-        return WriteBatch(memories=(*new, *summaries.archived(old, now)))
+        if not text.text:  # nothing but orders was said
+            return gone
+        summary = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
+        return WriteBatch(memories=(summary, *gone.memories))
 
 
 def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
@@ -190,11 +192,11 @@ class WindowSummary(TurnsSummary):
 # ------------------------------------------------------------------- one summary
 
 
-def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
+def _only_part(given: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
     """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
-    if found.subject is None or found.seen is None or len(found.seen) != 1:
+    if given.subject is None or given.seen is None or len(given.seen) != 1:
         return None
-    part = snapshot.memory(found.subject.scope, found.seen[0])
+    part = snapshot.memory(given.subject.scope, given.seen[0])
     text = summaries.text_of(part) if part else None
     return text if text and text.model else None
 
@@ -202,14 +204,14 @@ def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
 def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     """Return the latest persona of the agent that is not local-only."""
     every = snapshot.memories(scope, f"{BLOCK}/{PERSONA}")
-    return current((one for one in every if not is_withheld(one)), PERSONA)
+    return current((row for row in every if not is_withheld(row)), PERSONA)
 
 
 async def _text_by_llm(
-    wording: Purpose, task: Task, found: SummaryInput, persona: Memory | None, context: JobContext
+    wording: Purpose, task: Task, given: SummaryInput, persona: Memory | None, context: JobContext
 ) -> SummaryText:
-    turns = found.turns
-    known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
+    turns = given.turns
+    known = known_before(turns, context) if given.seen is None else NOTHING_KNOWN
     system = prompt.instruction(wording, persona.text if persona else "")
     room = context.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     question = Prompt(
@@ -226,15 +228,15 @@ async def _text_by_llm(
         ),
         made_from=names_of(
             task.scope,
-            (turn.id for turn in turns) if found.seen is None else (),
-            (*(found.seen or ()), persona.id if persona else "", *known.memories),
+            (turn.id for turn in turns) if given.seen is None else (),
+            (*(given.seen or ()), persona.id if persona else "", *known.memories),
         ),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
     answer = await context.ask(question, Reflection)
-    if found.seen is not None:
-        known, turns = _behind(task.scope, found, context)
+    if given.seen is not None:
+        known, turns = _behind(task.scope, given, context)
     text = prompt.check_reply(
         answer.value, wording, knowledge.ground_with(turns, context.zone, known)
     )
@@ -245,17 +247,17 @@ async def _text_by_llm(
     return replace(text, model=answer.model, origins=origins)
 
 
-def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known, Sequence[Turn]]:
+def _behind(scope: str, given: SummaryInput, context: JobContext) -> tuple[Known, Sequence[Turn]]:
     """Return what a summary of summaries may rest on: these, their turns, and who was known."""
     with context.snapshot() as snapshot:
-        parts = [one for id in found.seen or () if (one := snapshot.memory(scope, id))]
-        ids = sorted({id for one in parts for id in one.sources})[-TURNS_BEHIND:]
-        said = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
-    return (known_before(said, context) if said else NOTHING_KNOWN), (*found.turns, *said)
+        parts = [part for id in given.seen or () if (part := snapshot.memory(scope, id))]
+        ids = sorted({id for part in parts for id in part.sources})[-TURNS_BEHIND:]
+        turns = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
+    return (known_before(turns, context) if turns else NOTHING_KNOWN), (*given.turns, *turns)
 
 
-async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
-    summarise = by_rule.of_turns if found.seen is None else by_rule.of_summaries
-    turns, rule = context.pausing(found.turns), context.options.rule
-    made: SummaryText = await context.blocking(summarise, turns, context.zone, Tokenizer(), rule)
-    return made
+async def _text_by_rule(given: SummaryInput, context: JobContext) -> SummaryText:
+    summarise = by_rule.of_turns if given.seen is None else by_rule.of_summaries
+    turns, rule = context.pausing(given.turns), context.options.rule
+    text: SummaryText = await context.blocking(summarise, turns, context.zone, Tokenizer(), rule)
+    return text

@@ -177,16 +177,16 @@ class IdleLoop:
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
-            left = self._waiting().count(self._able(chosen))
+            rest = self._waiting().count(self._able(chosen))
             waited = self._seconds() - idle_since
-            if not (left or unasked) or waited >= self._patience_s(patience_s):
+            if not (rest or unasked) or waited >= self._patience_s(patience_s):
                 self._discard_views()
-                return left
+                return rest
             await self._sleep(self._options.rest_s)
 
     def _patience_s(self, most_s: float) -> float:
         """Return how long ``run_until_done`` waits without progress: shorter if it is in vain."""
-        if self._server is not None and all(one.reason == "server" for one in self.waits):
+        if self._server is not None and all(wait.reason == "server" for wait in self.waits):
             return min(most_s, SERVER_PATIENCE_S)
         return most_s if ends_within(self.waits, self._clock(), most_s) else 0.0
 

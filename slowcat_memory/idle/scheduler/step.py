@@ -324,11 +324,11 @@ def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memo
     The store marks them as well, and last, when it writes them.
     """
 
-    def marked(one: Memory) -> Memory:
+    def marked(memory: Memory) -> Memory:
         for mark in (LOCAL_ONLY, MUTED):
-            if not mark.on(one) and has_marked_origin(one, snapshot.memory, mark):
-                one = with_mark(one, True, False, mark)
-        return one
+            if not mark.on(memory) and has_marked_origin(memory, snapshot.memory, mark):
+                memory = with_mark(memory, True, False, mark)
+        return memory
 
     return tuple(map(marked, memories))
 

@@ -86,8 +86,8 @@ def seconds_until_due(task: Task, now: datetime) -> float:
 
     A wait longer than ``LONGEST_S`` was set by a wrong clock. ``now`` is timezone-aware.
     """
-    left = (task.not_before - now).total_seconds() if task.not_before else 0.0
-    return left if 0 < left <= LONGEST_S else 0.0
+    seconds = (task.not_before - now).total_seconds() if task.not_before else 0.0
+    return seconds if 0 < seconds <= LONGEST_S else 0.0
 
 
 def _order(task: Task) -> tuple[int, float, int, str]:
@@ -116,8 +116,8 @@ class Wait(Struct, frozen=True):
 def ends_within(waits: tuple[Wait, ...], now: datetime, seconds: float) -> bool:
     """Return whether waiting may help: nothing is known to wait, or the end of a wait is near."""
     return not waits or any(
-        (one.until - now).total_seconds() <= seconds if one.until else one.reason != "battery"
-        for one in waits
+        (wait.until - now).total_seconds() <= seconds if wait.until else wait.reason != "battery"
+        for wait in waits
     )
 
 
@@ -135,14 +135,14 @@ def waits_of(
         away: Names of the jobs that wait for the LLM's server.
         now: Timezone-aware.
     """
-    found = defaultdict[Reason, list[tuple[str, datetime | None]]](list)
+    waiting = defaultdict[Reason, list[tuple[str, datetime | None]]](list)
     for job in sorted(queue.jobs()):
         soonest = queue.soonest(job)
         later = soonest if soonest is not None and soonest > now else None
         reason, until = held.get(job, ("server", None) if job in away else ("later", later))
         if reason != "later" or later is not None:
-            found[reason].append((job, until))
-    for reason, rows in found.items():
+            waiting[reason].append((job, until))
+    for reason, rows in waiting.items():
         known = (at for _, at in rows if at is not None)
         yield Wait(reason, {job: queue.count([job]) for job, _ in rows}, min(known, default=None))
 
@@ -165,11 +165,11 @@ def forecast(
     snapshot: Snapshot, jobs: Collection[str] = (), waits: tuple[Wait, ...] = ()
 ) -> Forecast:
     """Return the forecast of a store; ``jobs`` limits it to these jobs, if given."""
-    found = Counter(
+    counts = Counter(
         (task.state, task.job) for task in snapshot.tasks() if not jobs or task.job in jobs
     )
     waiting, dead = (
-        {job: n for (state, job), n in found.most_common() if state == wanted}
+        {job: n for (state, job), n in counts.most_common() if state == wanted}
         for wanted in ("waiting", "dead")
     )
     return Forecast(left=waiting, dead=dead, waits=waits)

@@ -81,8 +81,8 @@ class IdleThread:
 
     def waits(self) -> "tuple[Wait, ...]":
         """Return what waits, and why, as of the loop's last choice of a task."""
-        made = self._made.done() and self._made.exception() is None
-        return self._made.result().waits if made else ()
+        ready = self._made.done() and self._made.exception() is None
+        return self._made.result().waits if ready else ()
 
     def _cancel(self) -> None:
         if self._main is not None:
@@ -111,12 +111,12 @@ class IdleThread:
 
     def _end(self) -> None:
         """Cancel remaining tasks (a drain, an abandoned step), then close."""
-        left = asyncio.all_tasks(self._event_loop)
-        for task in left:
+        tasks = asyncio.all_tasks(self._event_loop)
+        for task in tasks:
             task.cancel()
         try:
-            if left:
-                self._event_loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
+            if tasks:
+                self._event_loop.run_until_complete(asyncio.wait(tasks, timeout=STOP_S / 4))
             if self._on_end:
                 self._event_loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
         except Exception as error:

@@ -29,15 +29,15 @@ def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> 
         max_tokens: Maximum of a piece, prompt and special tokens included.
     """
     budget = max(8, max_tokens - len(tokenizer.encode(prompt).ids))
-    made: Plan = []
+    plan: Plan = []
     for text in texts:
         text = sendable(text[:MAX_CHARS])
         pieces = [text]
         if len(text.encode()) > budget:  # a token is at least a byte
             spans = tokenizer.encode(text, add_special_tokens=False).offsets
             pieces = split(text, spans, budget)
-        made.append(pieces)
-    return made
+        plan.append(pieces)
+    return plan
 
 
 def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]:

@@ -59,30 +59,30 @@ def find_export(
     Without a ``source`` the model is no longer on this machine; any export of it is used.
     """
     cache = model_files.cache_folder(options.cache_dir)
-    found = model_files.exports_of(cache, model_files.short_name(options.model))
-    if source is None or source.where is None or not found:
-        return found[0] if found else None
+    exports = model_files.exports_of(cache, model_files.short_name(options.model))
+    if source is None or source.where is None or not exports:
+        return exports[0] if exports else None
     stamp = model_files.weights_stamp(source.where)
-    for folder, meta in found:
+    for folder, meta in exports:
         if meta.stamp == stamp:
             return folder, meta
     # The same weights in another place, or new weights:
     digest = model_files.weights_hash(source.where)
-    return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
+    return next(((f, m) for f, m in exports if f.name.endswith(f"-{digest}")), None)
 
 
 def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
     """Open the export of the configured model, or say what is missing."""
     try:
         source = model_files.resolve(options.model)
-        found = find_export(options, source)
+        export = find_export(options, source)
     except ModelNotFoundError as error:
-        source, found = None, find_export(options, None)
-        if found is None:
+        source, export = None, find_export(options, None)
+        if export is None:
             return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
     described = source.describe() if source else ""
-    if found is not None:
-        folder, meta = found
+    if export is not None:
+        folder, meta = export
         if source is None or source.where is None:
             described = f"{meta.name} from {folder}"
         try:

@@ -163,11 +163,11 @@ class LocalEmbedder:
             return Embedded(np.zeros((0, self.dim), np.float32), [])
         prompt, most = self._meta.doc_prompt, self._doc_max
         plan = chunking.plan(texts, self._tokenizer, prompt, most)
-        made = [
+        rows = [
             self._run(prompt, text, most, self._documents) for pieces in plan for text in pieces
         ]
-        vectors = chunking.gather(plan, np.stack([piece.vector for piece in made]))
-        tokens = [quantise(piece.tokens) for piece in made if piece.tokens is not None]
+        vectors = chunking.gather(plan, np.stack([piece.vector for piece in rows]))
+        tokens = [quantise(piece.tokens) for piece in rows if piece.tokens is not None]
         return Embedded(vectors, chunking.join(plan, tokens, most) if tokens else [])
 
     def _run(self, prompt: str, text: str, most: int, model: Callable[[], OnnxModel]) -> Encoded:

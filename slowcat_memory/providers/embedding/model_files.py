@@ -65,14 +65,14 @@ def resolve(model: str) -> ModelSource:
     if (package := PACKAGES.get(name)) and (folder := _in_package(*package)):
         return ModelSource(name, folder)
     hub_name = model if "/" in model else f"sentence-transformers/{model}"
-    found = _in_hub_cache(hub_name)
-    if not found and os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+    place = _in_hub_cache(hub_name)
+    if not place and os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         raise ModelNotFoundError(
             f"the embedding model {model!r} is not on this machine, and HF_HUB_OFFLINE forbids "
             "downloading it",
             hint=_hint(name),
         )
-    return ModelSource(name, found, hub_name)
+    return ModelSource(name, place, hub_name)
 
 
 def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
@@ -199,13 +199,13 @@ def onnx_file(folder: Path) -> Path | None:
 
 def weights_files(folder: Path) -> list[Path]:
     """Return a model's weight files in a fixed order: safetensors, else pickled ones, else ONNX."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for place in sorted({folder, *(p for p in folder.iterdir() if p.is_dir())}):
         if place.name not in _NOT_WEIGHTS:
-            found += sorted(place.glob("*.safetensors")) or sorted(place.glob("pytorch_model*.bin"))
+            paths += sorted(place.glob("*.safetensors")) or sorted(place.glob("pytorch_model*.bin"))
     given = onnx_file(folder)
-    whole = any(path.parent in (folder, folder / "0_Transformer") for path in found)
-    return found if whole or given is None else [*found, given]  # others are layers behind it
+    whole = any(path.parent in (folder, folder / "0_Transformer") for path in paths)
+    return paths if whole or given is None else [*paths, given]  # others are layers behind it
 
 
 def weights_hash(folder: Path) -> str:
@@ -239,5 +239,5 @@ def exports_of(cache: Path, name: str) -> list[tuple[Path, ExportMeta]]:
     """Return every usable export of a model, newest first."""
     pattern = f"{name.replace('/', '--')}-{'[0-9a-f]' * HASH_DIGITS}"
     folders = sorted(cache.glob(pattern), key=lambda f: f.stat().st_mtime, reverse=True)
-    found = [(folder, meta) for folder in folders if (meta := read_meta(folder))]
-    return [(folder, meta) for folder, meta in found if meta.name == name]
+    exports = [(folder, meta) for folder in folders if (meta := read_meta(folder))]
+    return [(folder, meta) for folder, meta in exports if meta.name == name]

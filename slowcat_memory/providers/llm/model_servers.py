@@ -127,10 +127,10 @@ def choose_server(url: str = "", allow_remote: bool = False) -> ModelServer | No
     if url:
         check_loopback(url, allow_remote)
         models = list_models(url, _FIRST_ANSWER_S)
-        found = [ModelServer("the server", url.rstrip("/"), models)]
+        servers = [ModelServer("the server", url.rstrip("/"), models)]
     else:
-        found = find_servers()
-    server = max(found, key=lambda one: bool(one.models), default=None)  # of equals the first
+        servers = find_servers()
+    server = max(servers, key=lambda row: bool(row.models), default=None)  # of equals the first
     if server and not allow_remote:
         _bypass_proxies(server.url)
     return server

@@ -77,7 +77,7 @@ def folded(name: str) -> str:
 
 def by_name(value: dict[str, Any]) -> dict[str, Any]:
     """Return an object's values by folded name; of two with one name the first."""
-    return {folded(name): one for name, one in reversed(value.items())}
+    return {folded(name): part for name, part in reversed(value.items())}
 
 
 class Coercion:
@@ -89,16 +89,16 @@ class Coercion:
     def fields(self, value: dict[str, Any], struct: type[Struct]) -> dict[str, Any]:
         """Return the fields of a struct that an object has, in the types that they need."""
         sent = by_name(value)
-        found = dict[str, Any]()
+        values = dict[str, Any]()
         for field in shape_of(struct):
-            one = next((sent[name] for name in field.names if name in sent), NODEFAULT)
-            if one is not NODEFAULT:
-                one = self.value(one, field.type, field.hint)
-            if field.optional and why_unfit(one, field.hint):
-                one = field.when_missing
-            if one is not NODEFAULT:
-                found[field.name] = one
-        return found
+            item = next((sent[name] for name in field.names if name in sent), NODEFAULT)
+            if item is not NODEFAULT:
+                item = self.value(item, field.type, field.hint)
+            if field.optional and why_unfit(item, field.hint):
+                item = field.when_missing
+            if item is not NODEFAULT:
+                values[field.name] = item
+        return values
 
     def value(self, value: Any, type_: Any, hint: Any = Any) -> Any:
         """Return a value in the type it needs; one without a clear meaning is returned as it is."""
@@ -110,7 +110,7 @@ class Coercion:
             return self.value(value[0], type_, hint)
         match type_:
             case inspect.UnionType(types=types):
-                known = [one for one in types if not isinstance(one, inspect.NoneType)]
+                known = [kind for kind in types if not isinstance(kind, inspect.NoneType)]
                 return None if value is None else self.value(value, known[0])
             case inspect.IntType():
                 return _integer(value)
@@ -133,8 +133,8 @@ class Coercion:
         if not isinstance(every, list):
             return every
         kept = dict[bytes, Any]()
-        for one in every:
-            read = self.value(one, type_.item_type)
+        for item in every:
+            read = self.value(item, type_.item_type)
             if reason := why_unfit([read], hint):
                 self.lost[reason] += 1
             elif read != "":
@@ -183,20 +183,20 @@ def _integer(value: Any) -> Any:
 def _literal(value: Any, values: Iterable[Any]) -> Any:
     """Return the listed value that is meant: in any case, and of levels by number or synonym."""
     listed = tuple(values)
-    if all(isinstance(one, int) for one in listed):
+    if all(isinstance(item, int) for item in listed):
         return _integer(value)
     if set(listed) == set(_LEVELS):
         return _level(value)
     word = str(value).lower()
-    return next((one for one in listed if str(one).lower() == word), value)
+    return next((choice for choice in listed if str(choice).lower() == word), value)
 
 
 def _level(value: Any) -> Any:
     """Return a level: of a share (0 to 1), a percentage above 10, or a word."""
     text = str(value).lower()
-    found = _DECIMAL.fullmatch(text)
-    if found is None or isinstance(value, bool):
+    match = _DECIMAL.fullmatch(text)
+    if match is None or isinstance(value, bool):
         return _LEVEL_OF.get(text, value)
-    share = float(found[1])
-    share = share / 100 if found[2] or share > 10 else share
+    share = float(match[1])
+    share = share / 100 if match[2] or share > 10 else share
     return next((level for level, least in _LEAST if least <= share <= 1), value)

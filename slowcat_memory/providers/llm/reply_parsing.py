@@ -102,7 +102,7 @@ def _without_reasoning(text: str) -> str:
     if text.startswith(("{", "[", "```")):
         return text
     text = _REASONING.sub("", text)
-    ends = [found.end() for found in _REASONED.finditer(text)]
+    ends = [match.end() for match in _REASONED.finditer(text)]
     return text[ends[-1] if ends else 0 :].strip()
 
 
@@ -116,12 +116,12 @@ def _json_values(text: str) -> Iterator[ParsedPart]:
             return
         try:
             value, at = _DECODER.raw_decode(text, start.start())
-            found = ParsedPart(value)
+            parsed = ParsedPart(value)
         except ValueError:
             whole, part, at = _whole_items(text, start.start())
-            found = ParsedPart(_repaired(part), whole)
-        if isinstance(found.value, dict | list) and (found.whole or found.value):
-            yield found
+            parsed = ParsedPart(_repaired(part), whole)
+        if isinstance(parsed.value, dict | list) and (parsed.whole or parsed.value):
+            yield parsed
 
 
 def _whole_items(text: str, start: int) -> tuple[bool, str, int]:
@@ -170,11 +170,11 @@ def _repaired(part: str) -> Any:
 def _joined(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of some pairs; lists of one name become one."""
     value = dict[str, Any]()
-    for name, one in pairs:
-        if name not in value or value[name] == one:
-            value[name] = one
-        elif isinstance(value[name], list) and isinstance(one, list):
-            value[name].extend(one)
+    for name, new in pairs:
+        if name not in value or value[name] == new:
+            value[name] = new
+        elif isinstance(value[name], list) and isinstance(new, list):
+            value[name].extend(new)
         else:
             value[name] = FieldTwice()
     return value
@@ -204,9 +204,9 @@ _DECODER = json.JSONDecoder(
 def _first_with_content(replies: Iterator[ParsedPart], into: type[T]) -> Answer[T]:
     first: Answer[T] | None = None
     refused: BadAnswerError | None = None
-    for found in replies:
+    for reply in replies:
         try:
-            answer = _reading(found, into)
+            answer = _reading(reply, into)
         except BadAnswerError as error:
             refused = refused or error
         else:
@@ -221,28 +221,28 @@ def _first_with_content(replies: Iterator[ParsedPart], into: type[T]) -> Answer[
 def _replies(values: Iterator[ParsedPart], into: type[Struct]) -> Iterator[ParsedPart]:
     """Yield the values that may be a reply, alone or in a list; items without a list become one."""
     items = list[ParsedPart]()
-    for found in values:
-        inner = found.value if isinstance(found.value, list) else []
-        several = inner and all(isinstance(one, dict) and _known(one, into) for one in inner)
-        for value in inner if several else [found.value]:
-            one = ParsedPart(value, found.whole)
+    for reply in values:
+        inner = reply.value if isinstance(reply.value, list) else []
+        several = inner and all(isinstance(item, dict) and _known(item, into) for item in inner)
+        for value in inner if several else [reply.value]:
+            item = ParsedPart(value, reply.whole)
             if isinstance(value, dict) and _is_item(value, into):
-                items.append(one)
+                items.append(item)
             else:
-                yield one
+                yield item
     if items:
-        yield ParsedPart([one.value for one in items], all(one.whole for one in items))
+        yield ParsedPart([item.value for item in items], all(item.whole for item in items))
 
 
-def _reading(found: ParsedPart, into: type[T]) -> Answer[T]:
+def _reading(part: ParsedPart, into: type[T]) -> Answer[T]:
     coercion = Coercion()
-    fields = coercion.fields(_unwrapped(found.value, into), into)
+    fields = coercion.fields(_unwrapped(part.value, into), into)
     if reason := why_unfit(fields, into):
-        raise BadAnswerError(reason if found.whole else f"it was cut off: be shorter ({reason})")
+        raise BadAnswerError(reason if part.whole else f"it was cut off: be shorter ({reason})")
     value = msgspec.convert(fields, into, strict=True)
-    if not any(astuple(value)) and (coercion.lost or not found.whole):
+    if not any(astuple(value)) and (coercion.lost or not part.whole):
         raise BadAnswerError(next(iter(coercion.lost), _BROKEN))
-    return Answer(value=value, lost=dict(coercion.lost), whole=found.whole)
+    return Answer(value=value, lost=dict(coercion.lost), whole=part.whole)
 
 
 def _unwrapped(value: Any, into: type[Struct]) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _unwrapped(value: Any, into: type[Struct]) -> dict[str, Any]:
             return {only.name: value}
         if _known(value, into):
             return value
-        within = [one for one in value.values() if isinstance(one, dict | list)]
+        within = [inner for inner in value.values() if isinstance(inner, dict | list)]
         if len(within) != 1:
             break
         value = within[0]

@@ -139,8 +139,8 @@ async def identify(get: Get, wanted: str) -> Server | None:
     """
     listing = await get("models")
     data = listing.get("data") if isinstance(listing, dict) else None
-    entries = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
-    entry = next((one for one in entries if not wanted or one.get("id") == wanted), {})
+    entries = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    entry = next((row for row in entries if not wanted or row.get("id") == wanted), {})
     model = wanted or str(entry.get("id") or "")[:200]
     if listing is None or not model:
         return None
@@ -154,7 +154,7 @@ async def _context(get: Get, kind: Kind, model: str, entry: dict[str, Any]) -> i
     for path, read in _CONTEXTS.get(kind, ()):
         if tokens := _tokens(read, await get(path), model):
             return tokens
-    listed = (lambda one, _: one["max_model_len"], lambda one, _: one["meta"]["n_ctx"])
+    listed = (lambda row, _: row["max_model_len"], lambda row, _: row["meta"]["n_ctx"])
     return next((tokens for read in listed if (tokens := _tokens(read, entry, model))), 0)
 
 
@@ -191,7 +191,7 @@ def _tokens(read: Reader, told: Any, model: str) -> int:
 
 def named_length(error: str) -> int:
     """Return the context length that an error names, 0 if it names none."""
-    lengths = (int(next(filter(None, found.groups()))) for found in _NAMED.finditer(error))
+    lengths = (int(next(filter(None, match.groups()))) for match in _NAMED.finditer(error))
     return next((tokens for tokens in lengths if _LEAST <= tokens <= _MOST), 0)
 
 
@@ -211,7 +211,7 @@ def was_cut(estimate: int, tokens_read: int, *, known: bool) -> bool:
 
 def smaller(context: int, prompt_tokens: int) -> int:
     """Return the next smaller length for which a prompt of this size is too long."""
-    fitting = (one for one in SMALLER if one < context and one * SHARE_OF_CONTEXT < prompt_tokens)
+    fitting = (n for n in SMALLER if n < context and n * SHARE_OF_CONTEXT < prompt_tokens)
     return next(fitting, SMALLER[-1])
 
 

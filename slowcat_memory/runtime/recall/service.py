@@ -150,10 +150,10 @@ class Retrieval:
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away, so that the next one finds all it needs warm.
 
-        Also indexes the turns before, so that the turn that comes does not wait beside that.
-
         Args:
-            query: Without words, it is asked for those of the latest memory.
+            query: Without words, it is asked for those of the latest memory, and the turns before
+                are indexed, so that the turn that comes does not wait beside that. One with words
+                rehearses beside a conversation, whose turn may wait for its recall.
 
         Returns:
             The processor time it takes, in seconds; None if no scope is loaded.
@@ -161,7 +161,8 @@ class Retrieval:
         scopes = [*filter(self.namespaces.loaded, self._readable(query))]
         if not scopes:
             return None
-        self.indexer.release()
+        if not query.text:
+            self.indexer.release()
         recalls = self._touching = self._recalls(query, scopes, passing=True)
         self.page_cache.recalled()
         running = self.indexer.warm.submit(self._pipeline.touch, recalls)

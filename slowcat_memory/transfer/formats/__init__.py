@@ -18,9 +18,9 @@ def recognise(text: Text) -> Format:
     Raises:
         TranscriptError: It has none that is known, or is damaged.
     """
-    for one in FORMATS:
-        if one.knows(text):
-            return one
+    for format_ in FORMATS:
+        if format_.knows(text):
+            return format_
     if text.is_json and text.objects is not None:
         raise NotATranscriptError(f"{text.name} is JSON of no known kind", hint=HINT)
     raise NotATranscriptError(f"{text.name} is text without names of speakers", hint=HINT)

@@ -56,7 +56,7 @@ def _turn(
     text, cut = clean(text_of(content))
     origin = of.pop("origin", str(number))
     try:
-        said = Utterance(
+        utterance = Utterance(
             speaker=name_of(of.pop("speaker", "")),
             text=text, role=role, at=_time(at), origin=label_of(origin), cut=cut,
         )  # fmt: skip
@@ -64,7 +64,7 @@ def _turn(
         report(TranscriptError(f"message {number}: {error}"))
     else:
         if text:
-            yield Placed(said=said, line=number, **{key: label_of(of[key]) for key in of})
+            yield Placed(said=utterance, line=number, **{key: label_of(of[key]) for key in of})
 
 
 # ------------------------------------------------------------------- chatgpt
@@ -135,11 +135,11 @@ def _claude(text: Text, report: Report) -> Iterator[Piece]:
     count = 0
     for number, talk in _decoded(text.objects, _ClaudeTalk, "conversation", report):
         label = talk.uuid or f"conversation {number}"
-        for one in talk.chat_messages:
+        for message in talk.chat_messages:
             count += 1
-            role: Role = "assistant" if one.sender == "assistant" else "user"
-            said, at = one.text or one.content, one.created_at or talk.created_at
-            yield from _turn(count, role, said, at, report, session=label)
+            role: Role = "assistant" if message.sender == "assistant" else "user"
+            words, at = message.text or message.content, message.created_at or talk.created_at
+            yield from _turn(count, role, words, at, report, session=label)
 
 
 # ------------------------------------------------------------------- telegram
@@ -185,12 +185,12 @@ def _telegram(text: Text, report: Report) -> Iterator[Piece]:
 
 
 def _telegram_chat(messages: list[Raw], chat: str, me: str, report: Report) -> Iterator[Piece]:
-    for number, one in _decoded(messages, _TelegramMessage, "message", report):
-        if one.type == "message":
-            speaker = "" if me and one.from_id == me else one.sender or "Somebody"
-            at, id = one.date_unixtime or one.date, str(one.id or number)
+    for number, row in _decoded(messages, _TelegramMessage, "message", report):
+        if row.type == "message":
+            speaker = "" if me and row.from_id == me else row.sender or "Somebody"
+            at, id = row.date_unixtime or row.date, str(row.id or number)
             yield from _turn(
-                number, "user", one.text, at, report, speaker=speaker, origin=id, conversation=chat
+                number, "user", row.text, at, report, speaker=speaker, origin=id, conversation=chat
             )
 
 
@@ -212,9 +212,9 @@ def _mem0(text: Text, report: Report) -> Iterator[Piece]:
     memories = text.objects
     if "results" in text.keys:
         memories = msgspec.json.decode(text.objects[0], type=_Mem0Results).results
-    for number, one in _decoded(memories, _Mem0Memory, "memory", report):
+    for number, memory in _decoded(memories, _Mem0Memory, "memory", report):
         try:
-            note = Note(text=clean(one.memory)[0], at=_time(one.created_at))
+            note = Note(text=clean(memory.memory)[0], at=_time(memory.created_at))
         except ValueError as error:
             report(TranscriptError(f"memory {number}: {error}"))
         else:

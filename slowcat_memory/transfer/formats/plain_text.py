@@ -39,7 +39,7 @@ from slowcat_memory.transfer.transcript import (
 )
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class TextTurn(Struct, frozen=True, kw_only=True):
     """A line that begins a turn."""
 
     line: int
@@ -49,13 +49,13 @@ class Turn(Struct, frozen=True, kw_only=True):
     empty: str = ""  # why it may have no text, as in ``Skipped``; "" when that is a fault
 
 
-Part = Turn | Line | TranscriptError | Break | Skipped
+Part = TextTurn | Line | TranscriptError | Break | Skipped
 """A line that begins a turn, that continues the one before it, or that begins one and is faulty."""
 
 
 def joined(parts: Iterable[Part], report: Report) -> Iterator[Piece]:
     """Yield the pieces of a file's parts; report turns without text, and lines without a speaker."""
-    turn: Turn | None = None
+    turn: TextTurn | None = None
     lines = list[str]()
     for part in parts:
         if isinstance(part, tuple):
@@ -65,7 +65,7 @@ def joined(parts: Iterable[Part], report: Report) -> Iterator[Piece]:
                 lines.append(part[1])
             continue
         yield from _finished(turn, lines, report)
-        turn, lines = (part, [part.said]) if isinstance(part, Turn) else (None, [])
+        turn, lines = (part, [part.said]) if isinstance(part, TextTurn) else (None, [])
         if isinstance(part, TranscriptError):
             report(part)
         elif isinstance(part, Break | Skipped):
@@ -73,7 +73,7 @@ def joined(parts: Iterable[Part], report: Report) -> Iterator[Piece]:
     yield from _finished(turn, lines, report)
 
 
-def _finished(turn: Turn | None, lines: list[str], report: Report) -> Iterator[Piece]:
+def _finished(turn: TextTurn | None, lines: list[str], report: Report) -> Iterator[Piece]:
     if turn is None:
         return
     text, cut = clean("\n".join(lines))
@@ -83,10 +83,10 @@ def _finished(turn: Turn | None, lines: list[str], report: Report) -> Iterator[P
     if not text:
         return report(fault(turn.line, "the text is empty"))
     who = name_of(turn.who)
-    said = Utterance(
+    utterance = Utterance(
         speaker=who, text=text, role=role_of(who), at=turn.at, origin=str(turn.line), cut=cut
     )
-    yield Placed(said=said, line=turn.line)
+    yield Placed(said=utterance, line=turn.line)
 
 
 # A continuation line may contain a colon too: a name has at most three words, and a name of several
@@ -134,7 +134,7 @@ def _part(number: int, line: str) -> Part:
         at = time_of(match["at"])
     except ValueError as error:
         return fault(number, error)
-    return Turn(line=number, who=match["name"], said=match["said"] or "", at=at)
+    return TextTurn(line=number, who=match["name"], said=match["said"] or "", at=at)
 
 
 def _turn(line: str) -> re.Match[str] | None:

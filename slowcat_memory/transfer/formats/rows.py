@@ -137,8 +137,8 @@ def _pieces(line: str, number: int, report: Report) -> Iterator[Piece]:
     else:
         if role and role not in AGENTS | PEOPLE:
             raise ValueError(f'role {role[:40]!r} is neither "user" nor "assistant"')
-        said = _utterance(read, read.id, str(number))
-        yield Placed(said=said, line=number, session=label, scope=scope)
+        utterance = _utterance(read, read.id, str(number))
+        yield Placed(said=utterance, line=number, session=label, scope=scope)
 
 
 def _conversation(row: _Conversation, number: int, report: Report) -> Iterator[Piece]:
@@ -156,11 +156,11 @@ def _conversation(row: _Conversation, number: int, report: Report) -> Iterator[P
         for turn, raw_turn in enumerate(session.turns, start=1):
             try:
                 read = msgspec.convert(raw_turn, _Row)
-                said = _utterance(read, read.turn_id, f"{label}:{turn}")
+                utterance = _utterance(read, read.turn_id, f"{label}:{turn}")
             except ValueError as error:
                 report(fault(number, f"session {label}, turn {turn}: {error}"))
             else:
-                yield Placed(said=said, line=number, session=label, conversation=name)
+                yield Placed(said=utterance, line=number, session=label, conversation=name)
 
 
 def _note(row: _Row) -> Note:
@@ -175,10 +175,10 @@ def _note(row: _Row) -> Note:
 
 def _utterance(row: _Row, id: Name, origin: str) -> Utterance:
     """Read a turn; the speakers of a conversation may have any role, such as "A" and "B"."""
-    said = text_of(row.content) if row.text is None else row.text
+    words = text_of(row.content) if row.text is None else row.text
     if row.text is None and row.content is None:
         raise ValueError('no "text"')
-    text, cut = _clean(f"{said} (photo: {row.image_caption})" if row.image_caption else said)
+    text, cut = _clean(f"{words} (photo: {row.image_caption})" if row.image_caption else words)
     speaker, tools = name_of(row.speaker), row.tools if isinstance(row.tools, list) else []
     role: Role = "assistant" if str(row.role).casefold() in AGENTS else "user"
     already = row.cut if isinstance(row.cut, int) and row.cut > 0 else 0
@@ -197,8 +197,8 @@ def _utterance(row: _Row, id: Name, origin: str) -> Utterance:
     )
 
 
-def _clean(said: str) -> tuple[str, int]:
-    text, cut = clean(said)
+def _clean(words: str) -> tuple[str, int]:
+    text, cut = clean(words)
     if not text:
         raise ValueError("the text is empty")
     return text, cut

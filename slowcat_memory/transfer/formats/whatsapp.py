@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from slowcat_memory.transfer.formats.plain_text import Part, Turn, joined
+from slowcat_memory.transfer.formats.plain_text import Part, TextTurn, joined
 from slowcat_memory.transfer.transcript import Format, Piece, Report, Skipped, Text, fault, time_of
 
 _LINE = re.compile(
@@ -55,14 +55,14 @@ def _part(number: int, match: re.Match[str], order: str) -> Part:
         at = _time(match, order)
     except ValueError as error:
         return fault(number, error)
-    said = _EDITED.sub("", named[2] or "")
-    own = said.startswith(_APP) or _MEDIA.fullmatch(_unmarked(said).strip())
-    return Turn(
+    words = _EDITED.sub("", named[2] or "")
+    own = words.startswith(_APP) or _MEDIA.fullmatch(_unmarked(words).strip())
+    return TextTurn(
         line=number,
         who=_unmarked(named[1]).strip().lstrip("~").strip(),
-        said="" if own else _unmarked(said),
+        said="" if own else _unmarked(words),
         at=at,
-        empty=MEDIA if own or not said.strip() else "",
+        empty=MEDIA if own or not words.strip() else "",
     )
 
 
@@ -92,23 +92,23 @@ def _order(lines: Iterable[str]) -> str:
     A number above 12 decides it; else the order in which the messages follow each other; else the
     shorter time in all; else a point means the day, and a 12-hour clock the month.
     """
-    found = [match for line in lines if (match := _LINE.fullmatch(line))]
-    if any(len(match[1]) == 4 for match in found):
+    matches = [match for line in lines if (match := _LINE.fullmatch(line))]
+    if any(len(match[1]) == 4 for match in matches):
         return YEAR
-    if any(int(match[1]) > 12 for match in found):
+    if any(int(match[1]) > 12 for match in matches):
         return DAY
-    if any(int(match[3]) > 12 for match in found):
+    if any(int(match[3]) > 12 for match in matches):
         return MONTH
-    unlikely = {order: _unlikely(found, order) for order in (DAY, MONTH)}
+    unlikely = {order: _unlikely(matches, order) for order in (DAY, MONTH)}
     if unlikely[DAY] != unlikely[MONTH]:
         return min(unlikely, key=lambda order: unlikely[order])
-    halves = any(match[8] for match in found) and not any(match[2] == "." for match in found)
+    halves = any(match[8] for match in matches) and not any(match[2] == "." for match in matches)
     return MONTH if halves else DAY
 
 
-def _unlikely(found: list[re.Match[str]], order: str) -> tuple[int, int]:
+def _unlikely(matches: list[re.Match[str]], order: str) -> tuple[int, int]:
     """Return how often a date is before the one above it, and how many days lie between all."""
-    dates = [_date(match, order) for match in found]
+    dates = [_date(match, order) for match in matches]
     back = sum(later < earlier for earlier, later in zip(dates, dates[1:], strict=False))
     first, last = min(dates), max(dates)
     return back, sum((b - a) * n for a, b, n in zip(first, last, (372, 31, 1), strict=True))

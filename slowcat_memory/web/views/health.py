@@ -41,9 +41,9 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "counts": {COUNTED[name]: n for name, n in counts.items() if name in COUNTED},
         "embedding": page.memory.embedding.source,
         "backups": [
-            {"at": time_of(one.at), "bytes": one.file.stat().st_size} for one in backups_of(folder)
+            {"at": time_of(row.at), "bytes": row.file.stat().st_size} for row in backups_of(folder)
         ],
-        "others": [one.program for one in others_of(folder)],
+        "others": [other.program for other in others_of(folder)],
     }
 
 
@@ -51,13 +51,13 @@ def speed(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Return when and how fast the latest recalls were, the earliest first: columns for a plot."""
     with page.memory.snapshot() as snapshot:
         entries = snapshot.ledger_tail(TURNS)[::-1]
-    shown = [one for one in entries if one.timings]
+    shown = [row for row in entries if row.timings]
     return {
-        "at": [one.at.timestamp() for one in shown],
+        "at": [row.at.timestamp() for row in shown],
         "recall": [
-            round(sum(one.timings.values()) - one.timings.get("wait", 0.0), 3) for one in shown
+            round(sum(row.timings.values()) - row.timings.get("wait", 0.0), 3) for row in shown
         ],
-        "wait": [one.timings.get("wait") for one in shown],
+        "wait": [row.timings.get("wait") for row in shown],
     }
 
 
@@ -65,8 +65,8 @@ def doctor(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Run the checks; takes seconds."""
     if page.doctor is None:
         raise Refusal(404, "This page has no checks.")
-    found = page.doctor(page.memory)
-    return {"rows": [{name: getattr(one, name) for name in FINDING} for one in found]}
+    findings = page.doctor(page.memory)
+    return {"rows": [{name: getattr(finding, name) for name in FINDING} for finding in findings]}
 
 
 def work(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -113,8 +113,8 @@ def rejected(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     with page.memory.snapshot() as snapshot:
         with page.catalogue(scope, snapshot) as catalogue:
             kept_out = sorted(catalogue.having(("kind", QUARANTINED)), key=place)
-        found, after = newest(kept_out, lambda one: True, PAGE, given.get("after", ""))
-        rows = [memory_row(page, one) for one in stored(snapshot, scope, found)]
+        memories, after = newest(kept_out, lambda _: True, PAGE, given.get("after", ""))
+        rows = [memory_row(page, memory) for memory in stored(snapshot, scope, memories)]
     for row in rows:
         row["reason"] = WHY.get(row["why"], "did not pass a check")
     return {"rows": rows, "after": after}

@@ -18,9 +18,9 @@ from slowcat_memory.web.shapes import memory_row, relation_words, time_of, turn_
 
 FACTS_OF_PERSON = 20
 _MARKS: dict[str, Callable[[Memory], bool]] = {
-    "pinned": lambda one: one.pinned,
-    "muted": lambda one: one.muted,
-    "local": lambda one: one.local_only,
+    "pinned": lambda memory: memory.pinned,
+    "muted": lambda memory: memory.muted,
+    "local": lambda memory: memory.local_only,
 }
 
 
@@ -35,8 +35,8 @@ def facts(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         with page.catalogue(scope, snapshot) as catalogue:
             known = catalogue.in_order()
         wanted = _wanted(given.get("kind", FACT), given.get("mark", ""), bool(given.get("past")))
-        found, after = newest(known, wanted, PAGE, given.get("after", ""))
-        rows = [memory_row(page, one) for one in stored(snapshot, scope, found)]
+        memories, after = newest(known, wanted, PAGE, given.get("after", ""))
+        rows = [memory_row(page, memory) for memory in stored(snapshot, scope, memories)]
     return {"rows": rows, "after": after, "counts": _by_kind(known)}
 
 
@@ -48,19 +48,19 @@ def _wanted(kind: str, mark: str, past: bool) -> Callable[[Memory], bool]:
     if family(kind) not in (FACT, NOTE, SUMMARY):
         raise Refusal(400, "There is no such kind.")
 
-    def wanted(one: Memory) -> bool:
-        named = kind in (one.kind, family(one.kind))
-        shown = is_fact(one) if family(one.kind) == FACT else True
-        return named and shown and (past or is_current(one))
+    def wanted(memory: Memory) -> bool:
+        named = kind in (memory.kind, family(memory.kind))
+        shown = is_fact(memory) if family(memory.kind) == FACT else True
+        return named and shown and (past or is_current(memory))
 
     return wanted
 
 
 def _by_kind(known: Sequence[Memory]) -> dict[str, int]:
     """Return how many current facts, notes and summaries there are of each kind."""
-    shown = (one.kind for one in known if is_current(one))
-    found = Counter(kind for kind in shown if family(kind) in (FACT, NOTE, SUMMARY))
-    return dict(sorted(found.items()))
+    shown = (memory.kind for memory in known if is_current(memory))
+    counts = Counter(kind for kind in shown if family(kind) in (FACT, NOTE, SUMMARY))
+    return dict(sorted(counts.items()))
 
 
 def blocks(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -69,9 +69,9 @@ def blocks(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     with page.memory.snapshot() as snapshot:
         versions = history(snapshot.memories(scope, f"{BLOCK}/"))
     rows = [
-        {**memory_row(page, one), "label": label_of(one), "owner": owner_of(one)}
-        for one in versions
-        if one.retired_at is None
+        {**memory_row(page, block), "label": label_of(block), "owner": owner_of(block)}
+        for block in versions
+        if block.retired_at is None
     ]
     return {"rows": rows}
 
@@ -85,16 +85,16 @@ def people(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     with page.memory.snapshot() as snapshot:
         with page.catalogue(scope, snapshot) as catalogue:
             every = bool(given.get("every"))
-            found, after = people_of(catalogue, PAGE, given.get("after", ""), every=every)
+            people, after = people_of(catalogue, PAGE, given.get("after", ""), every=every)
         rows = [
             {
                 "id": id_,
-                "name": page.name(scope, one.facets.get("name", "")),
-                "type": one.kind.partition("/")[2],
+                "name": page.name(scope, entity.facets.get("name", "")),
+                "type": entity.kind.partition("/")[2],
                 "relations": n,
             }
-            for id_, n in found
-            if (one := snapshot.memory(scope, id_))
+            for id_, n in people
+            if (entity := snapshot.memory(scope, id_))
         ]
     return {"rows": rows, "after": after}
 
@@ -112,14 +112,14 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         names = names_of(entity)
         with page.catalogue(scope, snapshot) as catalogue:
             every = relations(catalogue, entity.id)
-            said = sorted(catalogue.having(*(("about", fold(one)) for one in names)), key=place)
+            said = sorted(catalogue.having(*(("about", fold(name)) for name in names)), key=place)
         related = stored(snapshot, scope, every[:PAGE])
         about, _ = newest(said, is_fact, FACTS_OF_PERSON)
-        lines_of = {one.id for one in related}
-        facts = [one for one in stored(snapshot, scope, about) if one.id not in lines_of]
-        rows = [memory_row(page, one) for one in facts]  # what no relation was read from
-        lines = [_relation(page, one, entity.id, snapshot) for one in related]
-    name, *also = dict.fromkeys(page.name(scope, one) for one in names)
+        lines_of = {relation.id for relation in related}
+        facts = [fact for fact in stored(snapshot, scope, about) if fact.id not in lines_of]
+        rows = [memory_row(page, fact) for fact in facts]  # what no relation was read from
+        lines = [_relation(page, relation, entity.id, snapshot) for relation in related]
+    name, *also = dict.fromkeys(page.name(scope, name) for name in names)
     return {
         "name": name,
         "also": also,
@@ -130,14 +130,14 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _relation(page: PageContext, memory: Memory, entity: str, snapshot: Snapshot) -> dict[str, Any]:
-    said = memory.statement
+    statement = memory.statement
     return {
         "id": memory.id,
-        "own": said.subject_id == entity,
+        "own": statement.subject_id == entity,
         **relation_words(page, memory, snapshot),
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
-        "quote": said.quote,
+        "quote": statement.quote,
     }
 
 
@@ -148,20 +148,20 @@ def memory(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope, id_ = page.scope(given), given.get("id", "")
     with page.memory.snapshot() as snapshot:
-        found = snapshot.read(scope, id_) if id_ else None
-        if found is None:
+        memory = snapshot.read(scope, id_) if id_ else None
+        if memory is None:
             raise Refusal(404, "That is not remembered any more.")
-        turns = [turn for n in found.sources[:8] if (turn := snapshot.turn(n)) is not None]
-        said = [
+        turns = [turn for n in memory.sources[:8] if (turn := snapshot.turn(n)) is not None]
+        rows = [
             turn_row(page, turn, snapshot.memory(turn.scope, chunk_id(turn.id))) for turn in turns
         ]
-        later = snapshot.memory(scope, found.facets.get("superseded_by", "") or "-")
-        origins = [snapshot.read(where or scope, one) for where, one in found.derived_from[:8]]
+        later = snapshot.memory(scope, memory.facets.get("superseded_by", "") or "-")
+        origins = [snapshot.read(where or scope, key) for where, key in memory.derived_from[:8]]
         readable = [m for m in origins if m and page.shows(m.scope)]
     return {
-        **memory_row(page, found),
-        "context": page.present(found).context,
-        "said": [one for one in said if one["scope"] == scope or page.everyone],
+        **memory_row(page, memory),
+        "context": page.present(memory).context,
+        "said": [row for row in rows if row["scope"] == scope or page.everyone],
         "replaced": memory_row(page, later) if later else None,
-        "origins": [memory_row(page, one) for one in readable],
+        "origins": [memory_row(page, origin) for origin in readable],
     }

@@ -32,9 +32,9 @@ def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]
     scope, after = page.scope(given), given.get("after", "")
     with page.memory.snapshot() as snapshot:
         talks = page.talks(scope, snapshot)
-        talks = [one for one in talks if not after or (one.last, one.id) < place_of(after)]
+        talks = [talk for talk in talks if not after or (talk.last, talk.id) < place_of(after)]
         shown = talks[:PAGE]
-        rows = [session_row(one, snapshot.turn(one.first_turn)) for one in shown]
+        rows = [session_row(talk, snapshot.turn(talk.first_turn)) for talk in shown]
     more = len(talks) > PAGE
     return {"rows": rows, "after": cursor_of(shown[-1].last, shown[-1].id) if more else ""}
 
@@ -68,10 +68,10 @@ def search(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     scope, words = page.scope(given), given.get("q", "").strip()[:400]
     if not words or scope == guest_scope(page.memory.config.people):
         return {"rows": []}
-    found = page.memory.search(words, scope, PAGE, local=True)
+    recall = page.memory.search(words, scope, PAGE, local=True)
     with page.memory.snapshot() as snapshot:
         rows = []
-        for hit in found.hits:
+        for hit in recall.hits:
             turn = snapshot.turn(hit.memory.sources[0]) if hit.memory.sources else None
             rows.append(
                 {
@@ -95,29 +95,29 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     people, believed = given.get("what") == "people", bool(given.get("believed"))
     over, after_ = bool(given.get("over")), given.get("after", "")
 
-    def held(one: Memory) -> bool:
-        end = one.valid_to or one.retired_at
-        true = one.valid_from <= at and (end is None or end > at)  # by what is known now
-        return true and (not believed or is_believed(one, at))
+    def held(memory: Memory) -> bool:
+        end = memory.valid_to or memory.retired_at
+        true = memory.valid_from <= at and (end is None or end > at)  # by what is known now
+        return true and (not believed or is_believed(memory, at))
 
-    def wanted(one: Memory) -> bool:
-        unknown = believed and (one.recorded_at or one.valid_from) > at
-        if not is_fact(one) or (people and not one.statement.subject_id) or unknown:
+    def wanted(memory: Memory) -> bool:
+        unknown = believed and (memory.recorded_at or memory.valid_from) > at
+        if not is_fact(memory) or (people and not memory.statement.subject_id) or unknown:
             return False
-        return over or held(one)
+        return over or held(memory)
 
     with page.memory.snapshot() as snapshot:
         with page.catalogue(scope, snapshot) as catalogue:
             known = catalogue.in_order()
-        found, after = newest(known, wanted, PAGE, after_, at)
+        memories, after = newest(known, wanted, PAGE, after_, at)
         rows = [
             _row(page, snapshot, memory, people) | {"held": held(memory)}
-            for memory in stored(snapshot, scope, found)
+            for memory in stored(snapshot, scope, memories)
         ]
-        facts = [one for one in known if is_fact(one)]
-        began = [one.valid_from for one in facts if one.valid_from.year > 1]
-        ended = [end for one in facts if (end := one.valid_to or one.retired_at)]
-        moments = [[one.started for one in page.talks(scope, snapshot)], began, ended]
+        facts = [fact for fact in known if is_fact(fact)]
+        began = [fact.valid_from for fact in facts if fact.valid_from.year > 1]
+        ended = [end for fact in facts if (end := fact.valid_to or fact.retired_at)]
+        moments = [[talk.started for talk in page.talks(scope, snapshot)], began, ended]
     return {
         "rows": rows,
         "after": after,
@@ -132,7 +132,7 @@ def _weeks(page: PageContext, moments: Sequence[Sequence[datetime]]) -> list[lis
     now = page.memory.clock()
     counts: dict[date, list[int]] = defaultdict(lambda: [0] * len(moments))
     for place, every in enumerate(moments):
-        for at in (one for one in every if one <= now):
+        for at in (at for at in every if at <= now):
             day = at.astimezone(page.memory.zone).date()
             counts[day - timedelta(days=day.weekday())][place] += 1
     if not counts:
@@ -148,10 +148,10 @@ def _weeks(page: PageContext, moments: Sequence[Sequence[datetime]]) -> list[lis
 def _row(page: PageContext, snapshot: Snapshot, memory: Memory, people: bool) -> dict[str, Any]:
     """Return a fact and what took its place; of people as a relation in words."""
     new = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
-    found = memory_row(page, memory) | {"replacement": memory_row(page, new)["text"] if new else ""}
+    row = memory_row(page, memory) | {"replacement": memory_row(page, new)["text"] if new else ""}
     if people:
-        found |= relation_words(page, memory, snapshot)
-    return found
+        row |= relation_words(page, memory, snapshot)
+    return row
 
 
 def recalls(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -162,8 +162,8 @@ def recalls(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     scope, before = page.scope(given), number(given, "before")
     with page.memory.snapshot() as snapshot:
         entries = snapshot.ledger_tail(LOOK, before)
-        shown = [one for one in entries if one.scope == scope][:PAGE]
-        rows = [_recall(page, snapshot, one) for one in shown]
+        shown = [entry for entry in entries if entry.scope == scope][:PAGE]
+        rows = [_recall(page, snapshot, entry) for entry in shown]
     last = shown if len(shown) == PAGE else entries if len(entries) == LOOK else []
     return {"rows": rows, "before": last[-1].turn if last else 0}
 
@@ -186,17 +186,17 @@ def one(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope, number_ = page.scope(given), number(given, "turn")
     with page.memory.snapshot() as snapshot:
-        found, turn = why(snapshot, number_), snapshot.turn(number_)
-        if found is None or found[0].scope != scope:
+        recall, turn = why(snapshot, number_), snapshot.turn(number_)
+        if recall is None or recall[0].scope != scope:
             raise Refusal(404, "Nothing was looked up for this turn, or it is too long ago.")
-        entry, memories = found
+        entry, memories = recall
         config = page.memory.config
         asked = ""
         if turn is not None:
             asked = asked_text(snapshot, turn, config.ask, config.gate, config.memory.language)
         reply = _reply(snapshot, turn)
     offers = [_weighed(page, memories.get(o.memory), o, "offered") for o in entry.offers]
-    left = [_weighed(page, memories.get(o.memory), o, o.reason) for o in entry.left_out]
+    rejected = [_weighed(page, memories.get(o.memory), o, o.reason) for o in entry.left_out]
     visible = [_weighed(page, memories.get(id_), None, "visible") for id_ in entry.visible]
     return {
         "turn": turn_row(page, turn) if turn else None,
@@ -205,7 +205,7 @@ def one(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "asked": asked,
         "stage": entry.stage or "none",
         **{name: getattr(entry, name) for name in ("candidates", "tokens", "timings")},
-        "rows": [*offers, *left, *visible],
+        "rows": [*offers, *rejected, *visible],
         "block": _block(page, entry, memories),
     }
 
@@ -215,17 +215,17 @@ def _reply(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
     if turn is None:
         return None
     near = snapshot.turns(turn.scope, turn.id, turn.id + 8)
-    agent = (one for one in near if one.role == "assistant" and one.session == turn.session)
-    return next((one for one in agent if one.reply_to in (0, turn.id)), None)
+    agent = (reply for reply in near if reply.role == "assistant" and reply.session == turn.session)
+    return next((reply for reply in agent if reply.reply_to in (0, turn.id)), None)
 
 
-def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -> dict[str, Any]:
+def _weighed(page: PageContext, memory: Memory | None, offer: Any, verdict: str) -> dict[str, Any]:
     shown = memory if memory and page.shows(memory.scope) else None
     return {
         "id": shown.id if shown else "",
         "memory": memory_row(page, shown) if shown else None,
         "verdict": verdict,
-        "likely": round(one.probability, 3) if one else None,
+        "likely": round(offer.probability, 3) if offer else None,
     }
 
 

@@ -26,7 +26,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, names_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
-    Asked,
+    AskedTurns,
     Request,
     SessionExtractor,
     with_vectors,
@@ -71,8 +71,8 @@ class Contextualize(SessionExtractor):
         self, snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext
     ) -> bool:
         """Return whether a turn has no description, or one that was made from other words."""
-        made = snapshot.context(turns[place].scope, chunk_id(turns[place].id))
-        return made is None or made.digest != digest(self.version, turns, place, context.zone)
+        stored = snapshot.context(turns[place].scope, chunk_id(turns[place].id))
+        return stored is None or stored.digest != digest(self.version, turns, place, context.zone)
 
     def rank_of(self, session: Session, context: JobContext) -> int:
         return FRESH_RANK if context.now - session.last < FRESH else RANK
@@ -105,9 +105,9 @@ class Contextualize(SessionExtractor):
         if not request.again:
             task = request.task
             if kept.missing:
-                again = self.task_like(task, Asked([*kept.missing], again=True), task.sources)
+                again = self.task_like(task, AskedTurns([*kept.missing], again=True), task.sources)
                 batch = replace(batch, tasks=(again,))
-        texts = {one.memory: one.text for one in batch.contexts}
+        texts = {row.memory: row.text for row in batch.contexts}
         lines = {
             (turn.scope, id): indexed_text(replace(chunk(turn), context=texts[id]))
             for turn in due.values()
@@ -124,19 +124,19 @@ class Contextualize(SessionExtractor):
         shown = tuple(turn.id for turn in seen)
         places = {turn.id: place for place, turn in enumerate(request.turns)}
         contexts, keys, drop = list[Context](), list[Key](), list[tuple[str, str]]()
-        for id, found in kept.found.items():
+        for id, description in kept.found.items():
             memory = chunk_id(id)
-            written = " ".join((found.context, *found.questions, *found.notes))
+            written = " ".join((description.context, *description.questions, *description.notes))
             earlier = sources_used(written, seen, request.known)
             sources = tuple(dict.fromkeys((*shown, *earlier)))
             made_from = digest(self.version, request.turns, places[id], context.zone)
             contexts.append(
-                Context(scope=scope, memory=memory, text=found.context, digest=made_from,
+                Context(scope=scope, memory=memory, text=description.context, digest=made_from,
                         sources=sources, made=made)
             )  # fmt: skip
             for kind, texts, most in (
-                ("question", found.questions, MAX_QUESTIONS),
-                ("note", found.notes, MAX_NOTES),
+                ("question", description.questions, MAX_QUESTIONS),
+                ("note", description.notes, MAX_NOTES),
             ):
                 names = [f"{memory}?{kind[0]}{n + 1}" for n in range(most)]
                 keys += [

@@ -100,7 +100,7 @@ class Facts(SessionExtractor):
         if cursor is None or note is None or note.version != self.version:
             return FactsCursor()
         rules, llm = (  # the cursor may have been moved back
-            replace(one, upto=min(one.upto, cursor.position)) for one in (note.rules, note.llm)
+            replace(row, upto=min(row.upto, cursor.position)) for row in (note.rules, note.llm)
         )
         return replace(note, rules=rules, llm=llm)
 
@@ -132,8 +132,8 @@ class Facts(SessionExtractor):
         with context.snapshot() as snapshot:
             rows = context.view(Catalogue, snapshot, seen[0].scope, _stems)
             of_turns = rows.having(*(("turn", chunk_id(id)) for id in due))
-            ruled = [one for one in _read(snapshot, of_turns) if _is_by_rule(one, due)]
-            nearest = _nearest(snapshot, rows, due, {one.id for one in ruled}, context)
+            ruled = [fact for fact in _read(snapshot, of_turns) if _is_by_rule(fact, due)]
+            nearest = _nearest(snapshot, rows, due, {fact.id for fact in ruled}, context)
         known = request.known.with_facts(_lines(nearest, context))
         prompt = Prompt(
             job=NAME,
@@ -145,23 +145,23 @@ class Facts(SessionExtractor):
         )
         answer = await context.ask(prompt, fact_prompts.FactsReply)
         types = context.options.types
-        found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
+        reply = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
         if not answer.value.facts and _facts_by_rule(due, context):  # weak models overlook them
             return await self.read_by_rule(request, context)
         made = Made(job=NAME, version=self.version, model=answer.model)
-        kept, graph = await registered(due, found.kept, found.named, made, context)
+        kept, graph = await registered(due, reply.kept, reply.named, made, context)
         new = _standing_in(_memories(kept, made, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), graph, context)
         if answer.whole:
             return batch
-        rest = self.rest_of(request, {one.turn for one in answer.value.facts})
+        rest = self.rest_of(request, {fact.turn for fact in answer.value.facts})
         return replace(batch, tasks=(*batch.tasks, *rest))
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
         """Read turns that no LLM has read."""
         due, made = request.due, Made(job=NAME, version=self.version)
-        found, graph = await registered(due, _facts_by_rule(due, context), None, made, context)
-        return await _batch(_memories(found, made, context), [], graph, context)
+        facts, graph = await registered(due, _facts_by_rule(due, context), None, made, context)
+        return await _batch(_memories(facts, made, context), [], graph, context)
 
 
 def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
@@ -175,8 +175,8 @@ def _stems(text: str) -> list[str]:
 
 def _read(snapshot: Snapshot, rows: Iterable[Memory]) -> Iterator[Memory]:
     """Yield the facts of some rows of a catalogue, with their texts."""
-    found = (snapshot.memory(row.scope, row.id) for row in rows if is_fact(row))
-    return (one for one in found if one is not None)
+    facts = (snapshot.memory(row.scope, row.id) for row in rows if is_fact(row))
+    return (fact for fact in facts if fact is not None)
 
 
 def _is_by_rule(fact: Memory, due: Container[int]) -> bool:
@@ -193,8 +193,8 @@ def _nearest(
 ) -> list[Memory]:
     """Return the facts said before some turns that share most words with them."""
     first = min(due)
-    said = set[str]().union(*(words_of(f"{t.speaker} {t.text}") for t in due.values()))
-    ranked = rows.ranked((FACT,), dict.fromkeys(said, 1.0), {})
+    words = set[str]().union(*(words_of(f"{t.speaker} {t.text}") for t in due.values()))
+    ranked = rows.ranked((FACT,), dict.fromkeys(words, 1.0), {})
     sharing = [row for row, shared, _ in takewhile(lambda entry: entry[1] > 0, ranked)]
     shown = (
         row
@@ -211,24 +211,24 @@ def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
     """
     remote = context.remote
     with context.snapshot() as snapshot:
-        found = [
-            (one, snapshot.turn(one.sources[0]) if one.sources else None)
-            for one in facts
-            if not (remote and is_derived_local(one, snapshot.memory))
+        rows = [
+            (fact, snapshot.turn(fact.sources[0]) if fact.sources else None)
+            for fact in facts
+            if not (remote and is_derived_local(fact, snapshot.memory))
         ]
     return [
-        KnownLine(one.text, "", turn.at if turn else one.valid_from, one.id, one.sources)
-        for one, turn in found
+        KnownLine(fact.text, "", turn.at if turn else fact.valid_from, fact.id, fact.sources)
+        for fact, turn in rows
     ]
 
 
-def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -> list[Memory]:
+def _memories(facts: Iterable[ExtractedFact], made: Made, context: JobContext) -> list[Memory]:
     """Return the new facts, or an LLM's after a rule's; local-only if a source is."""
     with context.snapshot() as snapshot:
         new = dict[str, Memory]()
-        for fact in found:
+        for fact in facts:
             chunks = (snapshot.memory(fact.turn.scope, chunk_id(id)) for id in fact.sources)
-            local = any(one is not None and one.local_only for one in chunks)
+            local = any(chunk is not None and chunk.local_only for chunk in chunks)
             memory = fact_memory(fact, context.now, made, local_only=local)
             changes = fact.over or fact.ends or fact.corrects
             if memory.importance < context.options.least_importance and not changes:
@@ -243,23 +243,23 @@ def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -
 
 def _standing_in(new: Sequence[Memory], ruled: Sequence[Memory]) -> list[Memory]:
     """Return an LLM's facts as made from those of the rules that a person marked."""
-    marked = [one for one in ruled if is_withheld(one)]
+    marked = [fact for fact in ruled if is_withheld(fact)]
     return [
-        replace(one, derived_from=(*one.derived_from, *origins))
-        if (origins := [(m.scope, m.id) for m in marked if m.sources[0] in one.sources])
-        else one
-        for one in new
+        replace(fact, derived_from=(*fact.derived_from, *origins))
+        if (origins := [(m.scope, m.id) for m in marked if m.sources[0] in fact.sources])
+        else fact
+        for fact in new
     ]
 
 
 def _replaced(ruled: Sequence[Memory], new: Sequence[Memory], context: JobContext) -> list[Memory]:
     """Retire the rules' facts of turns where the LLM has facts; undo what they superseded."""
-    written = {one.id for one in new}
-    by_turn = {one.sources[0]: one for one in new if is_fact(one)}
+    written = {fact.id for fact in new}
+    by_turn = {fact.sources[0]: fact for fact in new if is_fact(fact)}
     gone = {
-        one.id: supersede(one, by_turn[one.sources[0]], context.now, same=True)
-        for one in ruled
-        if one.id not in written and one.sources[0] in by_turn
+        fact.id: supersede(fact, by_turn[fact.sources[0]], context.now, same=True)
+        for fact in ruled
+        if fact.id not in written and fact.sources[0] in by_turn
     }
     back = list[Memory]()
     if gone:
@@ -268,7 +268,7 @@ def _replaced(ruled: Sequence[Memory], new: Sequence[Memory], context: JobContex
             back = revive(
                 _read(snapshot, rows.having(*(("by", id) for id in gone))), frozenset(gone)
             )
-    return [*gone.values(), *(one for one in back if one.id not in written)]
+    return [*gone.values(), *(fact for fact in back if fact.id not in written)]
 
 
 async def _batch(
@@ -276,7 +276,7 @@ async def _batch(
 ) -> WriteBatch:
     """Return facts, the register's changes, and the task that merges the facts."""
     batch = await fact_batch(new, changed, context)
-    to_merge = [one for one in batch.memories if one.retired_at is None and is_fact(one)]
+    to_merge = [fact for fact in batch.memories if fact.retired_at is None and is_fact(fact)]
     return replace(
         batch,
         memories=(*batch.memories, *graph.memories),
@@ -290,17 +290,17 @@ async def fact_batch(
 ) -> WriteBatch:
     """Return facts with their keys; that of a changed fact goes that may have none any more."""
     written = (*new, *changed)
-    keys = {key.id: key for one in written if (key := fact_key(one))}
-    gone = ((one.scope, id) for one in changed if (id := key_id(one)) not in keys)
+    keys = {key.id: key for fact in written if (key := fact_key(fact))}
+    gone = ((fact.scope, id) for fact in changed if (id := key_id(fact)) not in keys)
     batch = WriteBatch(memories=written, keys=tuple(keys.values()), drop_keys=tuple(gone))
     return await with_vectors(batch, context)
 
 
 def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     """Return the task that compares new facts (at least one) of one scope with the known ones."""
-    scope, ids = facts[0].scope, [one.id for one in facts]
+    scope, ids = facts[0].scope, [fact.id for fact in facts]
     key = f"{ids[0].partition('/')[2]}+{len(ids)}"
-    sources = tuple(sorted({source for one in facts for source in one.sources}))
+    sources = tuple(sorted({source for fact in facts for source in fact.sources}))
     return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
 
 
@@ -325,20 +325,20 @@ class NoteFacts(ScopeJob):
         with context.snapshot() as snapshot:
             notes = list(snapshot.memories(task.scope, f"{NOTE}/"))
             facts = snapshot.memories(task.scope, f"{FACT}/") if notes else ()
-            known = {one.id: one for one in facts}
-        current = [one for one in notes if one.retired_at is None]
-        new = {one.id: one for one in _of_notes(current, context) if one.id not in known}
-        gone = {(one.scope, one.id) for one in notes if one.retired_at is not None}
+            known = {fact.id: fact for fact in facts}
+        current = [note for note in notes if note.retired_at is None]
+        new = {fact.id: fact for fact in _of_notes(current, context) if fact.id not in known}
+        gone = {(note.scope, note.id) for note in notes if note.retired_at is not None}
         retired = [
-            replace(one, retired_at=context.now)
-            for one in known.values()
-            if one.retired_at is None
-            and not gone.isdisjoint(one.derived_from)
-            and (one.made is not None and one.made.job == NOTES)
+            replace(fact, retired_at=context.now)
+            for fact in known.values()
+            if fact.retired_at is None
+            and not gone.isdisjoint(fact.derived_from)
+            and (fact.made is not None and fact.made.job == NOTES)
         ]
-        made = list(new.values())
+        rows = list(new.values())
         return WriteBatch(
-            memories=(*made, *retired), tasks=(merge_task(made, context),) if made else ()
+            memories=(*rows, *retired), tasks=(merge_task(rows, context),) if rows else ()
         )
 
 

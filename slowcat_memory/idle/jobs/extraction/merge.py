@@ -63,11 +63,11 @@ class Merge(Job):
             # A fact may supersede several: each match retires one of two, so this loop ends.
             while (new := state.get(id)) and _is_open(new):
                 candidates = state.candidates(new)
-                found = merging.match_known_facts(new, candidates, self._tokenize, context.options)
-                if found.match is None:
-                    doubts += (pair for pair in found.doubts if not _was_asked(pair))
+                hits = merging.match_known_facts(new, candidates, self._tokenize, context.options)
+                if hits.match is None:
+                    doubts += (pair for pair in hits.doubts if not _was_asked(pair))
                     break
-                state.merge(*found.match)
+                state.merge(*hits.match)
         once = list({pair.mark: pair for pair in doubts}.values())  # each once by its texts
         most = MAX_PAIRS if context.llm else len(once)
         due, rest = once[:most], once[most:]
@@ -104,7 +104,7 @@ class Merge(Job):
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
         )
         answer = await context.llm.complete(prompt, PairsReply)
-        verdicts = {one.pair: one for one in answer.value.pairs}
+        verdicts = {verdict.pair: verdict for verdict in answer.value.pairs}
         complete = answer.whole and not answer.lost  # then a pair that it leaves out is two facts
         decided = list[_Decision]()
         for number, pair in enumerate(doubts, start=1):
@@ -166,10 +166,10 @@ class _MergeState:
         """End what a new fact excludes or says to be over; or the new one, if a later one does."""
         new = self.get(id)
         for rival in self._known.rivals(new) if new else ():
-            one, other = self.get(id), self.get(rival.id)
-            if one is None or other is None or not (_is_open(one) and _is_open(other)):
+            row, other = self.get(id), self.get(rival.id)
+            if row is None or other is None or not (_is_open(row) and _is_open(other)):
                 continue
-            pair = merging.in_order(one, other, one_subject=self._known.of_one_subject(one, other))
+            pair = merging.in_order(row, other, one_subject=self._known.of_one_subject(row, other))
             lost = loser(pair.newer, pair.older, one_subject=pair.one_subject)
             if lost is not None:
                 self._end(lost, pair.older if lost is pair.newer else pair.newer)
@@ -179,18 +179,18 @@ class _MergeState:
         self._changed[lost.id] = supersede(lost, by, now)
         if lost.valid_from > now:  # it never begins: what was to end for it goes on
             back = revive(self._known.ending_by(lost.id), frozenset((lost.id,)))
-            self._changed |= {one.id: one for one in back}
+            self._changed |= {fact.id: fact for fact in back}
 
     def candidates(self, new: Memory) -> list[Near]:
         """Return what a fact is compared with, without what this step has retired."""
-        found = self._known.candidates(new, self._context.options)
-        present = ((self._changed.get(one.id, one), near) for one, near in found)
-        return [(one, near) for one, near in present if _is_open(one)]
+        pairs = self._known.candidates(new, self._context.options)
+        present = ((self._changed.get(fact.id, fact), near) for fact, near in pairs)
+        return [(fact, near) for fact, near in present if _is_open(fact)]
 
     def merge(self, pair: Pair, outcome: Outcome) -> None:
         if (both := self._both_open(pair)) is not None:
-            for one in merging.merge(both, outcome, self._context.now):
-                self._changed[one.id] = one
+            for fact in merging.merge(both, outcome, self._context.now):
+                self._changed[fact.id] = fact
 
     def mark_as_asked(self, pairs: Iterable[Pair]) -> None:
         """Keep with the newer fact of each pair that the LLM need not decide about it again."""
@@ -198,7 +198,7 @@ class _MergeState:
             now = self.get(pair.newer.id)
             if now is None or now.retired_at is not None:
                 continue
-            asked = [one for one in now.facets.get(ASKED, "").split() if one != pair.mark]
+            asked = [mark for mark in now.facets.get(ASKED, "").split() if mark != pair.mark]
             facets = now.facets | {ASKED: " ".join((*asked, pair.mark)[-MOST_ASKED:])}
             changed = self._changed if now.id in self._changed else self._marked
             changed[now.id] = replace(now, facets=facets)
@@ -212,7 +212,7 @@ class _MergeState:
         changed = matter.join(
             both.older, both.newer, decided.text, self._context.now, made, tokenize
         )
-        self._changed |= {one.id: one for one in changed}
+        self._changed |= {fact.id: fact for fact in changed}
         return bool(changed)
 
     def _both_open(self, pair: Pair) -> Pair | None:
@@ -224,7 +224,7 @@ class _MergeState:
 
     async def batch(self) -> WriteBatch:
         """Return the changes; the key of a fact with more sources depends on all of them."""
-        marked = (one for id, one in self._marked.items() if id not in self._changed)
+        marked = (fact for id, fact in self._marked.items() if id not in self._changed)
         batch = await fact_batch([], tuple(self._changed.values()), self._context)
         return replace(batch, memories=(*batch.memories, *marked))
 

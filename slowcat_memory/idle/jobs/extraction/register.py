@@ -39,16 +39,16 @@ async def registered(
     scope = next(iter(turns.values())).scope
     with context.snapshot() as snapshot:
         known = list(context.view(GraphIndex, snapshot, scope).entities.values())
-    types = {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
+    types = {fold(name): row.facets.get("type", "") for row in known for name in names_of(row)}
     of_turn = defaultdict[int, list[ExtractedFact]](list)
-    for one in facts:
-        if relates(one) and not one.why and (one.confidence != "low" or one.reported):
-            of_turn[one.turn.id].append(one)
+    for row in facts:
+        if relates(row) and not row.why and (row.confidence != "low" or row.reported):
+            of_turn[row.turn.id].append(row)
     every = (
         read_names(turn, of_turn[id], made, types, named) for id, turn in sorted(turns.items())
     )
-    readings = [one for one in every if one is not None]
-    index = EntityIndex(scope, (one for one in known if not one.retired_at), context.options)
+    readings = [reading for reading in every if reading is not None]
+    index = EntityIndex(scope, (row for row in known if not row.retired_at), context.options)
     similarity = await _name_similarity(readings, index, context)
     resolved, identified = list[TurnReading](), dict[int, ExtractedFact]()
     for reading in readings:
@@ -59,8 +59,8 @@ async def registered(
             identified[id(fact)] = index.with_entities(fact, ids)
     with context.snapshot() as snapshot:
         stored = context.view(GraphIndex, snapshot, scope).around(resolved)
-    batch = _changes(*stored, resolved, {one.turn.id for one in facts}, context.now)
-    return [identified.get(id(one), one) for one in facts], batch
+    batch = _changes(*stored, resolved, {fact.turn.id for fact in facts}, context.now)
+    return [identified.get(id(fact), fact) for fact in facts], batch
 
 
 def _changes(
@@ -80,35 +80,35 @@ def _changes(
         known: Stored entities that the readings name.
         stating: Turns with new facts.
     """
-    by_id, wanted = {one.id: one for one in readings}, set[str]()
-    made, gone = list[TurnReading](), list[tuple[str, str]]()
+    by_id, wanted = {reading.id: reading for reading in readings}, set[str]()
+    rows, gone = list[TurnReading](), list[tuple[str, str]]()
     for reading in new:
-        before = [one for one in by_id.values() if one.turn == reading.turn]
-        every = [one for read in (*before, reading) for one in read.mentions]
-        wanted |= {one.entity for one in every}
+        before = [old for old in by_id.values() if old.turn == reading.turn]
+        every = [mention for read in (*before, reading) for mention in read.mentions]
+        wanted |= {mention.entity for mention in every}
         if reading.turn not in stating:
-            named = {(one.name, one.entity): one for one in every}
+            named = {(mention.name, mention.entity): mention for mention in every}
             reading = replace(reading, mentions=tuple(named.values()))
-        for one in before:
-            del by_id[one.id]
-        gone += ((one.scope, one.id) for one in before if one.id != reading.id)
-        made.append(reading)
+        for old in before:
+            del by_id[old.id]
+        gone += ((old.scope, old.id) for old in before if old.id != reading.id)
+        rows.append(reading)
         by_id[reading.id] = reading
     changed = _changed_entities(known, entities(by_id.values(), wanted), wanted, now)
-    return WriteBatch(memories=(*(one.memory() for one in made), *changed), drop=tuple(gone))
+    return WriteBatch(memories=(*(row.memory() for row in rows), *changed), drop=tuple(gone))
 
 
 def _changed_entities(
     kept: Iterable[Memory], known: Mapping[str, Memory], wanted: Container[str], now: datetime
 ) -> list[Memory]:
     """Return the entities that differ from the stored ones; nobody mentions a retired one."""
-    stored = {one.id: one for one in kept}
+    stored = {entity.id: entity for entity in kept}
     lost = [
-        replace(one, retired_at=now)
-        for one in stored.values()
-        if one.retired_at is None and one.id not in known and one.id in wanted
+        replace(entity, retired_at=now)
+        for entity in stored.values()
+        if entity.retired_at is None and entity.id not in known and entity.id in wanted
     ]
-    return [*(one for one in known.values() if stored.get(one.id) != one), *lost]
+    return [*(entity for entity in known.values() if stored.get(entity.id) != entity), *lost]
 
 
 async def _name_similarity(
@@ -118,7 +118,7 @@ async def _name_similarity(
     if not context.options.embedding or not context.space:
         return None
     names = dict[str, None]()
-    for mention in (one for found in read for one in found.mentions):
+    for mention in (mention for reading in read for mention in reading.mentions):
         if unsure := index.only_by_vector(mention):
             names |= dict.fromkeys((mention.name, *unsure))
     if not names:
@@ -126,8 +126,8 @@ async def _name_similarity(
     embedded = await context.embed(list(names))
     vectors = dict(zip(names, embedded.vectors, strict=False))
 
-    def similarity(one: str, other: str) -> float:
-        first, second = vectors.get(one), vectors.get(other)
+    def similarity(name: str, other: str) -> float:
+        first, second = vectors.get(name), vectors.get(other)
         return 0.0 if first is None or second is None else float(np.dot(first, second))
 
     return similarity
@@ -137,7 +137,7 @@ def derived_again(context: JobContext, scope: str) -> WriteBatch:
     with context.snapshot() as snapshot:
         readings = map(TurnReading.of, snapshot.memories(scope, f"{READING}/"))
         known, kept = entities(readings), list(snapshot.memories(scope, f"{ENTITY}/"))
-    every = {one.id for one in kept}
+    every = {entity.id for entity in kept}
     return WriteBatch(memories=tuple(_changed_entities(kept, known, every, context.now)))
 
 
@@ -170,12 +170,12 @@ class GraphIndex:
             for key in _keys(reading):
                 self._having[key].pop(id, None)
 
-    def around(self, found: Sequence[TurnReading]) -> tuple[list[TurnReading], list[Memory]]:
+    def around(self, readings: Sequence[TurnReading]) -> tuple[list[TurnReading], list[Memory]]:
         """Return the readings and entities that new readings of turns can change."""
-        of_turns = self._of(one.turn for one in found)
-        touched = (*found, *of_turns)
-        wanted = {one.entity for reading in touched for one in reading.mentions}
-        others = [one for one in self._of(sorted(wanted)) if one not in of_turns]
+        of_turns = self._of(reading.turn for reading in readings)
+        touched = (*readings, *of_turns)
+        wanted = {mention.entity for reading in touched for mention in reading.mentions}
+        others = [reading for reading in self._of(sorted(wanted)) if reading not in of_turns]
         known = [self.entities[id] for id in sorted(wanted) if id in self.entities]
         return [*of_turns, *others], known
 
@@ -185,4 +185,4 @@ class GraphIndex:
 
 
 def _keys(reading: TurnReading) -> list[int | str]:
-    return [reading.turn, *(one.entity for one in reading.mentions)]
+    return [reading.turn, *(mention.entity for mention in reading.mentions)]

@@ -39,7 +39,7 @@ SHARED_TURNS = 12  # that two spans of a long session have in common
 PIECES = 4  # that a task is divided into when it is given up
 
 
-class Asked(Struct, frozen=True, omit_defaults=True):
+class AskedTurns(Struct, frozen=True, omit_defaults=True):
     """The task's payload, as JSON: the log ids asked about, and whether this is the last attempt.
 
     The task's sources are all turns that the LLM sees.
@@ -132,7 +132,7 @@ class SessionExtractor(SessionJob):
         spans = list(windows(sizes, self._room(context), SHARED_TURNS)) if wanted else []
         rank = self.rank_of(session, context)
         for span, places in groups(wanted, spans, context.options.turns) if wanted else ():
-            asked = Asked([turns[place].id for place in places])
+            asked = AskedTurns([turns[place].id for place in places])
             seen = [turns[place].id for place in span]
             yield self.task(session.scope, session.id, asked, seen, session.last, rank)
 
@@ -162,7 +162,7 @@ class SessionExtractor(SessionJob):
         turns = asked_of(task).turns
         size = len(turns) // PIECES
         parts = [turns[at : at + size] for at in range(0, len(turns), size)] if size else []
-        return tuple(self._nearer(task, Asked(part)) for part in parts)
+        return tuple(self._nearer(task, AskedTurns(part)) for part in parts)
 
     def rest_of(self, request: Request, answered: Collection[int]) -> tuple[Task, ...]:
         """Return the tasks for the turns that a reply did not reach because it was cut off.
@@ -173,7 +173,7 @@ class SessionExtractor(SessionJob):
         last = max((id for id in answered if id in request.due), default=0)
         rest = [id for id in request.due if id >= last]
         if len(rest) < len(request.due):
-            return (self.task_like(request.task, Asked(rest), request.task.sources),)
+            return (self.task_like(request.task, AskedTurns(rest), request.task.sources),)
         return self.split(request.task)
 
     def _request(self, task: Task, context: JobContext) -> Request:
@@ -197,26 +197,26 @@ class SessionExtractor(SessionJob):
         return max(MIN_RECORD_TOKENS, context.prompt_tokens - others)
 
     def task(
-        self, scope: str, session: str, asked: Asked, seen: Sequence[int], created: datetime,
+        self, scope: str, session: str, asked: AskedTurns, seen: Sequence[int], created: datetime,
         rank: int,
     ) -> Task:  # fmt: skip
         """Return the task of a call; the same call has the same id."""
         key = f"{session}:{asked.turns[0]}-{asked.turns[-1]}/{len(seen)}{'!' * asked.again}"
         return new_task(self.name, scope, key, created, rank, note=asked, sources=seen)
 
-    def task_like(self, task: Task, asked: Asked, seen: Sequence[int]) -> Task:
+    def task_like(self, task: Task, asked: AskedTurns, seen: Sequence[int]) -> Task:
         session = task.key.rpartition(":")[0]
         return self.task(task.scope, session, asked, seen, task.created, task.rank)
 
-    def _nearer(self, task: Task, asked: Asked) -> Task:
+    def _nearer(self, task: Task, asked: AskedTurns) -> Task:
         middle = (asked.turns[0] + asked.turns[-1]) / 2
         near = sorted(task.sources, key=lambda id: abs(id - middle))
         near = near[: (len(task.sources) + 1) // 2]
         return self.task_like(task, asked, sorted({*near, *asked.turns}))
 
 
-def asked_of(task: Task) -> Asked:
-    return msgspec.json.decode(task.note or "{}", type=Asked)
+def asked_of(task: Task) -> AskedTurns:
+    return msgspec.json.decode(task.note or "{}", type=AskedTurns)
 
 
 async def with_vectors(
@@ -230,17 +230,17 @@ async def with_vectors(
     texts = {**lines, **{(key.scope, key.id): key.text for key in batch.keys}}
     if not texts or not context.space:
         return batch
-    made = await context.embed(list(texts.values()))
+    embedded = await context.embed(list(texts.values()))
     return replace(
         batch,
         vectors=tuple(
             Vector(scope=scope, memory=id, values=row, of=digest(text))
-            for ((scope, id), text), row in zip(texts.items(), made.vectors, strict=False)
+            for ((scope, id), text), row in zip(texts.items(), embedded.vectors, strict=False)
         ),
         embedder=context.space,
         tokens=tuple(
             TokenCodes(scope=scope, memory=id, codes=encode(rows), of=digest(text))
-            for ((scope, id), text), rows in zip(lines.items(), made.tokens, strict=False)
+            for ((scope, id), text), rows in zip(lines.items(), embedded.tokens, strict=False)
         ),
         token_key=context.token_space,
     )

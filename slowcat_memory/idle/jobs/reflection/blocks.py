@@ -107,13 +107,13 @@ class BlockStep:
 
     async def batch(self) -> WriteBatch:
         """Return the block as rules keep it, or as an LLM writes it if that is due."""
-        label, now, found = self._label, self._context.now, self._material()
-        draft, cursor = self._draft(found), None
+        label, now, material = self._label, self._context.now, self._material()
+        draft, cursor = self._draft(material), None
         rest = timedelta(days=self._options.persona_days) if label == PERSONA else REST
-        marked = found.shown if label == PERSONA else found.by_rule
+        marked = material.shown if label == PERSONA else material.by_rule
         due = prompt.is_due(self._asked, VERSION, marked, len(draft.written), now, rest)
-        if self._context.llm is not None and found.shown and due:
-            draft = await self._ask(found, draft)
+        if self._context.llm is not None and material.shown and due:
+            draft = await self._ask(material, draft)
             marks, lines = prompt.marks_of(marked), len(draft.written)
             done = LastAnswer(at=self._context.now, version=VERSION, seen=marks, lines=lines)
             cursor = cursor_at(self._asked_name, 0, done)
@@ -131,20 +131,20 @@ class BlockStep:
             lines = rules.background(memories, now, zone, self._options.threads, language)
             return Material(by_rule=lines)
         lasting = human(memories, now)
-        summaries = statements.to_lines(one.summary for one in self._sessions if one.summary)
+        summaries = statements.to_lines(row.summary for row in self._sessions if row.summary)
         others = named(memories)
         if self._label == blocks.HUMAN:
             ahead = coming_facts(memories, now, zone)
             near = statements.to_lines(ahead)[:MOST_NEAR]
             facts = statements.valid_of_kind(memories, "fact", now)
             holding_now = statements.to_lines([*facts, *ahead])
-            ids = {one.of for one in (*lasting, *holding_now)}
+            ids = {line.of for line in (*lasting, *holding_now)}
             over = [m for m in memories if m.kind.startswith("fact/") and m.id not in ids]
             every = (*chosen(lasting, MOST_STATEMENTS - len(near)), *near)
-            distinct = {one.of: one for one in every}.values()
+            distinct = {line.of: line for line in every}.values()
             return Material(
                 by_rule=by_importance(plain(lasting, memories)),
-                shown=sorted(distinct, key=lambda one: one.at),
+                shown=sorted(distinct, key=lambda line: line.at),
                 known=[*lasting, *holding_now, *summaries],
                 over=statements.to_lines(m for m in over if m.retired_at or m.valid_to),
                 others=others,
@@ -153,7 +153,7 @@ class BlockStep:
         advised = rules.advice(self._sessions, zone, language)
         notes = told[-MOST_NOTES:]
         brief = [
-            replace(one, text=shorten_to_chars(one.text, BRIEF_CHARS)) for one in summaries[-FEW:]
+            replace(row, text=shorten_to_chars(row.text, BRIEF_CHARS)) for row in summaries[-FEW:]
         ]
         by_rule, shown = {
             blocks.RELATIONSHIP: (told, [*notes, *brief]),
@@ -162,26 +162,26 @@ class BlockStep:
         }[self._label]
         return Material(
             by_rule=by_rule,
-            shown=sorted(shown, key=lambda one: one.at),
+            shown=sorted(shown, key=lambda line: line.at),
             known=[*told, *advised, *summaries, *lasting],
             others=others,
         )
 
-    def _draft(self, found: Material) -> Draft:
+    def _draft(self, material: Material) -> Draft:
         """Return the block without asking an LLM: its own lines that still hold, then what is new."""
-        kept, before = self._still_true(found), self.before
+        kept, before = self._still_true(material), self.before
         if not kept or before is None or before.made is None:
-            return Draft(lines=statements.fit(found.by_rule, self._chars), model="")
+            return Draft(lines=statements.fit(material.by_rule, self._chars), model="")
         seen = set(self._asked.seen) if self._asked else set[str]()
-        marks = prompt.marks_of(found.by_rule)
+        marks = prompt.marks_of(material.by_rule)
         told = Told((before.speaker,))
         for line in kept:
             told.add(line)
         room = self._chars - sum(len(line) + 1 for line in kept)
         new = [
-            one
-            for one, mark in zip(found.by_rule, marks, strict=True)
-            if mark not in seen and not told.repeats(one.text)
+            line
+            for line, mark in zip(material.by_rule, marks, strict=True)
+            if mark not in seen and not told.repeats(line.text)
         ]
         return Draft(
             written=kept,
@@ -191,7 +191,7 @@ class BlockStep:
             of=tuple(id_ for _, id_ in before.derived_from),
         )
 
-    def _still_true(self, found: Material) -> list[str]:
+    def _still_true(self, material: Material) -> list[str]:
         """Return the lines that an LLM wrote, but those that only what held once supports.
 
         What rules added stands behind them.
@@ -202,15 +202,15 @@ class BlockStep:
         written, number = before.text.splitlines(), before.facets.get("written", "")
         written = written[: int(number)] if number.isdecimal() else written
         names, zone = (before.speaker,), self._context.zone
-        holding = [one for one in found.known if not one.of.startswith("summary/")]
-        once, now = (Support(x, names, zone, found.others) for x in (found.over, holding))
-        return [one for one in written if now.holds(one, label) or not once.holds(one, label)]
+        holding = [line for line in material.known if not line.of.startswith("summary/")]
+        once, now = (Support(x, names, zone, material.others) for x in (material.over, holding))
+        return [line for line in written if now.holds(line, label) or not once.holds(line, label)]
 
-    async def _ask(self, found: Material, draft: Draft) -> Draft:
+    async def _ask(self, material: Material, draft: Draft) -> Draft:
         """Ask the LLM for the block."""
         label, zone, before = self._label, self._context.zone, self.before
         known = before if before is not None and draft.written and not is_withheld(before) else None
-        shown = found.shown
+        shown = material.shown
         while True:
             question = Prompt(
                 job=NAME,
@@ -234,8 +234,8 @@ class BlockStep:
                     raise
                 shown = shown[len(shown) // 2 :]
         names = (self._user, "User", _agent(self._sessions))
-        support = Support(found.known, names, zone, found.others)
-        ground = statements.ground_of(found.known, (*names, *found.others), zone)
+        support = Support(material.known, names, zone, material.others)
+        ground = statements.ground_of(material.known, (*names, *material.others), zone)
         lines = prompt.kept(answer.value, label, ground, support, self._chars)
         if not lines:
             return draft
@@ -250,7 +250,7 @@ class BlockStep:
     def _block(self, draft: Draft) -> Memory:
         return blocks.block(
             self._label,
-            "\n".join((*draft.written, *(one.text for one in draft.lines))),
+            "\n".join((*draft.written, *(line.text for line in draft.lines))),
             scope=self._scope,
             speaker=self._user,
             now=self._context.now,
@@ -262,5 +262,5 @@ class BlockStep:
 
 
 def _agent(sessions: Sequence[SessionView]) -> str:
-    said = (t.speaker for one in reversed(sessions) for t in one.turns if t.role == "assistant")
-    return next(said, "Assistant")
+    names = (t.speaker for row in reversed(sessions) for t in row.turns if t.role == "assistant")
+    return next(names, "Assistant")

@@ -57,8 +57,8 @@ class BringUp(ScopeJob):
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, SESSIONS)
             user = user_of(snapshot, task.scope)
-        later = later_of((turn for one in sessions for turn in one.turns), memories)
-        matters = found(memories, sessions, later, context)
+        later = later_of((turn for session in sessions for turn in session.turns), memories)
+        matters = matters_of(memories, sessions, later, context)
         known = {memory.id: memory for memory in memories}
         usable = _usable(matters, task.scope, memories)
         wanted = {matter.id(task.scope): matter for matter in usable[: options.most]}
@@ -66,7 +66,7 @@ class BringUp(ScopeJob):
         still = {matter.source for matter in matters}
         stale = [m for m in mine if m.facets["source"] not in still]
         language, given = language_of(context.language), Made(job=NAME, version=VERSION)
-        made = [
+        new = [
             open_threads.icebreaker(
                 matter,
                 open_threads.phrase(matter, context.zone, language),
@@ -83,13 +83,13 @@ class BringUp(ScopeJob):
         gone = tuple(replace(memory, retired_at=context.now) for memory in stale)
         over = _closed(memories, later, context)
         return WriteBatch(
-            memories=(*gone, *made, *over),
+            memories=(*gone, *new, *over),
             drop=tuple((m.scope, m.id) for m in mine if m not in stale and m.id not in wanted),
             drop_keys=tuple((fact.scope, key_id(fact)) for fact in over),
         )
 
 
-def found(
+def matters_of(
     memories: Sequence[Memory],
     sessions: Sequence[SessionView],
     later: Sequence[Later],
@@ -98,11 +98,11 @@ def found(
     """Return open threads: of facts, then of turns without facts; those that are due come first."""
     given = (context.now, context.zone, context.options)
     drawn = {t for m in memories if m.kind.startswith(_BROUGHT_UP) for t in stating_turns(m)}
-    bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
+    bare = [turn for session in sessions for turn in session.turns if turn.id not in drawn]
     every = open_threads.of_facts(memories, *given, later) + open_threads.of_turns(
         bare, *given, context.language, later
     )
-    return sorted(every, key=lambda one: one.due > context.now)
+    return sorted(every, key=lambda matter: matter.due > context.now)
 
 
 def _usable(
@@ -114,7 +114,7 @@ def _usable(
     past, usable = [(m.text, m.valid_from) for m in gone], list[OpenThread]()
     ids = {m.id for m in gone}
     for matter in matters:
-        if matter.id(scope) in ids or any(open_threads.repeats(matter, *one) for one in past):
+        if matter.id(scope) in ids or any(open_threads.repeats(matter, *old) for old in past):
             continue
         usable.append(matter)
         past.append((matter.said.text, matter.due))
@@ -128,9 +128,9 @@ def _closed(
     over = list[Memory]()
     for fact in memories:
         kept = fact.kind in _BROUGHT_UP and not (fact.retired_at or fact.pinned)
-        found = open_threads.closed(fact, later) if kept else None
-        if found and (fact.kind == THREAD or found[0] in ("off", "moved")):
-            outcome, by = found
+        ending = open_threads.closed(fact, later) if kept else None
+        if ending and (fact.kind == THREAD or ending[0] in ("off", "moved")):
+            outcome, by = ending
             facets = fact.facets | {"why": outcome, "closed_by": str(by.turn)}
             until = max(by.at, fact.valid_from)
             over.append(replace(fact, valid_to=until, retired_at=context.now, facets=facets))
@@ -156,8 +156,8 @@ class Profile(ScopeJob):
             scope=task.scope,
             speaker=user,
             now=context.now,
-            sources=(turn for one in fields.values() for turn in one.sources),
-            of=(id_ for one in fields.values() for id_ in one.of),
+            sources=(turn for field in fields.values() for turn in field.sources),
+            of=(id_ for field in fields.values() for id_ in field.of),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
         )
         changed = blocks.revised(
@@ -168,7 +168,7 @@ class Profile(ScopeJob):
 
 def _beyond_name(fields: dict[str, ProfileField], user: str) -> dict[str, ProfileField]:
     """Leave out a name that is the user's, which the line begins with."""
-    return {n: one for n, one in fields.items() if n != "name" or fold(one.value) != fold(user)}
+    return {n: row for n, row in fields.items() if n != "name" or fold(row.value) != fold(user)}
 
 
 EPISODES, EPISODES_VERSION, EPISODES_RANK = "episodes", 2, 70
@@ -201,18 +201,18 @@ class Episodes(SessionJob):
                 return WriteBatch()
             turns = visible_turns(snapshot, session, None)
             known = list(snapshot.memories(task.scope, f"{EPISODE}/"))
-        made = [one for one in known if one.made is not None and one.made.job == EPISODES]
-        earlier = [one.facets["day"] for one in made if one.sources[0] < session.first_turn]
+        episodes = [row for row in known if row.made is not None and row.made.job == EPISODES]
+        earlier = [row.facets["day"] for row in episodes if row.sources[0] < session.first_turn]
         new = dict[str, Memory]()
         for window in context.pausing(_windows(turns, context.options.window)):
             if not _is_substantial(window, context.options.words):
                 continue
-            found = _episode(window, context)
-            if found.text and earlier.count(found.facets["day"]) < context.options.per_day:
-                earlier.append(found.facets["day"])
-                new[found.id] = found
-        own = [one for one in made if session.first_turn <= one.sources[0] <= session.last_turn]
-        gone = tuple((one.scope, one.id) for one in own if one.id not in new and not one.pinned)
+            episode = _episode(window, context)
+            if episode.text and earlier.count(episode.facets["day"]) < context.options.per_day:
+                earlier.append(episode.facets["day"])
+                new[episode.id] = episode
+        own = [row for row in episodes if session.first_turn <= row.sources[0] <= session.last_turn]
+        gone = tuple((row.scope, row.id) for row in own if row.id not in new and not row.pinned)
         return WriteBatch(memories=tuple(new.values()), drop=gone)
 
 

@@ -145,7 +145,7 @@ def fetch(model: str) -> Path:
             folder = Path(snapshot_download(source.hub, allow_patterns=[*_HUB_FILES, *files]))
         except Exception as error:  # the hub client's own errors, the http client's, and OSError
             raise model_files.not_downloadable(model, type(error).__name__) from error
-        given = any(found for pattern in files for found in folder.glob(pattern))
+        given = any(file for pattern in files for file in folder.glob(pattern))
         if given and not any(folder.glob("*_Dense")):  # an ONNX file lacks such layers
             break
     return folder

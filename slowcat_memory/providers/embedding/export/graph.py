@@ -39,10 +39,10 @@ def build(folder: Path, out: Path) -> None:
     transformer, pooling = read_modules(folder)
     given = model_files.onnx_file(folder)
     model, states = _open(given) if given else _bert(transformer)
-    made = _Builder(model.graph)
-    made.node("Identity", states, name=STATES)
-    vectors = _pooled(made, states, pooling)
-    made.node("LpNormalization", vectors, name=model_files.OUTPUT, axis=-1, p=2)
+    net = _Builder(model.graph)
+    net.node("Identity", states, name=STATES)
+    vectors = _pooled(net, states, pooling)
+    net.node("LpNormalization", vectors, name=model_files.OUTPUT, axis=-1, p=2)
     _set_outputs(model.graph, {model_files.OUTPUT: 2, STATES: 3})
     onnx.save(model, out)
 
@@ -50,9 +50,9 @@ def build(folder: Path, out: Path) -> None:
 def project(path: Path, projection: np.ndarray) -> None:
     """Replace the states among a graph's outputs by their unit projections (hidden, token_dim)."""
     model = onnx.load(path)
-    made = _Builder(model.graph)
-    projected = made.node("MatMul", STATES, made.constant(projection))
-    made.node("LpNormalization", projected, name=model_files.TOKEN_OUTPUT, axis=-1, p=2)
+    net = _Builder(model.graph)
+    projected = net.node("MatMul", STATES, net.constant(projection))
+    net.node("LpNormalization", projected, name=model_files.TOKEN_OUTPUT, axis=-1, p=2)
     _set_outputs(model.graph, {model_files.OUTPUT: 2, model_files.TOKEN_OUTPUT: 3})
     onnx.save(model, path)
 
@@ -83,7 +83,7 @@ def read_modules(folder: Path) -> tuple[Path, str]:
         ValueError: Its ``modules.json`` has a module that is not written here.
     """
     modules = read_json(folder / "modules.json", [])
-    places = {one["type"].rpartition(".")[2]: folder / one["path"] for one in modules}
+    places = {module["type"].rpartition(".")[2]: folder / module["path"] for module in modules}
     if [*places] != [kind for kind in _MODULES if kind in places]:
         raise ValueError(f"it consists of {', '.join(places)}")
     pooling = places.get("Pooling", folder / "1_Pooling") / "config.json"
@@ -96,14 +96,14 @@ def _weights(folder: Path) -> dict[str, np.ndarray]:
     Raises:
         ValueError: There are none.
     """
-    found: dict[str, np.ndarray] = {}
+    weights: dict[str, np.ndarray] = {}
     for path in sorted(folder.glob("*.safetensors")):
-        found |= load_file(path)
-    if not found:
+        weights |= load_file(path)
+    if not weights:
         raise ValueError("it has no weights in safetensors")
     return {
         name.removeprefix("bert."): np.asarray(array, np.float32)
-        for name, array in found.items()
+        for name, array in weights.items()
         if array.dtype.kind == "f"
     }
 
@@ -171,38 +171,38 @@ def _open(path: Path) -> tuple[onnx.ModelProto, str]:
     return model, states
 
 
-def _pooled(made: _Builder, states: str, pooling: str) -> str:
+def _pooled(net: _Builder, states: str, pooling: str) -> str:
     """Pool (batch, tokens, hidden) to (batch, hidden), by operations that every opset has."""
     if pooling == "cls":
-        return made.node("Gather", states, made.constant(np.int64(0)), axis=1)
-    mask = made.node("Cast", model_files.INPUTS[1], to=TensorProto.FLOAT)
-    row = made.node("Reshape", mask, made.constant(np.array([0, 1, -1])))
-    count = made.node("MatMul", row, made.node("Reshape", mask, made.constant([0, -1, 1])))
-    mean = made.node("Div", made.node("MatMul", row, states), count)
-    return made.node("Reshape", mean, made.constant([0, -1]))
+        return net.node("Gather", states, net.constant(np.int64(0)), axis=1)
+    mask = net.node("Cast", model_files.INPUTS[1], to=TensorProto.FLOAT)
+    row = net.node("Reshape", mask, net.constant(np.array([0, 1, -1])))
+    count = net.node("MatMul", row, net.node("Reshape", mask, net.constant([0, -1, 1])))
+    mean = net.node("Div", net.node("MatMul", row, states), count)
+    return net.node("Reshape", mean, net.constant([0, -1]))
 
 
 class _Bert:
     """The layers of BERT, as nodes of a graph."""
 
-    def __init__(self, made: _Builder, array: dict[str, np.ndarray], config: Any) -> None:
-        self._made, self._array = made, array
+    def __init__(self, net: _Builder, array: dict[str, np.ndarray], config: Any) -> None:
+        self._made, self._array = net, array
         self._epsilon = config["layer_norm_eps"]
         self._hidden, self._heads = config["hidden_size"], config["num_attention_heads"]
-        self._split = made.constant([0, 0, self._heads, self._hidden // self._heads])
-        self._joined = made.constant([0, 0, self._hidden])
-        self._root = made.constant(np.float32((self._hidden // self._heads) ** 0.5))
+        self._split = net.constant([0, 0, self._heads, self._hidden // self._heads])
+        self._joined = net.constant([0, 0, self._hidden])
+        self._root = net.constant(np.float32((self._hidden // self._heads) ** 0.5))
 
     def embeddings(self, ids: str) -> str:
-        made, place = self._made, "embeddings"
-        length = made.node("Gather", made.node("Shape", ids), made.constant(np.int64(1)))
-        steps = made.node("Range", made.constant(np.int64(0)), length, made.constant(np.int64(1)))
+        net, place = self._made, "embeddings"
+        length = net.node("Gather", net.node("Shape", ids), net.constant(np.int64(1)))
+        steps = net.node("Range", net.constant(np.int64(0)), length, net.constant(np.int64(1)))
         words, positions = (
-            made.node("Gather", made.constant(self._array[f"{place}.{name}.weight"]), rows)
+            net.node("Gather", net.constant(self._array[f"{place}.{name}.weight"]), rows)
             for name, rows in (("word_embeddings", ids), ("position_embeddings", steps))
         )
-        kind = made.constant(self._array[f"{place}.token_type_embeddings.weight"][0])
-        total = made.node("Add", made.node("Add", words, positions), kind)
+        kind = net.constant(self._array[f"{place}.token_type_embeddings.weight"][0])
+        total = net.node("Add", net.node("Add", words, positions), kind)
         return self._norm(total, f"{place}.LayerNorm")
 
     def layer(self, states: str, place: str) -> str:
@@ -218,11 +218,11 @@ class _Bert:
 
     def _attention(self, states: str, place: str) -> str:
         """Append attention to every token: a text is never padded, see ``local``."""
-        made = self._made
+        net = self._made
         query, key, value = (
-            made.node(
+            net.node(
                 "Transpose",
-                made.node("Reshape", self._linear(states, f"{place}.{part}"), self._split),
+                net.node("Reshape", self._linear(states, f"{place}.{part}"), self._split),
                 perm=order,
             )
             for part, order in (
@@ -231,10 +231,10 @@ class _Bert:
                 ("value", [0, 2, 1, 3]),
             )
         )
-        scores = made.node("Div", made.node("MatMul", query, key), self._root)
-        chances = made.node("Softmax", scores, axis=-1)
-        mixed = made.node("Transpose", made.node("MatMul", chances, value), perm=[0, 2, 1, 3])
-        return made.node("Reshape", mixed, self._joined)
+        scores = net.node("Div", net.node("MatMul", query, key), self._root)
+        chances = net.node("Softmax", scores, axis=-1)
+        mixed = net.node("Transpose", net.node("MatMul", chances, value), perm=[0, 2, 1, 3])
+        return net.node("Reshape", mixed, self._joined)
 
     def _linear(self, states: str, place: str) -> str:
         matrix = self._made.constant(self._array[f"{place}.weight"].T)
@@ -262,8 +262,8 @@ def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
         for name in model_files.INPUTS
     ]
     graph = helper.make_graph([], "bert", entries, [])
-    made = _Builder(graph)
-    bert = _Bert(made, _weights(folder), config)
+    net = _Builder(graph)
+    bert = _Bert(net, _weights(folder), config)
     states = bert.embeddings(model_files.INPUTS[0])
     for layer in range(config["num_hidden_layers"]):
         states = bert.layer(states, f"encoder.layer.{layer}")

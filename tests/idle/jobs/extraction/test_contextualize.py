@@ -13,7 +13,7 @@ from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
-from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
+from slowcat_memory.idle.jobs.extraction.session_extractor import AskedTurns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Task, WriteBatch
 from slowcat_memory.testing import HashEmbedder, ScriptedLLM
@@ -77,7 +77,7 @@ class Garden(House):
             self.step(waiting[0])
 
     def asked(self, task: Task) -> list[int]:
-        return msgspec.json.decode(task.note, type=Asked).turns
+        return msgspec.json.decode(task.note, type=AskedTurns).turns
 
     def keys(self, turn: int) -> list[str]:
         return [key.id for key in super().keys() if key.memory == chunk_id(turn)]
