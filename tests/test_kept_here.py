@@ -88,8 +88,7 @@ def test_kept_here_no_prompt_for_another_machine_holds_it(mind, remote):
     tell(mind, local_only=True)
     person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
-    llm = (Remote if remote else ScriptedLLM)(parrot)
-    asked = prompts_of(mind, llm)
+    asked = prompts_of(mind, (Remote if remote else ScriptedLLM)(parrot))
     assert not ASKING - asked.keys(), "a job that asked nothing shows nothing"
     leaking = {job for job, text in asked.items() if SECRET.casefold() in text.casefold()}
     assert leaking == set() if remote else {"facts", "session_summary"} <= leaking
@@ -130,7 +129,6 @@ def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind, llm):
 def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind):
     """The negative control: the same words, not said to the memory."""
     mind.talk("aside", [ELSE[2], (f"I know that {SECRET} is my dentist.", f"I see {SECRET}.")])
-    llm = ScriptedLLM(parrot)
-    asked = prompts_of(mind, llm)
+    asked = prompts_of(mind, ScriptedLLM(parrot))
     seeing = {job for job, text in asked.items() if re.search(SECRET, text)}
     assert len(seeing) >= 7 and len(layers(mind)) >= 8

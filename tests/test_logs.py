@@ -115,8 +115,7 @@ def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
     database: Any = None
     patch.setattr(Shipper, "_send_all", fail)
     lost: list[StoreError] = []
-    sending = Shipper(database, lease, Metrics(), on_lost=lost.append, on_away=print)
-    sending._run()
+    Shipper(database, lease, Metrics(), on_lost=lost.append, on_away=print)._run()
     assert "quokka" not in str(lost[0])
 
 

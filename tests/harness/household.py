@@ -67,8 +67,7 @@ class Leak(AssertionError):
 
 def whose(seen: Any) -> set[str]:
     """Return the speakers whose words are in a text."""
-    plain = seen if isinstance(seen, str) else repr(seen)
-    return set(WORD.findall(plain))
+    return set(WORD.findall(seen if isinstance(seen, str) else repr(seen)))
 
 
 def may_hold(scope: str) -> set[str]:
@@ -285,8 +284,7 @@ class Household:
         self.check_request(allowed)
         if self.rng.random() < 0.25:
             self.call_tool(allowed)
-        block = injection.block_of(self.last_user())
-        told = " ".join(WORD_AND_TAIL.findall(block)[:2])
+        told = " ".join(WORD_AND_TAIL.findall(injection.block_of(self.last_user()))[:2])
         self.reply(reply or f"I know of {told or 'nothing'}")
         return ""
 

@@ -51,8 +51,7 @@ class Laws:
     def new_turn(self, messages: list[Message], said: Utterance, context: list[Message]) -> None:
         """Check the first request for a turn."""
         self.turns += 1
-        fresh = messages[len(self._before) :]
-        *earlier, last = people_in(fresh) or [{}]
+        *earlier, last = people_in(messages[len(self._before) :]) or [{}]
         if without_block(message_text(last)) != said.text:
             self.fault("wrong", f"asked for {message_text(last)!r} instead of {said.text!r}")
         self.blocks += bool(block_of(last))

@@ -138,8 +138,7 @@ class Player:
         return before
 
     async def _say(self, step: Step) -> None:
-        before = await self._speak(step.first, step.way)
-        await self._reply_to(step.first, before)
+        await self._reply_to(step.first, await self._speak(step.first, step.way))
 
     async def _tool(self, step: Step) -> None:
         self.stage.next_reply = "tool"
@@ -181,8 +180,7 @@ class Player:
     # ---------------------------------------------------------------- eager ends of turns
 
     async def _predict(self, words: str, requests: int) -> None:
-        eager = EagerTranscriptionFrame(words, "anna", time_now_iso8601())
-        await self._queue(eager)
+        await self._queue(EagerTranscriptionFrame(words, "anna", time_now_iso8601()))
         await self.stage.until_asked(requests)
 
     async def _eager_held(self, step: Step) -> None:
@@ -272,8 +270,7 @@ class Player:
             return
         run_llm = step.way.endswith("run")
         await self._queue(LLMMessagesUpdateFrame(messages=copies, run_llm=run_llm))
-        context = self.stage.context
-        await self.stage.until(lambda: context.messages[0] is copies[0])
+        await self.stage.until(lambda: self.stage.context.messages[0] is copies[0])
         if run_llm:
             await self._same_again(before)
 

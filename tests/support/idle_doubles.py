@@ -151,8 +151,7 @@ class House:
 
     def change(self, turn: int, **fields: Any) -> None:
         """Change the chunk of a turn."""
-        one = chunk(Look(self.store).turn(turn))
-        self.apply(memories=(replace(one, **fields),))
+        self.apply(memories=(replace(chunk(Look(self.store).turn(turn)), **fields),))
 
     def memories(self, beginning: str = "", scope: str = "anna") -> list[Memory]:
         return Look(self.store).memories(scope, beginning)
