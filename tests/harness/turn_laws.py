@@ -98,8 +98,7 @@ class Laws:
         for turn in log:
             if OPEN in turn.text or CLOSE in turn.text or _told(turn.text):
                 self.fault("captured", turn.text)
-        found = [(t.speaker, t.text, t.channel) for t in log if t.role == "user"]
-        self._compare(found, people)
+        self._compare([(t.speaker, t.text, t.channel) for t in log if t.role == "user"], people)
         self._compare([(t.text, t.interrupted) for t in log if t.role == "assistant"], agent)
 
     def _compare(self, found: list[Any], expected: list[Any]) -> None:

@@ -214,8 +214,7 @@ class Player:
         before = await self._begin()
         seen, cancelled = self.stage.seen, self.stage.seen[EagerEndOfTurnCancelFrame]
         self.door.close()
-        eager = EagerTranscriptionFrame(step.first.text, "anna", time_now_iso8601())
-        await self._queue(eager)
+        await self._queue(EagerTranscriptionFrame(step.first.text, "anna", time_now_iso8601()))
         await asyncio.wait_for(self.door.begun.wait(), self.stage.patience_s)
         await self._queue(EagerEndOfTurnCancelFrame())
         await self.stage.until(lambda: seen[EagerEndOfTurnCancelFrame] > cancelled)
@@ -229,8 +228,7 @@ class Player:
     async def _append(self, role: str, content: Any, run_llm: bool = True) -> None:
         message = {"role": role, "content": content}
         await self._queue(LLMMessagesAppendFrame(messages=[message], run_llm=run_llm))
-        held = self.stage.context.messages
-        await self.stage.until(lambda: any(m is message for m in held))
+        await self.stage.until(lambda: any(m is message for m in self.stage.context.messages))
 
     async def _type(self, step: Step) -> None:
         text, before = step.first.text, len(self.stage.asked)
