@@ -20,8 +20,7 @@ def open_ones(mind: Mind) -> Counter[str]:
     """Count what holds the secret and may go to any LLM, by what it is."""
     with mind.engine.store.snapshot() as snapshot:
         every = [one for one in snapshot.memories("anna") if not one.local_only]
-        held = [one.kind for one in every if SECRET.casefold() in repr(one).casefold()]
-        return Counter(held)
+        return Counter([one.kind for one in every if SECRET.casefold() in repr(one).casefold()])
 
 
 def is_told(mind: Mind) -> bool:

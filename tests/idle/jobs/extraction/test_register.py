@@ -109,8 +109,7 @@ def test_register_the_address_keeps_both_edges_with_their_intervals(house: Regis
         "456 Oak Ave": (T1 + 5 * MONTH, None),
     }
     for month in range(7):
-        at = T1 + month * MONTH
-        [one] = as_of(rows, at)
+        [one] = as_of(rows, T1 + month * MONTH)
         assert names[one.statement.object] == ("123 Main St" if month < 5 else "456 Oak Ave"), month
     assert as_of(rows, T1 - MONTH) == []
 
