@@ -284,7 +284,8 @@ class Household:
         self.check_request(allowed)
         if self.rng.random() < 0.25:
             self.call_tool(allowed)
-        told = " ".join(WORD_AND_TAIL.findall(injection.block_of(self.last_user()))[:2])
+        asked = injection.last_user_message(self.context.messages) or {}
+        told = " ".join(WORD_AND_TAIL.findall(injection.block_of(asked))[:2])
         self.reply(reply or f"I know of {told or 'nothing'}")
         return ""
 
@@ -339,9 +340,6 @@ class Household:
                 self.clean("answers", content, allowed, "a command's answer in the context")
         if calls != results:
             raise Leak("tools", "a call without its answer, or the other way round")
-
-    def last_user(self) -> dict:
-        return injection.last_user_message(self.context.messages) or {}
 
     def trim(self) -> None:
         """Keep the context short, from a user's message on."""

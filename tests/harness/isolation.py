@@ -233,16 +233,12 @@ def elsewhere(home: Household, *scopes: str) -> None:
     """Read in a second process: for the scopes, or for one of them all."""
     home.engine.flush(indexed=True)
     for scope in scopes or (home.rng.choice((*PEOPLE, HOME)),):
-        _read_elsewhere(home, scope)
-
-
-def _read_elsewhere(home: Household, scope: str) -> None:
-    told = home.ask_elsewhere(scope, home.question())
-    home.clean("search", told["texts"], may_hold(scope), f"search elsewhere in {scope}")
-    home.clean("heads", told["head"], may_hold(scope), f"the head of {scope} elsewhere")
-    if told["local"]:
-        raise Leak("local", "a local-only memory is sent to another process's LLM")
-    home.done["elsewhere"] += len(told["texts"])
+        told = home.ask_elsewhere(scope, home.question())
+        home.clean("search", told["texts"], may_hold(scope), f"search elsewhere in {scope}")
+        home.clean("heads", told["head"], may_hold(scope), f"the head of {scope} elsewhere")
+        if told["local"]:
+            raise Leak("local", "a local-only memory is sent to another process's LLM")
+        home.done["elsewhere"] += len(told["texts"])
 
 
 def reopen(home: Household) -> None:

@@ -179,14 +179,16 @@ class Player:
 
     # ---------------------------------------------------------------- eager ends of turns
 
-    async def _predict(self, words: str, requests: int) -> None:
+    async def _predict(self, words: str) -> int:
+        """Begin to speak until an end is predicted; returns how many requests there were before."""
+        before = await self._begin()
         await self._queue(EagerTranscriptionFrame(words, "anna", time_now_iso8601()))
-        await self.stage.until_asked(requests)
+        await self.stage.until_asked(before + 1)
+        return before
 
     async def _eager_held(self, step: Step) -> None:
-        before = await self._begin()
         said = step.first.alone()  # Pipecat compares finals joined without a space
-        await self._predict(said.text, before + 1)
+        before = await self._predict(said.text)
         provisional = self._request(before + 1)
         self.laws.continued(provisional, None)
         await self._utter(said)
@@ -195,16 +197,14 @@ class Player:
         self.laws.held(provisional, self.stage.context.messages)
 
     async def _eager_withdrawn(self, step: Step) -> None:
-        before = await self._begin()
-        await self._predict(step.first.text, before + 1)
+        before = await self._predict(step.first.text)
         await self._queue(EagerEndOfTurnCancelFrame())
         await self._utter(step.then)
         self.laws.continued(self._request(before + 1), None)
         await self._reply_to(step.then, before + 1)
 
     async def _eager_went_on(self, step: Step) -> None:
-        before = await self._begin()
-        await self._predict(f"{step.then.text} and", before + 1)
+        before = await self._predict(f"{step.then.text} and")
         await self._utter(step.first)
         self.laws.continued(self._request(before + 1), None)
         await self._reply_to(step.first, before + 1)
