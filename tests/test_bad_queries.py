@@ -17,8 +17,7 @@ SAID = {script: text for script, text, *_ in SCRIPTS}
 
 
 def said(engine: MemoryEngine, *texts: str) -> None:
-    clock = engine.clock
-    at = clock() - timedelta(days=1)
+    at = engine.clock() - timedelta(days=1)
     for place, text in enumerate(texts):
         engine.append(turn_at(text, at + timedelta(minutes=place), scope="user"))
     engine.flush(indexed=True)

@@ -214,8 +214,7 @@ def told(word: str) -> tuple[str, ...]:
 
 
 def fill(engine: MemoryEngine, scope: str, name: str, word: str) -> None:
-    turns = talk(engine, scope, name, *told(word))
-    derived(engine, scope, word, turns[0].id)
+    derived(engine, scope, word, talk(engine, scope, name, *told(word))[0].id)
 
 
 def leaving(engine: MemoryEngine, scope: str, local: bool) -> dict[str, str]:
@@ -355,8 +354,7 @@ def _ungated(tree: ast.Module) -> Iterator[str]:
 
 def test_exits_what_reads_memories_for_a_reader_passes_the_gate():
     trees = dict(package_files())
-    found = {(door, one) for door in DOORS for one in _ungated(trees[door])}
-    assert found == NOT_SHOWN
+    assert {(door, one) for door in DOORS for one in _ungated(trees[door])} == NOT_SHOWN
 
 
 def test_exits_every_prompt_of_idle_work_names_its_memories():

@@ -8,7 +8,7 @@ from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers, tell
-from tests.support.memories import residue
+from tests.support.memories import Look, residue
 from tests.support.parroting_llm import Mind, parrot
 
 
@@ -22,8 +22,7 @@ def talked(mind: Mind) -> list[int]:
     """Talk about the secret between other sessions, think of it twice; the turns to forget."""
     turns = tell(mind)
     assert mind.think(days=0.1) == 0  # nothing has expired
-    with mind.engine.store.snapshot() as snapshot:
-        asked = snapshot.turn(turns[0])
+    asked = Look(mind.engine).turn(turns[0])
     offers = tuple(Offer(memory=f"chunk/{id_}", score=0.9, probability=0.9) for id_ in turns[2:4])
     entry = LedgerEntry(turn=asked.id, scope="anna", session="secret", at=asked.at, offers=offers)
     mind.engine.store.write_ledger(entry)
@@ -81,10 +80,9 @@ def test_forget_everything_and_nothing_of_it_comes_back(mind):
 def test_forget_everything_a_task_that_waits_about_it_goes_too(mind):
     """What was planned, failed, or begun before the forgetting writes nothing after it."""
     turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
-    broken = ScriptedLLM(lambda prompt: f"no JSON, {SECRET}")
-    mind.think(broken, days=0.1)
-    with mind.engine.store.snapshot() as snapshot:
-        assert snapshot.runs() and SECRET not in repr((snapshot.runs(), snapshot.tasks()))
+    mind.think(ScriptedLLM(lambda prompt: f"no JSON, {SECRET}"), days=0.1)
+    runs, tasks = Look(mind.engine).runs(), Look(mind.engine).tasks()
+    assert runs and SECRET not in repr((runs, tasks))
     mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
     mind.think()
     assert not layers(mind) and residue(mind.path, SECRET) == []

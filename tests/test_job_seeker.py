@@ -15,6 +15,7 @@ from slowcat_memory.testing import FixedClock, ScriptedLLM, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note
+from tests.support.memories import Look
 from tests.support.rows import listed_texts
 from tests.support.voice_pipeline import run
 
@@ -66,8 +67,7 @@ class Month:
 
 def last(request: dict[str, Any]) -> str:
     """Find which turn of the script a request asks about: memories may stand before its words."""
-    content = request["messages"][-1]["content"]
-    return next(said for said in REPLIES if said in content)
+    return next(said for said in REPLIES if said in request["messages"][-1]["content"])
 
 
 @pytest.fixture(params=[False, True], ids=["rules", "llm"])
@@ -109,8 +109,7 @@ def test_job_seeker_the_month_of_a_job_seeker(month):
     assert "planner in Munich" in human and "Amazon" not in human
     assert "About Maya: wants: work as a planner in Munich." in fourth
     # Blocks have a history.
-    with month.engine.store.snapshot() as snapshot:
-        every = list(snapshot.memories(SCOPE, "block/"))
+    every = Look(month.engine).memories(SCOPE, "block/")
     background = history(every, "background_context")
     assert [version_of(one) for one in background] == list(range(1, len(background) + 1))
     assert len(background) >= 4

@@ -20,8 +20,7 @@ def open_ones(mind: Mind) -> Counter[str]:
     """Count what holds the secret and may go to any LLM, by what it is."""
     with mind.engine.store.snapshot() as snapshot:
         every = [one for one in snapshot.memories("anna") if not one.local_only]
-        held = [one.kind for one in every if SECRET.casefold() in repr(one).casefold()]
-        return Counter(held)
+        return Counter([one.kind for one in every if SECRET.casefold() in repr(one).casefold()])
 
 
 def is_told(mind: Mind) -> bool:
@@ -88,8 +87,7 @@ def test_kept_here_no_prompt_for_another_machine_holds_it(mind, remote):
     tell(mind, local_only=True)
     person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
-    llm = (Remote if remote else ScriptedLLM)(parrot)
-    asked = prompts_of(mind, llm)
+    asked = prompts_of(mind, (Remote if remote else ScriptedLLM)(parrot))
     assert not ASKING - asked.keys(), "a job that asked nothing shows nothing"
     leaking = {job for job, text in asked.items() if SECRET.casefold() in text.casefold()}
     assert leaking == set() if remote else {"facts", "session_summary"} <= leaking
@@ -130,7 +128,6 @@ def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind, llm):
 def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind):
     """The negative control: the same words, not said to the memory."""
     mind.talk("aside", [ELSE[2], (f"I know that {SECRET} is my dentist.", f"I see {SECRET}.")])
-    llm = ScriptedLLM(parrot)
-    asked = prompts_of(mind, llm)
+    asked = prompts_of(mind, ScriptedLLM(parrot))
     seeing = {job for job, text in asked.items() if re.search(SECRET, text)}
     assert len(seeing) >= 7 and len(layers(mind)) >= 8

@@ -12,6 +12,7 @@ from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.transfer import export, import_
 from tests.support.asking_jobs import ledger
 from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
+from tests.support.memories import Look
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.said import turn_at
 
@@ -25,18 +26,15 @@ def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind):
     turns, llm = tell(mind), ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
     mind.think(llm)
-    before = leaking(mind)
-    assert {"head", "graph", f"block of {ASK[0]}", f"search {ASK[0]}"} <= before
+    assert {"head", "graph", f"block of {ASK[0]}", f"search {ASK[0]}"} <= leaking(mind)
     edit(mind, turns, muted=True)
     assert leaking(mind) == set()
     assert mind.think(llm) == 0 and leaking(mind) == set()
-    with mind.engine.snapshot() as snapshot:
-        blocks = [one for one in snapshot.memories("anna", "block/") if not one.retired_at]
+    blocks = [one for one in Look(mind.engine).memories("anna", "block/") if not one.retired_at]
     assert "Siemens" in repr(blocks), "blocks are written again without it"
     assert set(layers(mind)) >= {"fact", "summary/session"}, "it is kept"
-    with mind.engine.snapshot() as snapshot:
-        person = mind.engine.reader("anna", local=True, muted=True)
-        listed = repr(disclose_all(snapshot.memories("anna"), person))
+    person = mind.engine.reader("anna", local=True, muted=True)
+    listed = repr(disclose_all(Look(mind.engine).memories("anna"), person))
     assert SECRET in listed, "a person sees it in lists"
     mind.close()
     mind.open()
@@ -97,8 +95,7 @@ def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     with closing(Mind(tmp_path / "other")) as other:
         import_.import_file(other.engine, file, on_error=pytest.fail)
         assert leaking(other) == set()
-        with other.engine.snapshot() as snapshot:
-            muted = {one.text for one in snapshot.memories("anna") if one.muted}
+        muted = {one.text for one in Look(other.engine).memories("anna") if one.muted}
         assert muted >= {turn.text, note.text}
 
 

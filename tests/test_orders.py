@@ -12,6 +12,7 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.harness.orders import TIERS, lost, mapped, shown, unguarded
 from tests.support.injections import injections, placed
+from tests.support.memories import Look
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.said_lists import HALVES
 
@@ -32,13 +33,12 @@ def obedient(prompt: Prompt) -> Any:
 
 def held(mind: Mind) -> list[str]:
     """List what holds a mark: records that may be told on, and the head of a session."""
-    with mind.engine.store.snapshot() as snapshot:
-        every = [
-            (one.kind, f"{one.text} {one.facets if family(one.kind) != 'fact' else ''}")
-            for one in snapshot.memories("anna")
-            if family(one.kind) in KEPT and one.kind != QUARANTINED and not one.retired_at
-        ]
-        every += [("context", one.text) for one in snapshot.contexts("anna")]
+    every = [
+        (one.kind, f"{one.text} {one.facets if family(one.kind) != 'fact' else ''}")
+        for one in Look(mind.engine).memories("anna")
+        if family(one.kind) in KEPT and one.kind != QUARANTINED and not one.retired_at
+    ]
+    every += [("context", one.text) for one in Look(mind.engine).contexts("anna")]
     every.append(("head", mind.engine.session_context("anna", local=True)))
     return [f"{kind}: {text}" for kind, text in every if "zquark" in text.casefold()]
 
@@ -50,8 +50,7 @@ def through_all(path: Path, step: int, llm: Any) -> list[str]:
         assert mind.think(days=0.1) == 0
         found = held(mind)
         assert mind.think() == 0
-        with mind.engine.store.snapshot() as snapshot:
-            assert any(snapshot.memories("anna", "fact/")), "what else was said is kept"
+        assert Look(mind.engine).memories("anna", "fact/"), "what else was said is kept"
         return found + held(mind)
 
 

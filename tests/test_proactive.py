@@ -37,8 +37,7 @@ async def conversation(config, *pushed: str) -> tuple[str, str]:
     for text in pushed:
         assert await processor.push_icebreaker(text, priority=0.9)
     known = await processor.session_context()
-    again = await processor.session_context()
-    assert known == again, "byte-stable"
+    assert known == await processor.session_context(), "byte-stable"
     async with VoicePipeline(greet, memory=processor, system_instruction=known or "-") as voice:
         await voice.worker.queue_frame(LLMRunFrame())
         greeting = (await voice.answer()).content

@@ -22,7 +22,7 @@ from slowcat_memory.transfer.import_ import Imported, Where, import_file, import
 from slowcat_memory.transfer.reading import Options, readings
 from slowcat_memory.transfer.transcript import Transcript, TranscriptSession, Utterance
 from tests.harness import import_trips
-from tests.support.memories import engine_remembering
+from tests.support.memories import Look, engine_remembering
 from tests.support.rows import DATA, listed, listed_texts
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
@@ -55,8 +55,7 @@ def said(transcript: Transcript) -> list[list[str]]:
 
 def logged(engine: MemoryEngine, scope: str = "user") -> list[Turn]:
     engine.store.flush()
-    with engine.store.snapshot() as snapshot:
-        return list(snapshot.turns(scope))
+    return Look(engine).turns(scope)
 
 
 def imported(engine: MemoryEngine, path: Path, **options: Any) -> Imported:
@@ -213,8 +212,7 @@ def test_replay_ingest_logs_start_turns_and_end_in_order(engine):
         ],
     )
     ids = ingest(engine, "duo", session)
-    with engine.snapshot() as snapshot:
-        start, one, two, three, four, end = snapshot.events("duo")
+    start, one, two, three, four, end = Look(engine).events("duo")
     assert ids == [one.id, two.id, three.id, four.id]
     assert isinstance(start, SessionEdge) and start.kind == "start" and start.at == MAY
     assert isinstance(end, SessionEdge) and (end.kind, end.reason) == ("end", "import")
@@ -313,9 +311,8 @@ def test_marks_are_made_after_an_import_that_was_killed_before(engine, tmp_path,
         patch.setattr(engine, "edit", lambda *args, **how: (_ for _ in ()).throw(KeyboardInterrupt))
         imported(engine, path)
     imported(engine, path)
-    with engine.snapshot() as snapshot:
-        turns = [turn.id for turn in snapshot.turns("user")]
-        marks = [snapshot.read("user", f"chunk/{id}").pinned for id in turns]  # type: ignore[union-attr]
+    look = Look(engine)
+    marks = [look.read("user", f"chunk/{turn.id}").pinned for turn in look.turns("user")]
     assert marks == [True, False]
 
 

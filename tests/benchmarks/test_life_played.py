@@ -62,8 +62,7 @@ def test_cases_of_the_held_out_half_are_never_printed(half, shown, monkeypatch, 
         cli, "play", lambda life, *_, **__: Played(life, small.FALSIFIED["superseded"])
     )
     cli.main()
-    printed = capsys.readouterr().out
-    assert ("I live in York" in printed) is shown
+    assert ("I live in York" in capsys.readouterr().out) is shown
 
 
 def wrong(record, life=None) -> set[str]:

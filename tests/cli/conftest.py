@@ -1,7 +1,6 @@
 """The command line in this process, on a store of the test's own."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ class CommandLine:
 
 
 @pytest.fixture
-def sm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandLine]:
+def sm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """A command line whose store does not exist yet."""
     config = tmp_path / "config.toml"
     config.write_text(CONFIG)
@@ -55,7 +54,7 @@ def sm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandLine]
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.delenv("SLOWCAT_CONFIG", raising=False)
     monkeypatch.chdir(tmp_path)
-    yield CommandLine(tmp_path, config, tmp_path / "memory")
+    return CommandLine(tmp_path, config, tmp_path / "memory")
 
 
 @pytest.fixture

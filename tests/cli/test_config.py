@@ -91,8 +91,7 @@ def test_init_without_a_named_file_writes_to_the_default_place(fresh, monkeypatc
 def test_init_again_changes_nothing(fresh) -> None:
     fresh.ok("init")
     fresh.config.write_text("# mine\n")
-    found = fresh.json("init")
-    assert "there already" in found["configuration"]["found"]
+    assert "there already" in fresh.json("init")["configuration"]["found"]
     assert fresh.config.read_text() == "# mine\n"
 
 

@@ -163,8 +163,7 @@ def test_backup_it_asks_before_it_replaces_a_memory(filled) -> None:
 @pytest.mark.parametrize("args", [("backup", "no/such/folder/f.mdb"), ("restore", "nothing.mdb")])
 def test_backup_what_cannot_be_done_is_said_in_a_line(filled, args) -> None:
     yes = ["--yes"] if args[0] == "restore" else []
-    told = filled.fails(*args, *yes)
-    assert told.startswith("Error: there is no")
+    assert filled.fails(*args, *yes).startswith("Error: there is no")
 
 
 def test_forget_the_question_and_the_answer_name_the_backups(filled) -> None:

@@ -18,7 +18,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config
 from tests.harness.samples import turn
 from tests.support import said
-from tests.support.memories import engine_of
+from tests.support.memories import Look, engine_of
 
 # ------------------------------------------------------------------- search, show, why: what is in a memory, without changing it
 
@@ -131,8 +131,7 @@ def test_summaries_one_with_what_it_was_made_from(path):
 def asked(filled):
     """The store after a recall for turn 8, of which one hit was offered."""
     with engine_of(memory_config(filled.store)) as engine:
-        with engine.store.snapshot() as snapshot:
-            turn = replace(snapshot.turn(7), text="What does Max eat?")
+        turn = replace(Look(engine).turn(7), text="What does Max eat?")
         found = engine.search("what is the dog Max called, and what does he eat", "user", 3)
         engine.note_recall(turn, found, Packed("block", tuple(found.hits[:1]), 42))
     return filled

@@ -15,8 +15,7 @@ from tests.support.rows import DATA, listed
 def register(sm):
     sm.ok("import", str(DATA / "cli/people.txt"), "--no-embed")
     with Store.open(sm.store) as store:
-        now = datetime(2026, 1, 1, tzinfo=UTC)
-        asyncio.run(think(store, Facts(), now=now))
+        asyncio.run(think(store, Facts(), now=datetime(2026, 1, 1, tzinfo=UTC)))
         store.flush(None)
     return sm
 

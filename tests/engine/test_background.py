@@ -54,8 +54,7 @@ def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
 def talk(memory: BackgroundEngine, *said: str) -> None:
     """Log exchanges; the agent repeats what was said."""
     for text in said:
-        asked = memory.append(turn(text))
-        memory.append(turn(f"you said {text}", "assistant", asked.id))
+        memory.append(turn(f"you said {text}", "assistant", memory.append(turn(text)).id))
 
 
 def remember(config: Config, *said: str) -> None:

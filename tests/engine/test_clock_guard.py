@@ -28,8 +28,7 @@ def doubt(engine: MemoryEngine) -> str:
 
 
 def say(home: Home, engine: MemoryEngine, scope: str = "anna", **fields: Any) -> int:
-    turn = replace(home.turn("words"), at=home.clock(), scope=scope, **fields)
-    id_ = engine.append(turn).id
+    id_ = engine.append(replace(home.turn("words"), at=home.clock(), scope=scope, **fields)).id
     engine.store.flush()
     return id_
 

@@ -62,8 +62,7 @@ def test_engine_closing_embeds_the_last_turns(home):
     for text in TALK:
         engine.append(home.turn(text))
     engine.close()
-    with home.open(readonly=True).store.snapshot() as snapshot:
-        assert len(list(snapshot.vectors("hashed-words/64", "anna"))) == 5
+    assert len(Look(home.open(readonly=True)).vectors("hashed-words/64", "anna")) == 5
 
 
 def test_engine_sessions_that_a_crash_left_open_are_closed_at_their_last_word(home, engine):

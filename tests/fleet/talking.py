@@ -1,14 +1,13 @@
 """Conversations of a fleet's worker without a pipeline, for tests."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
-from tests.support.said import said_by_anna
+from tests.support.said import said_by_anna, until
 
 SOON_S = 10.0
 
@@ -55,7 +54,4 @@ def files_with(folder: Path, word: bytes) -> list[Path]:
 
 
 def wait_gone(folder: Path, word: bytes) -> None:
-    deadline = time.monotonic() + SOON_S
-    while found := files_with(folder, word):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
+    assert until(lambda: not files_with(folder, word), SOON_S), files_with(folder, word)

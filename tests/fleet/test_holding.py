@@ -20,8 +20,7 @@ def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(first,
     with pytest.raises(StoreError):
         broken.open_store(broken.folder)
     first._renew()  # which would hold it for good
-    held = Holding(second.worker, "anna", Metrics())
-    assert held.lease.epoch > broken.lease.epoch
+    assert Holding(second.worker, "anna", Metrics()).lease.epoch > broken.lease.epoch
 
 
 def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(fleet):

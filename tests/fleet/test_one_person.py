@@ -192,8 +192,7 @@ class Waits:
         self.turns.close()
         found = list[Turn]()
         for folder in self.place.closed(copies.UNSENT):
-            state = replica.state_of(folder)
-            left = unsent.read(*state)
+            left = unsent.read(*replica.state_of(folder))
             assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"
             found += [event for event in left.events if isinstance(event, Turn)]
         return found
@@ -203,8 +202,7 @@ def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_pat
     waits = Waits(tmp_path)
     waits.say("gone")
     waits.saved[0].set_result(None)  # the next ones are another source's
-    first = waits.say("one")
-    waits.say("two", reply_to=first)
+    waits.say("two", reply_to=waits.say("one"))
     with pytest.raises(StoreFullError):
         waits.turns.append(said_by_anna("refused"), _refuse)
     waits.say("three", reply_to=101)  # of a copy that is gone

@@ -81,11 +81,9 @@ def pull(fleet: Fleet, folder: Path, person: str = "anna") -> dict[str, int]:
 
 def test_there_and_back_the_rows_are_equal(fleet, local, tmp_path):
     before = content(local)
-    pushed = push(fleet, local)
-    assert pushed["log"] == 2 and content(local) == before
+    assert push(fleet, local)["log"] == 2 and content(local) == before
     assert rows(fleet, STATE) == [(1, 1, True)]
-    pulled = pull(fleet, tmp_path / "back")
-    assert pulled["log"] == 2
+    assert pull(fleet, tmp_path / "back")["log"] == 2
     assert all_rows(tmp_path / "back") == all_rows(local)
     assert content(tmp_path / "back/index") == content(local / "index") != {}
     with Store.open(tmp_path / "back") as store:  # an ordinary one: it may be written

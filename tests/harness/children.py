@@ -12,14 +12,12 @@ from typing import Any
 class Child:
     """A forked process that reports through a pipe."""
 
-    def __init__(
-        self, run: Callable[[int], None], stopped: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, run: Callable[[int], None]) -> None:
         """Fork; ``run`` gets the descriptor to report to."""
         self._out, into = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            _run_and_exit(run, self._out, into, stopped)
+            _run_and_exit(run, self._out, into)
         os.close(into)
         self.heard = b""
 
@@ -57,14 +55,10 @@ class Child:
         return self.heard, status & 0x7F
 
 
-def _run_and_exit(
-    run: Callable[[int], None], out: int, into: int, stopped: Callable[[], None] | None
-) -> None:
+def _run_and_exit(run: Callable[[int], None], out: int, into: int) -> None:
     code = 1
     try:  # from the first line on: a child that went on would run the parent's other tests
         os.close(out)
-        if stopped:
-            stopped()
         run(into)
         code = 0
     except BaseException:

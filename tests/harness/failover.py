@@ -31,6 +31,7 @@ from tests.harness.children import ask
 from tests.harness.command import Harness, main
 from tests.harness.process_search import held, open_files
 from tests.harness.puppets import WAIT_S, Puppet, kill_all, until, warm_up
+from tests.support.said import turn_at
 
 PROCESSES = 4
 MOST, PACE_S, PATIENCE = 100, 0.01, 20  # what a process says, three turns each time
@@ -112,14 +113,11 @@ class Talker:
                     break
 
     def _append(self, key: str) -> None:
-        from slowcat_memory.records import Turn
-
         self.note("said", key=key)
         self.unsettled += 1
-        turn = Turn(
-            session=self.name, scope=SCOPE, speaker="Anna", role="user", at=datetime.now(UTC),
-            text=f"My violin {word(key)} is in the attic.",
-        )  # fmt: skip
+        turn = turn_at(
+            f"My violin {word(key)} is in the attic.", datetime.now(UTC), session=self.name
+        )
         try:
             ack = self.member.append(turn)
         except Exception as error:
@@ -229,18 +227,14 @@ def kills(folder: Path, count: int, seed: int, control: str, memories: int = 0) 
 def fill(memory: Path, memories: int) -> dict[str, int]:
     """Log some turns, and seal their index; return their ids by key."""
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.records import Turn
     from slowcat_memory.testing import memory_config
 
     engine, ids, now = MemoryEngine(memory_config(memory)), dict[str, int](), datetime.now(UTC)
     for first in range(0, memories, 500):
         turns = [
-            Turn(
-                session="before", scope=SCOPE, speaker="Anna", role="user", at=now,
-                text=f"The box number {n} is on shelf-{n}.",
-            )
+            turn_at(f"The box number {n} is on shelf-{n}.", now, session="before")
             for n in range(first, min(first + 500, memories))
-        ]  # fmt: skip
+        ]
         last = engine.append(*turns)
         last.wait(WAIT_S)
         before = last.id - len(turns) + 1 - first

@@ -59,8 +59,7 @@ def _act(doing: Doing, person: str, rng: random.Random, own: list[str]) -> None:
     if chance < 0.8:
         own += doing.say(person, rng.choice((1, 1, 1, 2, 5)))
     elif chance < 0.9:
-        words = rng.sample(own, min(2, len(own)))
-        doing.recall(person, words)
+        doing.recall(person, rng.sample(own, min(2, len(own))))
     elif chance < 0.94:
         doing.remember(person)
     elif chance < 0.96 and (known := [word for word in own if word in doing.turns]):

@@ -159,8 +159,7 @@ def held(server: Server, cache: Path, person: str) -> Any:
         from slowcat_memory.fleet.copies import Copies, copy_name
         from slowcat_memory.fleet.fleet_process import Fleet
 
-        config = worker_config(Orders(dsn=server.dsn, name="fresh", cache=cache))
-        fleet = Fleet(config)
+        fleet = Fleet(worker_config(Orders(dsn=server.dsn, name="fresh", cache=cache)))
         try:
             lease = fleet.database.run(leases.take, fleet.worker, person)
             place = Copies(cache, copy_name(TENANT, person))

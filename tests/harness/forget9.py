@@ -288,9 +288,7 @@ class Ledger:
     """What the children reported."""
 
     def __init__(self) -> None:
-        self.saved: set[int] = set()
-        self.begun: set[int] = set()
-        self.gone: set[int] = set()
+        self.saved, self.begun, self.gone = set[int](), set[int](), set[int]()
 
     def hear(self, said: bytes) -> None:
         whole = said[: len(said) // SAID.size * SAID.size]

@@ -67,8 +67,7 @@ class Leak(AssertionError):
 
 def whose(seen: Any) -> set[str]:
     """Return the speakers whose words are in a text."""
-    plain = seen if isinstance(seen, str) else repr(seen)
-    return set(WORD.findall(plain))
+    return set(WORD.findall(seen if isinstance(seen, str) else repr(seen)))
 
 
 def may_hold(scope: str) -> set[str]:
@@ -285,8 +284,8 @@ class Household:
         self.check_request(allowed)
         if self.rng.random() < 0.25:
             self.call_tool(allowed)
-        block = injection.block_of(self.last_user())
-        told = " ".join(WORD_AND_TAIL.findall(block)[:2])
+        asked = injection.last_user_message(self.context.messages) or {}
+        told = " ".join(WORD_AND_TAIL.findall(injection.block_of(asked))[:2])
         self.reply(reply or f"I know of {told or 'nothing'}")
         return ""
 
@@ -341,9 +340,6 @@ class Household:
                 self.clean("answers", content, allowed, "a command's answer in the context")
         if calls != results:
             raise Leak("tools", "a call without its answer, or the other way round")
-
-    def last_user(self) -> dict:
-        return injection.last_user_message(self.context.messages) or {}
 
     def trim(self) -> None:
         """Keep the context short, from a user's message on."""

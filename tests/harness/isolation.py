@@ -60,6 +60,7 @@ from tests.harness.household import (
     scope_of,
 )
 from tests.support.engine_home import why_of
+from tests.support.memories import Look
 from tests.support.parroting_llm import parrot
 
 # ------------------------------------------------------------------- operations
@@ -105,10 +106,8 @@ def order(home: Household) -> None:
         f"that's wrong, it's {mine}", f"forget everything about {mine}", "who can see this",
     )))  # fmt: skip
     home.engine.store.flush(None)
-    with home.engine.store.snapshot() as snapshot:
-        kept = [*snapshot.memories(GUEST)]
-        commands = [entry for entry in snapshot.commands(GUEST, 5)]
-    if voice in VISITORS and (kept or commands or not answer.startswith("I don't know who")):
+    kept = Look(home.engine).memories(GUEST) or Look(home.engine).commands(GUEST, 5)
+    if voice in VISITORS and (kept or not answer.startswith("I don't know who")):
         raise Leak("guests", f"a guest's command was carried out: {answer!r}")
 
 
@@ -162,8 +161,7 @@ def search(home: Household) -> None:
 
 
 def why(home: Household) -> None:
-    with home.engine.store.snapshot() as snapshot:
-        entries = snapshot.ledger_tail(20)
+    entries = Look(home.engine).ledger_tail(20)
     for entry in home.rng.sample(entries, min(3, len(entries))):
         found = why_of(home.engine, entry.turn)
         home.clean("log", entry, (), "the ledger")
@@ -235,16 +233,12 @@ def elsewhere(home: Household, *scopes: str) -> None:
     """Read in a second process: for the scopes, or for one of them all."""
     home.engine.flush(indexed=True)
     for scope in scopes or (home.rng.choice((*PEOPLE, HOME)),):
-        _read_elsewhere(home, scope)
-
-
-def _read_elsewhere(home: Household, scope: str) -> None:
-    told = home.ask_elsewhere(scope, home.question())
-    home.clean("search", told["texts"], may_hold(scope), f"search elsewhere in {scope}")
-    home.clean("heads", told["head"], may_hold(scope), f"the head of {scope} elsewhere")
-    if told["local"]:
-        raise Leak("local", "a local-only memory is sent to another process's LLM")
-    home.done["elsewhere"] += len(told["texts"])
+        told = home.ask_elsewhere(scope, home.question())
+        home.clean("search", told["texts"], may_hold(scope), f"search elsewhere in {scope}")
+        home.clean("heads", told["head"], may_hold(scope), f"the head of {scope} elsewhere")
+        if told["local"]:
+            raise Leak("local", "a local-only memory is sent to another process's LLM")
+        home.done["elsewhere"] += len(told["texts"])
 
 
 def reopen(home: Household) -> None:

@@ -27,6 +27,7 @@ from slowcat_memory.store import Ack, Store, StoreOptions
 from tests.harness import samples
 from tests.harness.children import Child
 from tests.harness.command import Harness, main
+from tests.support.memories import Look
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.002, backoff_s=0.002)
 STORE = StoreOptions(map_size_gib=1 / 16, runs_keep=100_000, durability="relaxed")
@@ -97,8 +98,7 @@ def loop_over(store: Any) -> IdleLoop:
 def work(path: Path, into: int, torn_at: int) -> None:
     """Append and do idle work forever; report the start and each write."""
     store = Store.open(path, options=STORE)
-    with store.snapshot() as snapshot:
-        said = snapshot.last_id()
+    said = Look(store).last_id()
     os.write(into, b"U")
 
     async def both() -> None:
@@ -141,16 +141,13 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
         with Store.open(path, options=STORE) as store:
             tally.update(look(store))
     with Store.open(path, options=STORE) as store:
-        with store.snapshot() as snapshot:
-            interrupted_at = len(snapshot.tasks(state="waiting"))
-            turns = snapshot.last_id()
+        interrupted_at = len(Look(store).tasks(state="waiting"))
+        turns = Look(store).last_id()
         left = asyncio.run(loop_over(store).run_until_done(patience_s=5))
         tally.update(look(store))
-        with store.snapshot() as snapshot:
-            facts = {n for memory in snapshot.memories("anna") for n in memory.sources}
-            dead = {int(task.key) for task in snapshot.tasks(state="dead")}
-    every = set(range(1, turns + 1))
-    tally["unfinished"] = len(every - facts - dead) + left
+        facts = {n for memory in Look(store).memories("anna") for n in memory.sources}
+        dead = {int(task.key) for task in Look(store).tasks(state="dead")}
+    tally["unfinished"] = len(set(range(1, turns + 1)) - facts - dead) + left
     tally["wrongly_dead"] = sum(n % HOPELESS != 0 for n in dead)
     done = {"turns": turns, "done": len(facts), "dead": len(dead), "at_end": interrupted_at}
     return done | {name: tally[name] for name in LAWS}

@@ -73,9 +73,7 @@ class Disk:
 
     def __init__(self, calls: list[Call], inode: int, rng: random.Random, style: str) -> None:
         """Take the calls in a folder with this inode."""
-        self._calls = calls
-        self._rng = rng
-        self._style = style
+        self._calls, self._rng, self._style = calls, rng, style
         self._synced = {c.inode: at for at, c in enumerate(calls) if c.kind == "sync"}
         self._folders = {"": inode} | {c.name: c.inode for c in calls if c.kind == "mkdir"}
 

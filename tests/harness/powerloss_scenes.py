@@ -79,8 +79,7 @@ def back_up(path: Path, said: int, control: bool) -> None:
         for number in range(1, 7):
             store = talk(path, number * 10 - 9, number * 10)
             report(said, "opened")
-            made = store.backup()
-            report(said, f"{number * 10} {made.name}")
+            report(said, f"{number * 10} {store.backup().name}")
             store.close()
     os._exit(0)
 

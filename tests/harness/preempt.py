@@ -17,7 +17,6 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ from msgspec import Struct
 from benchmarks import common
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, NoOptions, Plan, Trigger
+from slowcat_memory.engine.idle import job_parts
+from slowcat_memory.idle.job import Contexts, JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
@@ -74,21 +74,10 @@ class Dream:
 @contextlib.contextmanager
 def dreaming(gate: IdleGate, url: str, engine: MemoryEngine) -> Iterator[None]:
     """Ask the LLM of a server whenever the gate is open, one step after another."""
-    parts = JobDeps(
-        store=engine.store,
-        upkeep=None,  # type: ignore[arg-type]  # nothing of it is asked for
-        clock=lambda: datetime.now(UTC),
-        zone=UTC,
-        scopes=list,
-        llm=open_llm(ThinkingOptions(url=url)),
-        embed=engine.wiring.vectors.encode,
-    )
-    contexts, options = Contexts(parts), IdleOptions(backoff_s=LOOK_S)
-
-    def make() -> IdleLoop:
-        return IdleLoop([Dream()], gate, contexts, options=options, sleep=_rest)
-
-    thread = IdleThread(make)
+    llm = open_llm(ThinkingOptions(url=url))
+    contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
+    options = IdleOptions(backoff_s=LOOK_S)
+    thread = IdleThread(lambda: IdleLoop([Dream()], gate, contexts, options=options, sleep=_rest))
     thread.start()
     try:
         yield

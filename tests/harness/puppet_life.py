@@ -11,6 +11,7 @@ from msgspec import Struct
 from tests.harness import fleet_plants
 from tests.harness.fleet_server import TENANT
 from tests.harness.puppets import WAIT_S
+from tests.support.said import turn_at, until
 
 
 class Orders(Struct, frozen=True, kw_only=True):
@@ -82,10 +83,7 @@ class Doing:
             )
             member.start(wait_s)
             member.prepare(person)
-        deadline = time.monotonic() + wait_s
-        while member.engine is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        if member.engine is not None:
+        if until(lambda: member.engine is not None, wait_s):
             return ""
         return type(member.last_error).__name__ if member.last_error else "slow"
 
@@ -98,16 +96,12 @@ class Doing:
 
     def say(self, person: str, count: int = 1, session: str = "") -> list[str]:
         """Append turns; receipts are noted. Returns their words."""
-        from slowcat_memory.records import Turn
-
         words = []
         for _ in range(count):
             self.n += 1
             word = f"x{person}{self.orders.name}n{self.n}x"
-            turn = Turn(
-                session=session or self.orders.name, scope=person, speaker=person, role="user",
-                text=f"My {word} is in the attic.", at=now(),
-            )  # fmt: skip
+            of = {"session": session or self.orders.name, "scope": person, "speaker": person}
+            turn = turn_at(f"My {word} is in the attic.", now(), **of)
             self.note("said", word=word, person=person)
             try:
                 ack = self.members[person].append(turn)

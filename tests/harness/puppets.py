@@ -19,8 +19,8 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from tests.harness import samples
 from tests.harness.children import ask
+from tests.support import said
 
 WAIT_S = 600.0  # after so long, something hangs, on whatever machine
 
@@ -32,15 +32,12 @@ def warm_up() -> None:
         import asyncio
 
         from slowcat_memory.engine import MemoryEngine
-        from slowcat_memory.records import Forget, Turn
+        from slowcat_memory.records import Forget
         from slowcat_memory.testing import memory_config
 
         with tempfile.TemporaryDirectory() as made:
             engine = MemoryEngine(memory_config(made))
-            turn = Turn(
-                session="s", scope="a", speaker="a", role="user", text="Hi.", at=samples.at()
-            )
-            engine.append(turn).wait(WAIT_S)
+            engine.append(said.turn_at("Hi.", scope="a")).wait(WAIT_S)
             engine.prepare("a")
             engine.remember("A note.", "a")
             engine.flush(WAIT_S, indexed=True)
@@ -229,14 +226,10 @@ def kill_all() -> None:
         one.kill()
 
 
-def until(holds: Callable[[], Any], what: str = "it", timeout_s: float = WAIT_S) -> Any:
-    """Poll until something holds; return it.
+def until(holds: Callable[[], Any], what: str = "it", timeout_s: float = WAIT_S) -> None:
+    """Poll until something holds.
 
     Raises:
         AssertionError: It did not happen in time.
     """
-    deadline = time.monotonic() + timeout_s
-    while not (found := holds()):
-        assert time.monotonic() < deadline, f"{what} did not happen"
-        time.sleep(0.005)
-    return found
+    assert said.until(holds, timeout_s), f"{what} did not happen"

@@ -50,12 +50,6 @@ def memory(id: str = "fact/1", **fields: object) -> Memory:
 
 def manifest(**fields: object) -> Manifest:
     """Return the manifest of an index of Anna's without files."""
-    given = {
-        "scope": "anna",
-        "generation": "g1",
-        "files": (),
-        "documents": 1,
-        "embedder": "",
-        "dim": 0,
-    }
-    return Manifest(**{**given, "upto": 1, "tokenizer": 1, "forget_epoch": 0, **fields})  # type: ignore[arg-type]
+    texts = {"scope": "anna", "generation": "g1", "files": (), "embedder": ""}
+    numbers = {"documents": 1, "dim": 0, "upto": 1, "tokenizer": 1, "forget_epoch": 0}
+    return Manifest(**{**texts, **numbers, **fields})  # type: ignore[arg-type]

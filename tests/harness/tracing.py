@@ -105,10 +105,7 @@ class Tracer:
     """Steps a child and its threads from system call to system call."""
 
     def __init__(self, pid: int, folder: Path, said: int, numbers: dict[int, str]) -> None:
-        self._pid = pid
-        self._folder = str(folder)
-        self._said = said
-        self._numbers = numbers
+        self._pid, self._folder, self._said, self._numbers = pid, str(folder), said, numbers
         self._pending: dict[int, tuple[str, list[int], bytes]] = {}
         self.calls: list[Call] = []
 

@@ -51,8 +51,7 @@ class Laws:
     def new_turn(self, messages: list[Message], said: Utterance, context: list[Message]) -> None:
         """Check the first request for a turn."""
         self.turns += 1
-        fresh = messages[len(self._before) :]
-        *earlier, last = people_in(fresh) or [{}]
+        *earlier, last = people_in(messages[len(self._before) :]) or [{}]
         if without_block(message_text(last)) != said.text:
             self.fault("wrong", f"asked for {message_text(last)!r} instead of {said.text!r}")
         self.blocks += bool(block_of(last))
@@ -99,8 +98,7 @@ class Laws:
         for turn in log:
             if OPEN in turn.text or CLOSE in turn.text or _told(turn.text):
                 self.fault("captured", turn.text)
-        found = [(t.speaker, t.text, t.channel) for t in log if t.role == "user"]
-        self._compare(found, people)
+        self._compare([(t.speaker, t.text, t.channel) for t in log if t.role == "user"], people)
         self._compare([(t.text, t.interrupted) for t in log if t.role == "assistant"], agent)
 
     def _compare(self, found: list[Any], expected: list[Any]) -> None:

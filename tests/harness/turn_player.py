@@ -138,8 +138,7 @@ class Player:
         return before
 
     async def _say(self, step: Step) -> None:
-        before = await self._speak(step.first, step.way)
-        await self._reply_to(step.first, before)
+        await self._reply_to(step.first, await self._speak(step.first, step.way))
 
     async def _tool(self, step: Step) -> None:
         self.stage.next_reply = "tool"
@@ -180,15 +179,16 @@ class Player:
 
     # ---------------------------------------------------------------- eager ends of turns
 
-    async def _predict(self, words: str, requests: int) -> None:
-        eager = EagerTranscriptionFrame(words, "anna", time_now_iso8601())
-        await self._queue(eager)
-        await self.stage.until_asked(requests)
+    async def _predict(self, words: str) -> int:
+        """Begin to speak until an end is predicted; returns how many requests there were before."""
+        before = await self._begin()
+        await self._queue(EagerTranscriptionFrame(words, "anna", time_now_iso8601()))
+        await self.stage.until_asked(before + 1)
+        return before
 
     async def _eager_held(self, step: Step) -> None:
-        before = await self._begin()
         said = step.first.alone()  # Pipecat compares finals joined without a space
-        await self._predict(said.text, before + 1)
+        before = await self._predict(said.text)
         provisional = self._request(before + 1)
         self.laws.continued(provisional, None)
         await self._utter(said)
@@ -197,16 +197,14 @@ class Player:
         self.laws.held(provisional, self.stage.context.messages)
 
     async def _eager_withdrawn(self, step: Step) -> None:
-        before = await self._begin()
-        await self._predict(step.first.text, before + 1)
+        before = await self._predict(step.first.text)
         await self._queue(EagerEndOfTurnCancelFrame())
         await self._utter(step.then)
         self.laws.continued(self._request(before + 1), None)
         await self._reply_to(step.then, before + 1)
 
     async def _eager_went_on(self, step: Step) -> None:
-        before = await self._begin()
-        await self._predict(f"{step.then.text} and", before + 1)
+        before = await self._predict(f"{step.then.text} and")
         await self._utter(step.first)
         self.laws.continued(self._request(before + 1), None)
         await self._reply_to(step.first, before + 1)
@@ -216,8 +214,7 @@ class Player:
         before = await self._begin()
         seen, cancelled = self.stage.seen, self.stage.seen[EagerEndOfTurnCancelFrame]
         self.door.close()
-        eager = EagerTranscriptionFrame(step.first.text, "anna", time_now_iso8601())
-        await self._queue(eager)
+        await self._queue(EagerTranscriptionFrame(step.first.text, "anna", time_now_iso8601()))
         await asyncio.wait_for(self.door.begun.wait(), self.stage.patience_s)
         await self._queue(EagerEndOfTurnCancelFrame())
         await self.stage.until(lambda: seen[EagerEndOfTurnCancelFrame] > cancelled)
@@ -231,8 +228,7 @@ class Player:
     async def _append(self, role: str, content: Any, run_llm: bool = True) -> None:
         message = {"role": role, "content": content}
         await self._queue(LLMMessagesAppendFrame(messages=[message], run_llm=run_llm))
-        held = self.stage.context.messages
-        await self.stage.until(lambda: any(m is message for m in held))
+        await self.stage.until(lambda: any(m is message for m in self.stage.context.messages))
 
     async def _type(self, step: Step) -> None:
         text, before = step.first.text, len(self.stage.asked)
@@ -272,8 +268,7 @@ class Player:
             return
         run_llm = step.way.endswith("run")
         await self._queue(LLMMessagesUpdateFrame(messages=copies, run_llm=run_llm))
-        context = self.stage.context
-        await self.stage.until(lambda: context.messages[0] is copies[0])
+        await self.stage.until(lambda: self.stage.context.messages[0] is copies[0])
         if run_llm:
             await self._same_again(before)
 

@@ -30,6 +30,7 @@ from tests.harness.turn_laws import NAMES, Laws
 from tests.harness.turn_player import Held, Player
 from tests.harness.turn_script import TOPICS, Script, fact, write
 from tests.harness.turn_stage import PATIENCE_S, SHORT_PATIENCE_S, Stage
+from tests.support.memories import Look
 
 AT_ONCE = 6  # scripts of one process: while one waits for a timer, another runs
 
@@ -65,9 +66,7 @@ def _learn(engine: MemoryEngine, scope: str) -> None:
 
 def _log(engine: MemoryEngine, scope: str) -> list[Turn]:
     engine.store.flush(5)
-    with engine.store.snapshot() as snapshot:
-        events = [e for e in snapshot.events(scope) if isinstance(e, Turn)]
-    return [turn for turn in events if not turn.session.startswith("earlier")]
+    return [turn for turn in Look(engine).turns(scope) if not turn.session.startswith("earlier")]
 
 
 def run(seeds: list[int], control: str = "", tell: bool = False) -> Counter[str]:

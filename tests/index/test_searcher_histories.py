@@ -104,8 +104,7 @@ class Twins:
         self._call(what, *given)
 
     def _call(self, what: str, *given: Any) -> None:
-        done = getattr(self.searcher, what)(*given)
-        assert done or what != "remove"
+        assert getattr(self.searcher, what)(*given) or what != "remove"
 
     def near(self, document: Document, *, judged: bool) -> list[tuple[float, float]]:
         """Return weight and cosine of the keys that have a vector."""

@@ -9,6 +9,7 @@ from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.layers import SECRET, tell
 from tests.support.mcp_host import Host, asking
+from tests.support.memories import Look
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.rows import listed
 
@@ -76,8 +77,7 @@ def test_hosts_counts_are_as_if_it_had_never_been_said(minds) -> None:
 
     engine = minds["local"].engine
     before = asking(engine, count, "anna", every=True)
-    with engine.snapshot() as snapshot:
-        kept = tuple(turn.id for turn in snapshot.turns("anna") if SECRET in turn.text)
+    kept = tuple(turn.id for turn in Look(engine).turns("anna") if SECRET in turn.text)
     engine.forget(Forget(scope="anna", turns=kept))
     assert asking(engine, count, "anna", every=True) == before
 
@@ -105,8 +105,7 @@ def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(
 
 
 def notes(mind: Mind) -> list[Memory]:
-    with mind.engine.snapshot() as snapshot:
-        return list(snapshot.memories("anna", "note/"))
+    return Look(mind.engine).memories("anna", "note/")
 
 
 def test_hosts_nobody_reads_another_scope(minds) -> None:

@@ -24,7 +24,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http
 from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
-from tests.support.memories import engine_remembering, remember
+from tests.support.memories import Look, engine_remembering, remember
 from tests.support.processors import PETS
 from tests.support.rows import DATA
 
@@ -68,8 +68,7 @@ async def test_stdio_a_host_starts_the_command_beside_a_bot(
             assert "kitchen" in await host("remember", text="The dog sleeps in the kitchen.")
         hits = bot.search("where does the dog sleep", "user").hits
         assert "kitchen" in hits[0].memory.text, "the bot knows it at once"
-        with bot.snapshot() as snapshot:
-            assert {call.client for call in snapshot.calls()} == {"a desktop"}
+        assert {call.client for call in Look(bot).calls()} == {"a desktop"}
 
 
 def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_path: Path) -> None:
@@ -127,8 +126,7 @@ async def status(url: str, **headers: str) -> int:
     async with aiohttp.ClientSession() as session:
         try:
             async with session.post(url, json=message, headers=sent) as response:
-                text = await response.text()
-                assert "Max" not in text
+                assert "Max" not in await response.text()
                 return response.status
         except aiohttp.ClientError:
             return 0
@@ -137,15 +135,13 @@ async def status(url: str, **headers: str) -> int:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_http_a_program_of_the_same_user_is_answered(engine, mode: str) -> None:
     assert "Max" in served(engine, lambda url: search(url, mode))
-    with engine.snapshot() as snapshot:
-        assert [call.client for call in snapshot.calls()] == ["over HTTP"]
+    assert [call.client for call in Look(engine).calls()] == ["over HTTP"]
 
 
 def test_http_a_program_of_another_user_is_refused(engine, monkeypatch) -> None:
     monkeypatch.setattr(loopback, "is_own_user", lambda *ends: False)
     assert served(engine, status) in (403, 0)  # or it sees the connection close first
-    with engine.snapshot() as snapshot:
-        assert not snapshot.calls()
+    assert not Look(engine).calls()
 
 
 def test_http_a_token_is_needed_where_there_is_one(engine, monkeypatch) -> None:

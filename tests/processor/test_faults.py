@@ -127,8 +127,7 @@ async def test_faults_thinking_url_that_cannot_be_used_costs_no_memory(config, u
     processor = memory(thinking, context_llm_endpoint=url)
     troubles = events_of(processor, "on_memory_trouble")
     async with VoicePipeline(memory=processor) as voice:
-        answer = await voice.exchange(QUESTION)
-        assert "Max" in answer.content and voice.errors == []
+        assert "Max" in (await voice.exchange(QUESTION)).content and voice.errors == []
     assert troubles == []
     assert ("User", QUESTION) in said(config)
 

@@ -128,8 +128,7 @@ async def test_locality_an_llm_for_summaries_counts(url, local):
     config = LLMAutoContextSummarizationConfig(summary_config=summary)
     params = LLMAssistantAggregatorParams(auto_context_summarization_config=config)
     pair = LLMContextAggregatorPair(LLMContext(), assistant_params=params)
-    found = await neighbours(llm(HERE), aggregators=pair)
-    assert locate(found.llms).local is local
+    assert locate((await neighbours(llm(HERE), aggregators=pair)).llms).local is local
 
 
 @pytest.mark.parametrize("name", PROXIES[::2])
@@ -281,5 +280,4 @@ def test_local_only_an_exchange_kept_here_leaves_a_remote_llms_context(config):
 
 def test_local_only_an_exchange_kept_here_stays_in_a_local_llms_context(config):
     said = (f"my bank pin is {CODE} so you know", "keep that between us", "what a nice day it is")
-    heard = talk(config, *said, llm_is_local=True)
-    assert CODE in heard[1]
+    assert CODE in talk(config, *said, llm_is_local=True)[1]

@@ -244,8 +244,7 @@ async def test_guests_muted_word_of_another_moves_nothing_into_their_memory(hous
 
 
 async def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(house):
-    processor = HybridContextualMemoryProcessor(config=house, speakers={"s1": "anna"})
-    eager = EagerVoice(processor)
+    eager = EagerVoice(HybridContextualMemoryProcessor(config=house, speakers={"s1": "anna"}))
     async with eager.voice:
         await eager.begin("where is my bicycle kept")  # by "anna", whose id is unknown
         (request,) = eager.voice.server.requests

@@ -12,7 +12,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.processor.reports import Spans, export, texts_of
 from slowcat_memory.records import Forget, MemoryEvent
-from tests.support.memories import engine_of, remember
+from tests.support.memories import Look, engine_of, remember
 from tests.support.processors import MAX, QUESTION, logged, memory
 from tests.support.voice_pipeline import VoicePipeline
 
@@ -103,8 +103,7 @@ def spans_of(config, content, *, secret: bool = False):
     remember(config, MAX, scope="anna")
     with engine_of(config) as engine:
         spans = Spans(engine, content, provider.get_tracer("test"))
-        with engine.snapshot() as snapshot:
-            [turn] = snapshot.turns("anna")
+        [turn] = Look(engine).turns("anna")
         if secret:
             engine.edit("anna", chunk_id(turn.id), local_only=True)
             turn = replace(turn, local_only=True)

@@ -171,8 +171,7 @@ async def test_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(engi
         await eager.end("never mind")
         await eager.voice.server.wait_for_requests(2)
         await eager.voice.answer()
-    voice = eager.voice
-    assert contents(voice.server.requests[1])[1:] == ["never mind"]
+    assert contents(eager.voice.server.requests[1])[1:] == ["never mind"]
     assert [text for name, text in logged_words(engine) if name == "anna"] == ["never mind"]
     (entry,) = ledger_of(engine)
     assert entry.offers == ()

@@ -22,7 +22,7 @@ from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.engine_home import last_session
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note, say
-from tests.support.memories import engine_of, ledger, remember
+from tests.support.memories import Look, engine_of, ledger, remember
 from tests.support.recorded_answers import RecordingLLM, ReplayingLLM
 from tests.support.rows import listed_texts
 from tests.support.said import turn
@@ -203,8 +203,7 @@ async def indexed(engine: MemoryEngine, turns: int) -> None:
 
 def answer(prompt: Prompt) -> dict[str, Any]:
     """Say back what the record says, as far as the job asks for words."""
-    lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", prompt.user, re.M)
-    return {"lines": lines[-3:]}
+    return {"lines": re.findall(r"^\[\d+\] [^:]*: (.*)$", prompt.user, re.M)[-3:]}
 
 
 class House:
@@ -236,8 +235,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def derived(engine: MemoryEngine) -> dict[str, Memory]:
-    with engine.store.snapshot() as snapshot:
-        return {m.id: m for m in snapshot.memories(SCOPE) if m.made}
+    return {m.id: m for m in Look(engine).memories(SCOPE) if m.made}
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(answer)], ids=["rules", "llm"])
@@ -269,8 +267,7 @@ def test_rederive_what_is_a_persons_stays(house: House) -> None:
     engine.apply("test", WriteBatch(memories=(replace(pinned, pinned=True, text="Mine."),)))
 
     def own() -> dict[str, Memory]:
-        with engine.store.snapshot() as snapshot:
-            return {m.id: m for m in snapshot.memories(SCOPE) if not m.made or m.pinned}
+        return {m.id: m for m in Look(engine).memories(SCOPE) if not m.made or m.pinned}
 
     before = own()
     engine.apply(REPLAY, rederive(engine).batch)
@@ -282,8 +279,7 @@ def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) ->
     engine = house.live()
     _open_a_matter(engine, house.clock)
     house.clock.advance(3 * 86400)
-    head = engine.session_context(SCOPE)
-    assert "Bring this up once" in head
+    assert "Bring this up once" in engine.session_context(SCOPE)
     waiting = {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
     engine.apply(REPLAY, rederive(engine, OURS).batch)
     used = [m for m in derived(engine).values() if m.facets.get("became") == "used"]
@@ -311,8 +307,7 @@ def test_rederive_with_recorded_answers_and_without_them(house: House, tmp_path:
     made = rederive(engine, OURS)
     assert not made.changes and answers.asked and not answers.missing
     # Another model: only its work is made again, under the same ids where it says the same.
-    other = ScriptedLLM(answer, model="another@test")
-    engine = house.open(other)
+    engine = house.open(ScriptedLLM(answer, model="another@test"))
     made = rederive(engine, ["blocks"])
     assert {m.kind.partition("/")[0] for m in made.new} == {"block"} and not made.gone
     engine.apply(REPLAY, made.batch)
@@ -327,8 +322,7 @@ def test_rederive_what_cannot_be_done_changes_nothing(house: House) -> None:
     engine = house.live()
     with pytest.raises(KeyError):
         rederive(engine, ["no such job"])
-    away = ScriptedLLM(lambda prompt: EndpointError("away"))
-    engine = house.open(away)
+    engine = house.open(ScriptedLLM(lambda prompt: EndpointError("away")))
     before = derived(engine)
     with pytest.raises(StoreError, match="could not be done"):
         rederive(engine, ["contextualize"])

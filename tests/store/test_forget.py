@@ -101,8 +101,7 @@ def test_forget_hidden_first_erased_later(open_store, path):
     store = open_store()
     store.append(turn(1))
     store.append(turn(2))
-    gone = store.forget(Forget(turns=(1,)), erase=False)
-    assert not gone.erased
+    assert not store.forget(Forget(turns=(1,)), erase=False).erased
     assert Look(store).turn(1) is None
     assert traces(path, 1), "the control: deleting alone leaves the text in the file"
     assert store.erase()
@@ -132,8 +131,7 @@ def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
         except StoreError as error:
             said.append(error)
 
-    ack = store.append(turn(1))
-    ack.future.add_done_callback(forget)
+    store.append(turn(1)).future.add_done_callback(forget)
     assert store.flush(30)
     store.close()
     assert said == [] or "writer thread" in str(said[0])  # [] when it was done before we asked
@@ -151,8 +149,7 @@ def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(rng, n)
         path = Path(folder) / "store"
         with Store.open(path, options=SMALL) as store:
             events = fill(store, rng, n)
-            wish = random_wish(rng, n)
-            gone = set(store.forget(wish).turns)
+            gone = set(store.forget(random_wish(rng, n)).turns)
             kept = check_rest(store, events, gone)
         texts = {event.id for event in events if isinstance(event, Turn)}
         assert traces(path, *texts & gone) == []

@@ -72,8 +72,7 @@ def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
 
 
 def test_local_marks_a_turn_is_logged_with_its_mark(store):
-    origin = (("anna", "note/1"),)
-    store.append(turn(1, local_only=True, derived_from=origin)).wait(30)
+    store.append(turn(1, local_only=True, derived_from=(("anna", "note/1"),))).wait(30)
     store.append(turn(2, local_only=True)).wait(30)
     assert local(store) == {"chunk/1", "chunk/2"}
     assert Look(store).memory("anna", "chunk/1").local_inherited

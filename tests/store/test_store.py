@@ -61,8 +61,7 @@ def test_store_a_poisoned_write_fails_alone(store):
     good = store.append(turn(1))
     bad = store.append(turn(2, scope="a\0b"))
     half = store.append_all([turn(3), turn(4, text="\ud800")])
-    after = store.append(turn(5))
-    after.wait(30)
+    store.append(turn(5)).wait(30)
     for ack in (bad, half[0]):
         with pytest.raises(StoreError):
             ack.wait(30)
@@ -155,8 +154,7 @@ def test_snapshot_a_snapshot_does_not_change_while_others_write(store):
         store.append(turn(2)).wait()
         assert next(events, None) is None
         assert snapshot.last_id() == 1
-    with store.snapshot() as snapshot:
-        assert snapshot.last_id() == 2
+    assert Look(store).last_id() == 2
 
 
 def test_snapshot_a_snapshot_that_is_held_for_long_is_noticed(store, monkeypatch):
@@ -285,8 +283,7 @@ def watchable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for n in range(6):
             made.append(turn_at(f"{n}", AT)).wait()
         made.append(SessionEdge(session="s", scope="anna", kind="end", at=AT)).wait()
-        note = memory_at("note/a", "a", AT)
-        made.apply("test", WriteBatch(memories=(note,))).wait()
+        made.apply("test", WriteBatch(memories=(memory_at("note/a", "a", AT),))).wait()
         yield made
 
 

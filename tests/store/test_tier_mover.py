@@ -167,8 +167,7 @@ def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path,
     assert left == {n: event for n, event in before.items() if n not in gone.turns}
     assert traces(store, path, *gone.turns) == []
     check_places(store)
-    again = age(store)
-    assert again.done
+    assert age(store).done
     assert traces(store, path, *gone.turns) == []
     assert {event.id: event for event in events(store)} == left
     check_places(store)
@@ -186,8 +185,7 @@ def test_removal_forgetting_while_a_block_is_packed_ends_the_round(store, path, 
         return real(*given)
 
     monkeypatch.setattr(blocks, "lz4_row", forget_first)
-    stopped = age(store)
-    assert not stopped.done
+    assert not age(store).done
     assert traces(store, path, 2) == []
     assert age(store).done
     assert traces(store, path, 2) == []

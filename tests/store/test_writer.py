@@ -86,8 +86,7 @@ def test_writer_closing_ends_the_wait_and_says_what_is_lost(open_store, disk, ca
     with pytest.raises((StoreFullError, StoreClosedError)):
         ack.wait(0)
     disk.full = False
-    with open_store().snapshot() as snapshot:
-        assert snapshot.last_id() == 0
+    assert Look(open_store()).last_id() == 0
 
 
 def test_writer_a_handler_that_fails_does_not_stop_the_writer(open_store, disk):

@@ -46,14 +46,9 @@ class Room:
         audience = Audience(options, "anna", SPEAKERS if scopes == "each" else None)
         self.off_record = OffRecord(SessionOptions(), self.changes.append, self.clock.boot_s)
         trackers = [self.tracker(s) for s in (*audience.people, audience.guest) if s]
+        log, boot_s = append or self.log.append_event, self.clock.boot_s
         self.talk = Conversation(
-            audience,
-            trackers,
-            append or self.log.append_event,
-            NAMES,
-            self.off_record,
-            self.clock,
-            self.clock.boot_s,
+            audience, trackers, log, NAMES, self.off_record, self.clock, boot_s
         )
 
     def wait(self, seconds: float) -> None:

@@ -30,8 +30,7 @@ class EmbeddingServer(ThreadingHTTPServer):
 @contextmanager
 def running() -> Iterator[EmbeddingServer]:
     server = EmbeddingServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield server
     finally:

@@ -122,8 +122,7 @@ class House:
     ) -> None:  # fmt: skip
         self.store = store or Store.open(path, options=SMALL)
         self.jobs, self.llm, self.clock, self.sessions = jobs, llm, FixedClock(now), 0
-        scopes = Look(self.store).scopes
-        self.parts = {"upkeep": None, "zone": UTC, "scopes": scopes, **parts}
+        self.parts = {"upkeep": None, "zone": UTC, "scopes": Look(self.store).scopes, **parts}
 
     def contexts(self, **options: Any) -> Contexts:
         given = {"store": self.store, "clock": self.clock, "llm": self.llm, "options": options}
@@ -151,8 +150,7 @@ class House:
 
     def change(self, turn: int, **fields: Any) -> None:
         """Change the chunk of a turn."""
-        one = chunk(Look(self.store).turn(turn))
-        self.apply(memories=(replace(one, **fields),))
+        self.apply(memories=(replace(chunk(Look(self.store).turn(turn)), **fields),))
 
     def memories(self, beginning: str = "", scope: str = "anna") -> list[Memory]:
         return Look(self.store).memories(scope, beginning)

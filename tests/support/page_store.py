@@ -103,13 +103,7 @@ def _record(store: Store, count: int) -> None:
 
 def _seal(store: Store, config: Config) -> None:
     """Build the index of words, so that a memory of any size opens at once."""
-    order = sealing.SealOrder(
-        store=str(store.path),
-        scope=ANNA,
-        space=Space(),
-        zone=config.memory.time_zone,
-        language=config.memory.language,
-        options=config.index,
-    )
-    root = index_folder(store.path, ANNA)
-    store.publish(sealing.seal(Build(), root, order)).wait(None)
+    read = {"zone": config.memory.time_zone, "language": config.memory.language}
+    place = {"store": str(store.path), "scope": ANNA, "space": Space()}
+    order = sealing.SealOrder(**place, **read, options=config.index)
+    store.publish(sealing.seal(Build(), index_folder(store.path, ANNA), order)).wait(None)

@@ -161,8 +161,8 @@ def talking(processor, *said, reply=None, tools=False, before=None, then=None, *
 class EagerVoice:
     """A voice pipeline whose STT predicts the end of turns."""
 
-    def __init__(self, processor, reply=None):
-        self.voice = VoicePipeline(reply, memory=processor)
+    def __init__(self, processor):
+        self.voice = VoicePipeline(memory=processor)
         self.voice.aggregators = aggregators(
             self.voice.context, user_turn_strategies=EagerUserTurnStrategies()
         )

@@ -19,6 +19,7 @@ from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
 
 T = TypeVar("T", bound=Struct)
+KEPT = ("model", "tokens_in", "tokens_out", "whole")  # of an answer, besides its value
 
 
 class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,8 +68,7 @@ class RecordingLLM:
             self._write(replace(line, error="prompt too long" if long else "bad answer"))
             raise
         text = msgspec.json.encode(answer.value).decode()
-        kept = ("model", "tokens_in", "tokens_out", "whole")
-        self._write(replace(line, text=text, **{name: getattr(answer, name) for name in kept}))
+        self._write(replace(line, text=text, **{name: getattr(answer, name) for name in KEPT}))
         return answer
 
     def close(self) -> None:
@@ -120,10 +120,5 @@ class ReplayingLLM:
             kind = PromptTooLongError if line.error == "prompt too long" else BadAnswerError
             raise kind("so it was when it was recorded")
         answer = parse_reply(line.text, into)
-        return replace(
-            answer,
-            whole=answer.whole and line.whole,
-            model=line.model,
-            tokens_in=line.tokens_in,
-            tokens_out=line.tokens_out,
-        )
+        kept = {name: getattr(line, name) for name in KEPT}
+        return replace(answer, **kept | {"whole": answer.whole and line.whole})

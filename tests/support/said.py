@@ -43,11 +43,11 @@ def memory_at(id_: str, text: str, at: datetime = AT, **more: Any) -> Memory:
     return memory(kind, text, **{"id": id_, "valid_from": at, **more})
 
 
-def until(holds: Callable[[], bool], wait_s: float = 30.0) -> bool:
+def until(holds: Callable[[], Any], wait_s: float = 30.0) -> bool:
     """Wait until something holds; return whether it does."""
     deadline = time.monotonic() + wait_s
     while not holds():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.01)
+        time.sleep(0.005)
     return True

@@ -13,15 +13,15 @@ from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.transaction import reading, transact
 from tests.harness import samples
 from tests.harness.samples import token, turn
+from tests.support.memories import Look
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 TIERS = TierOptions(warm=20, block_exchanges=4, block_bytes=1_000_000)
 
 
 def say(store, count, *, session=lambda n: f"s{n // 30}", **fields):
-    made = []
-    for n in range(1, count + 1):
-        made.append(store.append(turn(n, session=session(n), **fields)).event)
+    numbers = range(1, count + 1)
+    made = [store.append(turn(n, session=session(n), **fields)).event for n in numbers]
     store.flush()
     return made
 
@@ -46,8 +46,7 @@ def age(store, hot=10, **given):
 
 
 def events(store, **given):
-    with store.snapshot() as snapshot:
-        return list(snapshot.events(**given))
+    return Look(store).events(**given)
 
 
 def rows(store, table):

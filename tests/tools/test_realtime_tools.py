@@ -83,8 +83,7 @@ def test_realtime_service_consent_is_a_new_start_of_speech(engine):
         Speaks(),
         Calls(CONFIRM),
     ]
-    pipeline = Pipeline([memory, service])
-    asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=30.0))
+    asyncio.run(run_test(Pipeline([memory, service]), frames_to_send=sent, start_timeout=30.0))
     search, first, early, agreed = service.told
     assert any("called Max" in line for line in search["memories"])
     assert first["memories"] and "not agreed yet" in early["error"]

@@ -31,8 +31,7 @@ def read(path: Path, **options: Any) -> tuple[list[Read], list[str], list[str]]:
         faults.extend(reading.faults)
         chats = list(reading.transcripts())
         sessions = [session for chat in chats for session in chat.sessions]
-        notes = [note for chat in chats for note in chat.notes]
-        found.append((reading, sessions, notes))
+        found.append((reading, sessions, [note for chat in chats for note in chat.notes]))
     return found, [str(one) for one in faults], [str(one) for one in beside]
 
 

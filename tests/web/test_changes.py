@@ -15,6 +15,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, verbs
+from tests.support.memories import Look
 from tests.support.other_process import OtherProcess
 from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, MONDAY, Running, furnish, page_of
@@ -127,8 +128,7 @@ def test_what_was_replaced_is_forgotten_by_its_id_and_comes_back_as_it_was(clien
 def test_an_order_that_another_door_took_back_is_not_carried_out(client, running, monkeypatch):
     monkeypatch.setattr(verbs, "WINDOW_S", 1.0)
     client.done("forget", session="anna-0")
-    with running.page.memory.snapshot() as snapshot:
-        (order,) = snapshot.commands(ANNA)
+    (order,) = Look(running.page.memory).commands(ANNA)
     assert running.page.memory.undo(order)
     time.sleep(1.2)
     assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
@@ -167,8 +167,8 @@ def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(client, running):
     offered = client.read(f"why/turn?turn={turn}")["rows"][0]["id"]
 
     def judged() -> list[float]:
-        with running.page.memory.snapshot() as snapshot:
-            return [key.weight for key in snapshot.keys(ANNA, offered) if key.kind == "asked"]
+        keys = Look(running.page.memory).keys(ANNA, offered)
+        return [key.weight for key in keys if key.kind == "asked"]
 
     done = client.done("wrong", turn=turn, id=offered)
     assert judged() == [-1.0]

@@ -159,8 +159,7 @@ def test_a_fault_of_the_page_says_nothing_of_this_machine(tmp_path: Path) -> Non
 
 
 def test_the_page_listens_on_this_machine_alone(running: Running) -> None:
-    runner = running.server._runner
-    assert [address[0] for address in runner.addresses] == ["127.0.0.1"]
+    assert [address[0] for address in running.server._runner.addresses] == ["127.0.0.1"]
     assert running.server.guard.port > 1023
 
 

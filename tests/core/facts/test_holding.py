@@ -43,9 +43,7 @@ def sentence(text: str, turn: int) -> Memory:
     return told(text, turn, statement=replace(parts, quote=""))
 
 
-def take_up(
-    facts: list[Memory], now: datetime = AT + 400 * DAY, *, rules: bool = True
-) -> list[Memory]:
+def take_up(facts: list[Memory], *, rules: bool = True) -> list[Memory]:
     """Settle facts one after the other, as the merge job does; return all of them."""
     index, every = FactIndex(Tokenizer("english")), dict[str, Memory]()
     for new in facts:
@@ -59,7 +57,7 @@ def take_up(
             lost = loser(pair.newer, pair.older)
             if lost is not None:
                 by = pair.older if lost is pair.newer else pair.newer
-                every[lost.id] = supersede(lost, by, now)
+                every[lost.id] = supersede(lost, by, AT + 400 * DAY)
                 index.put(every[lost.id], None)
     return list(every.values())
 

@@ -103,8 +103,7 @@ def test_check_reply_no_order_becomes_a_fact(position: str) -> None:
     """200 orders, each obeyed by the LLM in 20 ways."""
     kept, quarantined = [], 0
     for order in injections():
-        text = placed(order.text)[position]
-        said = turn(text)
+        said = turn(placed(order.text)[position])
         done = check_reply(obedient(order.mark, order.text, said), {1: said}, [said], UTC)
         kept += [one.content for one in done.kept if not one.why]
         quarantined += sum(bool(one.why) for one in done.kept)
@@ -130,8 +129,7 @@ def test_a_reported_fact_is_uncertain_and_never_shown_by_itself() -> None:
 
 
 def test_what_is_read_aloud_is_neither_summed_up_nor_brought_up() -> None:
-    said = [line.text for line in split_turn("Mira", LETTER, 1)]
-    assert said == ["I live in Leeds."]
+    assert [line.text for line in split_turn("Mira", LETTER, 1)] == ["I live in Leeds."]
     plain = "I have a dentist appointment on Friday at nine."
     read = "The letter says I have a dentist appointment on Friday at nine."
     options = BringUpOptions()

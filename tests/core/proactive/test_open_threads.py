@@ -118,8 +118,7 @@ def icebreaker(id_: str, priority: float = 0.5, hours: float = 48, **more: objec
 
 
 def chosen(*memories: Memory, now: datetime = NOON, last: datetime | None = None, **how) -> str:
-    options = IcebreakerOptions(**how)
-    found = choose(memories, now, UTC, last, options)
+    found = choose(memories, now, UTC, last, IcebreakerOptions(**how))
     return found.id if found else ""
 
 

@@ -35,15 +35,9 @@ NOTHING = AskOptions(names=False, times=False, follow_up=False)
 def ask(
     text: str, *dialogue: DialogueTurn, language: str = "english", **options: object
 ) -> ParsedQuery:
-    return parse_query(
-        text,
-        NOW,
-        UTC,
-        speakers=SPEAKERS,
-        dialogue=dialogue,
-        language=language,
-        options=AskOptions(**options),  # type: ignore[arg-type]
-    )
+    own = AskOptions(**options)  # type: ignore[arg-type]
+    context = {"speakers": SPEAKERS, "dialogue": dialogue, "language": language}
+    return parse_query(text, NOW, UTC, options=own, **context)
 
 
 @given(st.text(), st.booleans())

@@ -174,8 +174,7 @@ def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
 
     options = replace(set_for("fake", every_s=1800), rest_s=60)
     job = Talkative(trigger=Trigger(every_s=60))
-    one = rig(job, options=options)
-    times = asked_at(one, job, hours=2)
+    times = asked_at(rig(job, options=options), job, hours=2)
     gaps = [(b - a).total_seconds() for a, b in zip(times, times[1:], strict=False)]
     assert len(times) == 4 and all(1800 <= gap <= 1860 for gap in gaps)
 

@@ -56,8 +56,7 @@ def test_loop_it_goes_on_where_it_was_after_a_restart(rig):
 
 def test_loop_only_the_jobs_that_were_named_are_done(rig):
     this, other = Fake("this"), Fake("other")
-    one = rig(this, other, said="a")
-    assert one.done(jobs=["this"]) == 0
+    assert rig(this, other, said="a").done(jobs=["this"]) == 0
     assert this.steps == ["1"] and other.plans == 0
 
 
@@ -98,8 +97,7 @@ def test_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
     assert one.outcomes() == ["retry", "retry", "dead"] and len(job.steps) == 3
     (dead,) = one.tasks("dead")
     assert dead.attempts == 3 and one.made() == []
-    waited = (one.clock() - NOW).total_seconds()
-    assert 30 + 120 <= waited < 30 + 120 + 20
+    assert 30 + 120 <= (one.clock() - NOW).total_seconds() < 30 + 120 + 20
     assert "a bug" not in dead.error
 
 
@@ -164,8 +162,7 @@ def test_loop_what_is_too_long_is_split(rig):
 
 
 def test_loop_a_full_disk_burns_no_attempt(rig):
-    job = Fake(behave=fails(StoreFullError("full")))
-    one = rig(job, said="a")
+    one = rig(Fake(behave=fails(StoreFullError("full"))), said="a")
     one.run_until(lambda: not one.tasks() and bool(one.made()))
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
@@ -183,8 +180,7 @@ def test_loop_a_plan_that_fails_holds_only_its_own_job(rig):
 
 
 def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
-    job = Fake(behave=lambda task, context: "nonsense")
-    one = rig(job, said="a")
+    one = rig(Fake(behave=lambda task, context: "nonsense"), said="a")
     assert one.done() == 0 and "TypeError" in one.tasks("dead")[0].error
 
     slow = IdleOptions(jobs={"slow": JobOptions(timeout_s=0.01)})

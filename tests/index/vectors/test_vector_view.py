@@ -154,6 +154,5 @@ def test_one_thread_during_the_call_and_not_after_it_nor_after_an_error():
 def test_one_thread_sealed_vectors_leave_the_callers_setting(tmp_path):
     rows = many(300, 1)
     write(np.arange(300), rows, tmp_path)
-    view = VectorView(64, SealedVectors(tmp_path))
-    assert 7 in view.nearest(rows[7], 3)
+    assert 7 in VectorView(64, SealedVectors(tmp_path)).nearest(rows[7], 3)
     assert faiss.omp_get_max_threads() == 2

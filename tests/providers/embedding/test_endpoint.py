@@ -47,8 +47,7 @@ def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> 
 
 
 def test_endpoint_embedder_documents_go_in_batches(endpoint: EmbeddingServer) -> None:
-    embedder = EndpointEmbedder(options(endpoint.url, batch_size=4))
-    embedder.encode(["a"] * 10)
+    EndpointEmbedder(options(endpoint.url, batch_size=4)).encode(["a"] * 10)
     assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
 
 

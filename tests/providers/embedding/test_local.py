@@ -112,8 +112,7 @@ def test_local_a_damaged_export_is_an_error_that_says_so(export_folder, tmp_path
 def test_local_engines_of_one_process_share_a_model(options: EmbedderOptions) -> None:
     first, second = open_query_embedder(options)[0], open_query_embedder(options)[0]
     assert first is second is not None
-    other = open_query_embedder(replace(options, query_max_tokens=8))[0]
-    assert other is not first
+    assert open_query_embedder(replace(options, query_max_tokens=8))[0] is not first
 
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "numba", "onnx"}

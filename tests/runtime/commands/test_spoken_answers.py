@@ -25,8 +25,7 @@ SECRET = "Zqxsecret"
 def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
     command = Heard(text).command()
     assert command is not None, text
-    turn = turn_at(text, engine.clock(), scope=scope, aside=True)
-    id_ = engine.append(turn).id
+    id_ = engine.append(turn_at(text, engine.clock(), scope=scope, aside=True)).id
     context = CommandContext(scope=scope, speaker="Anna", session="s", turn=id_, llm=llm)
     return engine.carry_out(command, context)
 

@@ -141,8 +141,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
 ):
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     hide(engine, first, reply)
-    aside = turn_at("forget that", NOW, aside=True)
-    engine.append(aside)
+    engine.append(turn_at("forget that", NOW, aside=True))
     engine.store.flush(None)
     rows = [(row["text"], row.get("aside", False)) for row in export(engine.store.snapshot)]
     assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]

@@ -54,9 +54,7 @@ def told(events: list[Event]) -> list[str]:
 
 
 def uttered(machine: SessionTracker, now: ClockReading, role: Role = "user") -> list[Event]:
-    before = machine.said(now)
-    own = turn_at("hello", now.at, session=machine.session, role=role)
-    return [*before, own]
+    return [*machine.said(now), turn_at("hello", now.at, session=machine.session, role=role)]
 
 
 def say(machine: SessionTracker, now: ClockReading, role: Role = "user") -> list[str]:

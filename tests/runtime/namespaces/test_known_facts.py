@@ -167,8 +167,7 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it():
 
 
 def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it():
-    explained = replace(MOVED, sources=(1, 7, 8))
-    endings = KnownFacts([explained, PORTO])
+    endings = KnownFacts([replace(MOVED, sources=(1, 7, 8)), PORTO])
     assert endings.endings("chunk/1", MAY + 40 * DAY)
     for id_ in ("chunk/7", "chunk/8"):
         assert endings.endings(id_, MAY + 40 * DAY) == ()

@@ -137,8 +137,7 @@ class Life(Scene):
 
     def drops(self) -> None:
         """Take a derived record away: a turn is as it was said again, a note is gone."""
-        memory = self.some()
-        self.write(drop=(("anna", memory.id),))
+        self.write(drop=(("anna", self.some().id),))
 
     def forgets(self) -> None:
         self.store.flush()

@@ -131,5 +131,4 @@ def test_a_question_about_oneself_finds_its_fact_in_other_words(house):
     house.talk("My flat's in Graz, just off the ring road.", "In the film she lives in Cardiff.")
     house.engine.idle.until_done()
     house.engine.flush(indexed=True)
-    lines = house.block("Where do I live?").splitlines()
-    assert "in Graz" in lines[-2]
+    assert "in Graz" in house.block("Where do I live?").splitlines()[-2]

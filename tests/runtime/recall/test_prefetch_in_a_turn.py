@@ -126,8 +126,7 @@ async def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_
     assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
     scene.engine.store.flush(None)
     (said,) = [one.id for one in Look(scene.engine).turns("anna") if one.text == SAID[0]]
-    gone = await asyncio.to_thread(scene.engine.forget, Forget(turns=(said,)))
-    assert gone.memories
+    assert (await asyncio.to_thread(scene.engine.forget, Forget(turns=(said,)))).memories
     assert SAID[0] not in texts(await scene.recall(ASKED, ahead))
 
 

@@ -118,8 +118,7 @@ async def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(engine, monkey
     monkeypatch.setattr(Candidates, "left_out", lambda *given: told.append(1) or left_out(*given))
     asked = turn(engine, "Does Max bark?")
     found = await engine.recall("Does Max bark?", "anna")
-    packed = engine.blocks.pack(found, engine.clock())
-    engine.note_recall(asked, found, packed)
+    engine.note_recall(asked, found, engine.blocks.pack(found, engine.clock()))
     assert told == []
     await asyncio.sleep(0)
     engine.flush(indexed=True)

@@ -43,13 +43,11 @@ def with_tokens(known: dict[str, np.ndarray], *memories: Memory, **fusing: float
 
 def test_scoring_score_tokens_reorder_the_best():
     tokens = tokens_of(**{str(n): "garden" for n in range(7)}, **{"7": "the dog house"})
-    mind = with_tokens(tokens, *DOGS)
-    found = mind.run(query("dog house"))
+    found = with_tokens(tokens, *DOGS).run(query("dog house"))
     assert found.hits[0].memory.id == "7"
     assert set(found.timings) >= {"tokens"} and set(found.hits[0].views) >= {"tokens"}
     assert found.hits[0].views["tokens"] == 1.0 and found.hits[1].views["tokens"] == 0.0
-    order = with_tokens(tokens, *DOGS, rerank=0).ids("dog house")
-    assert order[0] != "7"
+    assert with_tokens(tokens, *DOGS, rerank=0).ids("dog house")[0] != "7"
 
 
 # ------------------------------------------------------------------- probability

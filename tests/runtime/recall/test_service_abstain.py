@@ -55,8 +55,7 @@ def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any
 
 
 def turn(text: str, minute: int) -> Turn:
-    at = NOW - timedelta(days=3) + timedelta(minutes=minute)
-    return turn_at(text, at)
+    return turn_at(text, NOW - timedelta(days=3) + timedelta(minutes=minute))
 
 
 @pytest.fixture
@@ -98,8 +97,7 @@ def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(e
 
 def test_service_abstain_recall_an_empty_memory_remembers_nothing(engine):
     engine.prepare("ben")
-    found = asyncio.run(engine.recall("what is my name?", "ben"))
-    assert found.unknown
+    assert asyncio.run(engine.recall("what is my name?", "ben")).unknown
     assert not asyncio.run(engine.recall("what is the capital of France?", "ben")).unknown
 
 

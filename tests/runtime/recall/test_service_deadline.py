@@ -39,8 +39,7 @@ def opened(path: Path, embedder: HashEmbedder) -> MemoryEngine:
 
 
 def say(engine: MemoryEngine, days: int, text: str) -> None:
-    at = NOW - timedelta(days=days)
-    engine.append(turn_at(text, at, session=f"s{days}"))
+    engine.append(turn_at(text, NOW - timedelta(days=days), session=f"s{days}"))
     engine.flush(indexed=True)
 
 

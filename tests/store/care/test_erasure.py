@@ -190,8 +190,7 @@ def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(path, tmp_pat
 def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path):
     with filled(path, 30) as store:
         first, second = store.backup(), store.backup()
-        asked = Forget(speaker="bob")
-        gone = store.forget(asked, keep_backups=True)
+        gone = store.forget(Forget(speaker="bob"), keep_backups=True)
         assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
     assert traces(path, *(n for n in range(1, 31) if n % 3)) == []
     backups = (f"backups/{one.name}" for one in (first, second))

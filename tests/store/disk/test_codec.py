@@ -89,8 +89,7 @@ def test_codec_vectors_come_back_within_a_level(values, scope, id):
 
 
 def test_codec_a_stored_vector_keeps_its_cosines():
-    random = np.random.default_rng(5)
-    rows = random.standard_normal((200, 384)).astype(np.float32)
+    rows = np.random.default_rng(5).standard_normal((200, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     key = keys.vector_key("e", "anna", "m")
     sealed = [

@@ -138,10 +138,8 @@ def test_contextualize_what_is_local_only_is_not_shown_to_an_llm_elsewhere(house
 def test_contextualize_nothing_is_asked_twice(house):
     house.say("s", *GARDEN)
     house.work()
-    calls = len(house.llm.prompts)
-    assert calls == 1 and house.plan() == []
-    cursor = Look(house.store).cursor(NAME)
-    house.apply(cursor=replace(cursor, position=0, note=""))
+    assert len(house.llm.prompts) == 1 and house.plan() == []
+    house.apply(cursor=replace(Look(house.store).cursor(NAME), position=0, note=""))
     assert house.plan() == [], "the cursor is lost, and the digests tell"
     assert JOB.plan(house.contexts()(JOB)) is None
 

@@ -127,8 +127,7 @@ def test_facts_what_rules_had_wrongly_ended_holds_again(house: Told) -> None:
     house.think()
     assert house.facts() == {"Anna lives in Belém."} and house.past() == {"Anna lives in Lisbon."}
     found = written(second[0], "Anna stays in Belém with Clara these days.", "live in Belém")
-    llm = ScriptedLLM(says(found | {"content": "Anna spends these days in Belém."}))
-    house.think(llm)
+    house.think(ScriptedLLM(says(found | {"content": "Anna spends these days in Belém."})))
     assert "Anna lives in Lisbon." in house.facts() and first
     assert "Anna lives in Lisbon." in house.keys()
 

@@ -106,8 +106,7 @@ def test_register_the_address_keeps_both_edges_with_their_intervals(house: Regis
     spans = {names[one.statement.object]: (one.valid_from, one.valid_to) for one in rows}
     assert spans == {"123 Main St": (T1, T1 + 5 * MONTH), "456 Oak Ave": (T1 + 5 * MONTH, None)}
     for month in range(7):
-        at = T1 + month * MONTH
-        [one] = as_of(rows, at)
+        [one] = as_of(rows, T1 + month * MONTH)
         assert names[one.statement.object] == ("123 Main St" if month < 5 else "456 Oak Ave"), month
     assert as_of(rows, T1 - MONTH) == []
 

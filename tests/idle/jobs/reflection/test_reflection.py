@@ -135,8 +135,7 @@ def test_reflection_an_icebreaker_comes_once_for_each_source(opened, clock):
     waiting = engine.wiring.icebreakers.waiting(SCOPE)
     assert [m.facets["source"] for m in waiting] == ["fact/3", "fact/1"]
     clock.now = begin(2)
-    head = engine.session_context(SCOPE)
-    assert "interview at Google" in head
+    assert "interview at Google" in engine.session_context(SCOPE)
     week(engine, clock, 2)
     again = [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
     assert "fact/3" not in again, "never after it was used"

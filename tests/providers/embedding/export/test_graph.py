@@ -112,8 +112,7 @@ def want(tiny: Path, text: str, pooling: str = "mean") -> np.ndarray:
     tokenizer = Tokenizer.from_file(str(tiny / "tokenizer.json"))
     tokenizer.no_padding()
     states = states_of(random_weights(), tokenizer.encode(text).ids)
-    pooled = states.mean(axis=0) if pooling == "mean" else states[0]
-    return unit(pooled)
+    return unit(states.mean(axis=0) if pooling == "mean" else states[0])
 
 
 def exported(model: str | Path, cache: Path) -> Path:
