@@ -284,7 +284,7 @@ class ScopeJob(Job):
                 for scope in scopes
                 for key, rank in self.due(snapshot, scope, context)
             ]
-        return Plan(tasks=tuple(tasks), cursor=cursor, more=False)
+        return Plan(tasks=tuple(tasks), cursor=cursor)
 
 
 def touched(

@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.idle.jobs.rollups import Topics
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.daily_talks import JOBS, MONDAY, House, reflection
@@ -326,12 +324,3 @@ def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
     after = one.made("topic").values()
     assert {m.id for m in after} == before, "a topic keeps its name as it grows"
     assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
-
-
-def test_topics_are_not_planned_anew_after_each_step_of_another_job(house, monkeypatch):
-    plan, one = Mock(side_effect=Topics().plan), house(scripted())
-    monkeypatch.setattr(Topics, "plan", plan)
-    for n in range(12):
-        one.talk(f"s{n}", *MOVE, at=MONDAY + timedelta(days=n))
-    one.think(rounds=1)
-    assert len(one.made("session")) == 12 and plan.call_count < 6
