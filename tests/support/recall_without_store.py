@@ -14,7 +14,7 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
-from slowcat_memory.runtime.namespaces.known_facts import Ending
+from slowcat_memory.runtime.namespaces.known_facts import Overtaken
 from slowcat_memory.runtime.namespaces.namespace import Fetch
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
@@ -63,13 +63,13 @@ class FakeNamespace:
     def __init__(self, searcher: Searcher) -> None:
         self.searcher = searcher
         self.memories: dict[str, Memory] = {}
-        self.ended: dict[str, tuple[Ending, ...]] = {}
+        self.ended: dict[str, tuple[Overtaken, ...]] = {}
         self.told: dict[str, tuple[str, ...]] = {}
         self.changing: list[str] = []
         self.fetched: list[str] = []
         self.facts = self.changes = self
 
-    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+    def endings(self, memory_id: str, now: datetime) -> tuple[Overtaken, ...]:
         return self.ended.get(memory_id, ())
 
     def written(self, memory_id: str) -> tuple[str, ...]:

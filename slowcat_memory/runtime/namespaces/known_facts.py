@@ -32,8 +32,7 @@ from slowcat_memory.core.query.asked_facts import (
     keys,
 )
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Ending as Ended
-from slowcat_memory.records import Memory, Statement, Turn
+from slowcat_memory.records import Ending, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.documents import indexable
 
 Item = TypeVar("Item", bound=tuple[Any, ...])
@@ -132,7 +131,7 @@ class _Known(Struct, frozen=True):
 MOST_LINKS = 20  # of a chain of facts, each superseded by the next
 
 
-class Ending(Struct, frozen=True):
+class Overtaken(Struct, frozen=True):
     """The end of something that a turn states.
 
     Attributes:
@@ -196,7 +195,7 @@ class KnownFacts:
         self._stated: dict[str, tuple[_Known, ...]] = {}  # by chunk
         # By speaker and subject, by slot: the chunk of the latest statement, and the statement.
         self._said_last = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
-        self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
+        self._heard = dict[str, Overtaken]()  # by chunk, from turns that idle work has yet to read
         self._read_to = 0  # log id of the latest turn that a fact was read from
         for fact in sorted(facts, key=lambda fact: fact.valid_from):
             self.put(fact)
@@ -335,9 +334,9 @@ class KnownFacts:
                 continue
             before = self._hold(turn.speaker, new, chunk)
             if before and self._holds(before):
-                self._heard[before] = Ending(turn.at, newer=chunk)
+                self._heard[before] = Overtaken(turn.at, newer=chunk)
 
-    def _end(self, turn: Turn, ending: Ended) -> None:
+    def _end(self, turn: Turn, ending: Ending) -> None:
         """End the latest statements that a turn says are over."""
         latest, predicates = self._said_last[turn.speaker, fold(ending.subject)], ending.predicates
         gone = [
@@ -348,7 +347,7 @@ class KnownFacts:
         for slot, chunk in gone:
             del latest[slot]
             if chunk != chunk_id(turn.id) and self._holds(chunk):
-                self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
+                self._heard[chunk] = Overtaken(turn.at, newer=chunk_id(turn.id))
 
     def _hold(self, speaker: str, statement: Statement, chunk: str) -> str:
         """Keep the latest statement of a slot; return the chunk of one that it excludes, or ""."""
@@ -360,7 +359,7 @@ class KnownFacts:
         latest[slot] = (chunk, new)
         return before if before not in ("", chunk) and exclude(new, old) else ""
 
-    def endings(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
+    def endings(self, chunk: str, now: datetime) -> tuple[Overtaken, ...]:
         """Return what of a chunk is over at a time; nothing for most. Takes a microsecond."""
         return tuple(ending for ending in self._endings_of(chunk) if ending.until <= now)
 
@@ -372,7 +371,7 @@ class KnownFacts:
         """Return what an LLM wrote about a chunk that holds; nothing without an LLM."""
         return tuple(fact.text for fact in self._stated.get(chunk, ()) if fact.text)
 
-    def _endings_of(self, chunk: str) -> Iterator[Ending]:
+    def _endings_of(self, chunk: str) -> Iterator[Overtaken]:
         facts = self._stated.get(chunk, ())
         for fact in facts:
             if fact.until is not None:
@@ -381,7 +380,7 @@ class KnownFacts:
                     # "I moved to Graz with my boyfriend Tom"
                     own = re.search(rf"(?:\w+ )?{re.escape(fact.object)}", quote)
                     quote = own[0] if own else quote
-                yield Ending(fact.until, quote, newer if newer != chunk else "")
+                yield Overtaken(fact.until, quote, newer if newer != chunk else "")
         if heard := self._heard.get(chunk):
             yield heard
 

@@ -38,7 +38,7 @@ from slowcat_memory.core.validity import holds
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
-from slowcat_memory.runtime.namespaces.known_facts import Ending
+from slowcat_memory.runtime.namespaces.known_facts import Overtaken
 from slowcat_memory.runtime.namespaces.namespace import Fetch, Namespace
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -420,7 +420,7 @@ def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: dat
     return [replace(hit, memory=ended(hit.memory, endings(hit.memory.id, now))) for hit in hits]
 
 
-def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
+def ended(memory: Disclosed, endings: Sequence[Overtaken]) -> Disclosed:
     """Return a memory that is marked as over, or in part if it says something else too."""
     if not endings:
         return memory

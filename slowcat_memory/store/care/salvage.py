@@ -49,7 +49,7 @@ BATCH = 2000  # rows in one transaction
 DONE, FULL, REFUSED = 0, 3, 4  # exit codes; 1 is Python's own
 
 
-class Known(NamedTuple):
+class TableRow(NamedTuple):
     """A row's table and its record; plain values where the table has no record type."""
 
     table: str
@@ -144,7 +144,7 @@ class _Salvage:
 
     # ------------------------------------------------------------------- beyond the trees
 
-    def _rows(self, state: int) -> Iterator[tuple[page_reader.Row, Known]]:
+    def _rows(self, state: int) -> Iterator[tuple[page_reader.Row, TableRow]]:
         """Yield the rows of the leaves in a state, with the table that each belongs to."""
         for _, page in self._pages.leaves(state):
             nodes, _ = self._reader.leaf(page)
@@ -168,7 +168,7 @@ class _Salvage:
         for table, content in rows.items():
             self._put(table, content)
 
-    def _may_live(self, row: page_reader.Row, known: Known) -> bool:
+    def _may_live(self, row: page_reader.Row, known: TableRow) -> bool:
         """Return whether a row of a page that may be free can be taken for true."""
         if known.table == "tombstones":
             return True
@@ -267,7 +267,7 @@ class _Salvage:
             self._put("meta", version.items())
 
 
-def _turns_of(key: bytes, known: Known) -> tuple[int, ...]:
+def _turns_of(key: bytes, known: TableRow) -> tuple[int, ...]:
     """Return the turns that a row holds or was made from."""
     if known.table == "log":
         return (keys.id_of(key),)
@@ -296,10 +296,10 @@ def _value(version: dict[bytes, bytes], name: str) -> Any:
 # under the key that its checksum covers belongs to the table of such records.
 
 
-Test = Callable[[bytes, bytes], Known | None]
+Test = Callable[[bytes, bytes], TableRow | None]
 
 
-def identify(key: bytes, value: bytes) -> Known | None:
+def identify(key: bytes, value: bytes) -> TableRow | None:
     """Return the table and the record of a row; None when it is damaged, or not unmistakable.
 
     Rows of tables that are derived as a whole (sessions, manifests, changes) are None, too.
@@ -318,52 +318,52 @@ def identify(key: bytes, value: bytes) -> Known | None:
 def _record(table: str, key_of: Callable[[Any], bytes]) -> Test:
     kind: Any = tables.RECORDS[table] or Event
 
-    def test(key: bytes, value: bytes) -> Known | None:
+    def test(key: bytes, value: bytes) -> TableRow | None:
         record = codec.decode(kind, key, value)
-        return Known(table, record) if key_of(record) == key else None
+        return TableRow(table, record) if key_of(record) == key else None
 
     return test
 
 
-def _place(key: bytes, value: bytes) -> Known | None:
-    return Known("places", decode_location(key, value))
+def _place(key: bytes, value: bytes) -> TableRow | None:
+    return TableRow("places", decode_location(key, value))
 
 
-def _block(key: bytes, value: bytes) -> Known | None:
+def _block(key: bytes, value: bytes) -> TableRow | None:
     head, _ = blocks.split_row(key, value)
-    return Known(blocks.WARM if head.codec == blocks.LZ4 else blocks.COLD, head)
+    return TableRow(blocks.WARM if head.codec == blocks.LZ4 else blocks.COLD, head)
 
 
-def _empty(key: bytes, value: bytes) -> Known | None:
+def _empty(key: bytes, value: bytes) -> TableRow | None:
     """Recognise rows without a body: the log's index by scope, and most tombstones."""
     if len(value) != HEADER.size:
         return None
     if keys.is_turn_tombstone(key):
-        return Known("tombstones", None)
+        return TableRow("tombstones", None)
     scope, _, rest = key.partition(b"\0")
     if len(rest) == 8 and b"\0" in rest and scope.isascii():  # a number: a name has no NUL
-        return Known("log_by_scope", keys.id_of(rest))
-    return Known("tombstones", None) if keys.is_hashed(key, b"n") else None
+        return TableRow("log_by_scope", keys.id_of(rest))
+    return TableRow("tombstones", None) if keys.is_hashed(key, b"n") else None
 
 
-def _epoch_mark(key: bytes, value: bytes) -> Known | None:
+def _epoch_mark(key: bytes, value: bytes) -> TableRow | None:
     if not keys.is_hashed(key, b"g"):
         return None
-    return Known("tombstones", codec.decode(int, key, value))
+    return TableRow("tombstones", codec.decode(int, key, value))
 
 
-def _meta(key: bytes, value: bytes) -> Known | None:
+def _meta(key: bytes, value: bytes) -> TableRow | None:
     if not key.isascii() or b"\0" in key:
         return None
-    return Known("meta", codec.decode_meta(key, value))
+    return TableRow("meta", codec.decode_meta(key, value))
 
 
-def _vector(key: bytes, value: bytes) -> Known | None:
+def _vector(key: bytes, value: bytes) -> TableRow | None:
     """Recognise a vector by its key's hash and scope; its body has no name."""
     space, scope, id = keys.split_vector_key(key)
     if not scope or not id or len(value) <= HEADER.size:
         return None
-    return Known("vectors", space)
+    return TableRow("vectors", space)
 
 
 _NUMBERED: tuple[Test, ...] = (

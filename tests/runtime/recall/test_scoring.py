@@ -15,7 +15,7 @@ from slowcat_memory.core.ranking.offering import AnswerEvidence, LeftOutReason, 
 from slowcat_memory.core.ranking.score import FuseOptions
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.namespaces.known_facts import Ending
+from slowcat_memory.runtime.namespaces.known_facts import Overtaken
 from slowcat_memory.runtime.recall.choosing import Recall, ended
 from slowcat_memory.runtime.recall.query import RecallOptions, Recollection, RetrievalOptions
 from tests.support.recall_without_store import EMBEDDER, NOW, Mind, memory, query
@@ -149,7 +149,7 @@ def test_scoring_trace_left_out_the_best_come_first_with_their_scores_and_no_mor
 
 LISBON = memory("chunk/1", "I live in Lisbon by the river", days=60)
 PORTO = memory("chunk/2", "We moved house to Porto last week", days=9)
-OVER = Ending(NOW - timedelta(days=9), "I live in Lisbon", newer="chunk/2")
+OVER = Overtaken(NOW - timedelta(days=9), "I live in Lisbon", newer="chunk/2")
 
 
 def moved() -> Mind:
