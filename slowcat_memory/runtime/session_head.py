@@ -140,22 +140,6 @@ class Icebreakers:
         with self.store.snapshot() as snapshot:
             return waiting(_all(snapshot, scope), self.clock())
 
-    def drop(self, scope: str, ids: Iterable[str]) -> list[Memory]:
-        """Remove icebreakers from the queue, by id; return those that were in it.
-
-        Blocks until it is durable.
-
-        Raises:
-            StoreError: It cannot be saved.
-        """
-        wanted = frozenset(ids)
-        with self._lock:
-            memories = [memory for memory in self.waiting(scope) if memory.id in wanted]
-            if memories:
-                batch = WriteBatch(memories=_retired(memories, self.clock()))
-                self.store.apply(ICEBREAKER, batch).wait(None)
-        return memories
-
     def for_session(
         self, scope: str, sessions: Sequence[Session], reader: Reader
     ) -> Disclosed | None:

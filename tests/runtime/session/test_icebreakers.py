@@ -155,14 +155,6 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     assert len(texts(home.open())) == 3, "they are there all the same"
 
 
-def test_icebreakers_icebreaker_dropping(engine):
-    kept, gone = (engine.icebreakers.push("anna", text) for text in (GARDEN, CAKE))
-    assert kept and gone
-    drop = engine.wiring.icebreakers.drop
-    assert [m.id for m in drop("anna", [gone.id, "nonsense"])] == [gone.id]
-    assert drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
-
-
 # ------------------------------------------------------------------- the context of a session, but for its icebreaker
 
 

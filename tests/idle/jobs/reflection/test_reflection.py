@@ -139,7 +139,8 @@ def test_reflection_an_icebreaker_comes_once_for_each_source(opened, clock):
     week(engine, clock, 2)
     again = [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
     assert "fact/3" not in again, "never after it was used"
-    engine.wiring.icebreakers.drop(SCOPE, [m.id for m in engine.wiring.icebreakers.waiting(SCOPE)])
+    ids = tuple(m.id for m in engine.wiring.icebreakers.waiting(SCOPE))
+    engine.forget(Forget(scope=SCOPE, memories=ids))
     clock.advance(400)
     engine.idle.until_done(OURS)
     assert "fact/1" not in [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
