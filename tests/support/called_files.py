@@ -23,13 +23,11 @@ class CalledFiles:
 
     Attributes:
         counts: Whether a call, or the return from it, is counted.
-        names: The files of the round with the fewest: work beside it does not meet every round.
     """
 
     def __init__(self, counts: Callable[[FrameType, str], bool] = is_call) -> None:
         self.names, self.counts = set[str](), counts
         self._counting = False
-        self._rounds: list[set[str]] = []
 
     @contextmanager
     def hearing(self) -> Iterator["CalledFiles"]:
@@ -43,19 +41,17 @@ class CalledFiles:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        self._rounds.append(set())
         self._counting = True
         try:
             yield
         finally:
             self._counting = False
-            self.names = min(self._rounds, key=len)
 
     def _called(self, frame: FrameType, event: str, _: Any) -> None:
         if self._counting and event in ("call", "return"):
             file = frame.f_code.co_filename
             if file.startswith(f"{PACKAGE}/") and self.counts(frame, event):
-                self._rounds[-1].add(file[len(f"{PACKAGE}/") :])
+                self.names.add(file[len(f"{PACKAGE}/") :])
 
     def stations(self, *besides: str) -> list[str]:
         """Return the files but those of ``core``, and of other folders of the package."""
