@@ -174,10 +174,10 @@ async def ask(
     engine: MemoryEngine, texts: Sequence[str], vectors: Sequence[Encoded] | None = None
 ) -> tuple[list[float], Samples]:
     """Recall for each text as a turn does; the total and its parts, in milliseconds."""
-    totals: list[float] = []
+    totals = list[float]()
     parts: Samples = defaultdict(list)
     for place, text in enumerate(texts):
-        one = await rhythms.timed(engine, text, None if vectors is None else vectors[place])
+        one = await rhythms.timed(engine, text, vectors[place] if vectors else None)
         timings = one.found.timings
         totals.append(one.ms)
         for name, ms in {
@@ -239,7 +239,7 @@ async def _ask_tiers(
 async def _during_build(engine: MemoryEngine, texts: Sequence[str]) -> list[float]:
     """Recall, embedded inline, for as long as a new sealed index is built, or the texts last."""
     building = asyncio.create_task(asyncio.to_thread(engine.upkeep.seal, corpus.SCOPE))
-    took: list[float] = []
+    took = list[float]()
     for text in texts:
         if building.done():
             break

@@ -10,6 +10,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.cli.app import app
 from slowcat_memory.config import Config
 from slowcat_memory.engine import read_graph
+from slowcat_memory.records import Forget
 from slowcat_memory.tools.functions import Call, ToolCalls
 from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.views import know, said
@@ -104,3 +105,13 @@ def test_every_door_uses_the_name_that_was_given_last(home, door):
         shown = CliRunner().invoke(app, arguments).output
     assert "User" not in shown
     assert "Ben" in shown
+
+
+def test_a_forgotten_turn_takes_the_name_that_it_told_with_it(tmp_path):
+    config = configured(tmp_path / "memory")
+    talk(config, AFTER)
+    with contextlib.closing(MemoryEngine(config)) as engine:
+        engine.search("bicycle", "user")
+        assert engine.wiring.users.of("user") == "Ben"
+        engine.forget(Forget(everything=True))
+        assert engine.wiring.users.of("user") == "User"

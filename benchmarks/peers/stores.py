@@ -21,7 +21,7 @@ from msgspec import Struct
 from benchmarks import common
 from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import Embedder
+from slowcat_memory.providers import Embedder, Encoded
 from slowcat_memory.records import Event, SessionEdge, Turn
 
 K = 10  # memories a search is asked for
@@ -106,9 +106,8 @@ class Slowcat(Peer):
             pack={"memories": K},
         )
         self._engine = MemoryEngine(config, embedder=embedder)
-        self._scope = ""
         self._loop = asyncio.new_event_loop()
-        self._origin: dict[int, str] = {}
+        self._origin = dict[int, str]()
 
     def add_all(self, items: Sequence[Item]) -> None:
         """Log sessions, embed them, and seal."""
@@ -133,9 +132,10 @@ class Slowcat(Peer):
         self._engine.flush(indexed=True)
 
     def search(self, text: str, vector: np.ndarray | None, k: int) -> list[str]:
-        asked = self._engine.recall(text, self._scope, vector=vector)
-        hits = self._loop.run_until_complete(asked).hits
-        return [self._origin[turn] for hit in hits[:k] for turn in hit.memory.sources]
+        encoded = None if vector is None else Encoded(vector)
+        asked = self._engine.recall(text, self._scope, vector=encoded)
+        found = self._loop.run_until_complete(asked)
+        return [self._origin[turn] for hit in found.hits for turn in hit.memory.sources]
 
     def close(self) -> None:
         self._engine.close()

@@ -225,8 +225,7 @@ class Chat:
 
 def _for_user(config: Config, scope: str) -> Config:
     """Return the options for a user; the name of another one than the configured is their id's."""
-    from slowcat_memory.runtime.conversation.audience import ANONYMOUS
-    from slowcat_memory.runtime.namespaces.registry import scope_of_user
+    from slowcat_memory.runtime.namespaces.registry import ANONYMOUS, scope_of_user
 
     known = config.memory
     name = known.user_name if scope == scope_of_user(known.user_id) else ANONYMOUS

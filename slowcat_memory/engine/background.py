@@ -43,7 +43,8 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Event, Turn
-from slowcat_memory.runtime.recall.query import BlockWriter, Recollection
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.runtime.recall.service import BlockWriter
 from slowcat_memory.store import Ack, check_writable, data_file, disk_error, new_future
 
 KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
@@ -207,7 +208,6 @@ class BackgroundEngine(MemoryEngine):
     def _load_scopes(self, engine: MemoryEngine) -> None:
         for scope in tuple(self._scopes):
             with suppress(Exception):  # what is wrong is reported when it is prepared
-                engine.wiring.users.load(scope)
                 engine.wiring.namespaces.get(scope).finish_opening()
 
     def _open_reader(self) -> MemoryEngine | None:

@@ -129,11 +129,11 @@ class RecallArguments(QueryArguments, total=False):
 
     Attributes:
         exclude_words: Fingerprints of texts not to return.
-        vector: The text's vector, if already embedded.
+        vector: The embedder's output for the text, if already embedded.
     """
 
     exclude_words: frozenset[str]
-    vector: Encoded | np.ndarray | None
+    vector: Encoded | None
 
 
 def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallArguments]) -> Query:
@@ -257,7 +257,7 @@ class Search:
     def _cosines(self, query: str, memories: Sequence[Disclosed], snapshot: Snapshot) -> np.ndarray:
         """Return the cosines of the query with memories; NaN for one that has none."""
         cosines = np.full(len(memories), np.nan)
-        asked = self._embedding.query(query) if self._embedding.query else None
+        asked = self._embedding.query(query)
         if asked is None:
             return cosines
         away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
@@ -336,7 +336,7 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     for scope in dict.fromkeys((query.scope, *query.also)):
         if not namespaces.is_guests(scope):
             namespaces.get(scope).finish_opening()
-    retrieval = dataclasses.replace(wiring.retrieval, namespaces=namespaces, store=then)
+    retrieval = dataclasses.replace(wiring.retrieval, namespaces=namespaces)
     return retrieval.answer(query)
 
 

@@ -28,12 +28,11 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope, reader_of
+from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import DocumentVectors, Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
-from slowcat_memory.runtime.recall.query import BlockWriter
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -115,40 +114,37 @@ class EngineWiring:
             self._connect(embedder)
 
     def _connect(self, embedder: Embedder | None) -> None:
-        config, clock = self.config, self.clock
+        config, memory, clock = self.config, self.config.memory, self.clock
         self.embedding = Embedding(
-            config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
+            config.embedding, memory.embedding_cache_size, clock, self.metrics, embedder
         )
         self.query_caches = [self.embedding.forget, self.tokenizer.forget]
         self.clock_guard = ClockGuard(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
-        self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
+        self.vectors = DocumentVectors(self.embedding, self.namespaces)
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
         self.page_cache = PageCache(
-            config.memory.mapped_mb,
-            config.memory.mapped_after_s,
+            memory.mapped_mb,
+            memory.mapped_after_s,
             (release_pages, self.store.release),
             self.indexer.later,
-            warn_mb=config.memory.warn_mb,
+            warn_mb=memory.warn_mb,
         )
-        user = config.memory.user_name
-        self.users = UserNames(self.store.snapshot, user)
-        options = retrieval_options(config)
+        self.users = self.namespaces.users
         self.retrieval = Retrieval(
             self.namespaces,
             self.embedding,
             self.indexer,
-            self.store,
             self.metrics,
             self.page_cache,
             self.zone,
-            options,
-            self.users,
+            retrieval_options(config),
             partial(self.gate.closed, RECALL),
             lambda: self.others.look_soon(),
-            BlockWriter(self.zone, self.tokenizer, options),
         )
-        self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
+        self.icebreakers = Icebreakers(
+            self.store, self.zone, clock, config.icebreakers, memory.user_name
+        )
         self.heads = Heads(
             self.store,
             self.catalogue,
@@ -157,7 +153,7 @@ class EngineWiring:
             clock,
             config.head,
             self.users,
-            config.memory.language,
+            memory.language,
         )
         self.events = MemoryEvents(self.store, clock, self.metrics, "listener_failures")
         self.others = OtherProcesses(self)
@@ -188,6 +184,7 @@ class EngineWiring:
             memory.hot_cache_size,
             self.guest_scope,
             self._give_way,
+            memory.user_name,
         )
 
     def forget_queries(self) -> None:
@@ -315,6 +312,7 @@ class OtherProcesses:
         if epoch in self._own_epochs:
             return
         self._wiring.forget_queries()
+        self._wiring.users.forget()
         loads = []
         for namespace in self._wiring.namespaces:
             ids = [id_ for id_, _ in namespace.searcher.table.items()]

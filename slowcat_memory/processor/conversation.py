@@ -31,9 +31,9 @@ from slowcat_memory.processor.turn import Replies, Turns
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
-from slowcat_memory.runtime.conversation.audience import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
+from slowcat_memory.runtime.namespaces.registry import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.tools.functions import NAMES, TOO_LATE, Call

@@ -39,8 +39,7 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.validity import holds
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Cursor, Disclosed, Memory, Session, WriteBatch
-from slowcat_memory.runtime.conversation.audience import UserNames
-from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.registry import UserNames, check_scope
 from slowcat_memory.store import Snapshot, Store
 
 HOLD = timedelta(hours=1)  # between session_context and the first words

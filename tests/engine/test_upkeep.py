@@ -98,7 +98,7 @@ def test_upkeep_embed_tokens_may_be_switched_off(home):
     engine.upkeep.tidy("anna")
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == len(ids)
     assert token_ids(engine, embedder) == set()
-    assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
+    assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[union-attr]
 
 
 def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home):

@@ -44,7 +44,7 @@ def queries(dsn: str, *statements: str) -> list[Any]:
     async def work() -> list[Any]:
         connection = await asyncpg.connect(dsn)
         try:
-            rows: list[Any] = []
+            rows = list[Any]()
             for statement in statements:
                 rows = await connection.fetch(statement)
             return [tuple(row) for row in rows]
@@ -203,7 +203,7 @@ def test_tenants_two_people_of_one_name_are_two(two, tmp_path):
 def test_tenants_a_notification_names_nobody(two, tmp_path):
     """All roles hear all notifications: even a guessed name cannot be found in one."""
     mine, other = two
-    heard: list[str] = []
+    heard = list[str]()
     database = Database(mine.dsn)
     database.listen(person_log.CHANNEL, heard.append)
     with Fleet(config_of(other, tmp_path)) as fleet, talking(fleet) as member:

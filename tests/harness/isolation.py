@@ -34,9 +34,8 @@ from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
-from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.audience import Audience, ScopedWords
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.conversation.transcripts import ScopedWords
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.recall import pipeline

@@ -126,7 +126,7 @@ async def _interrupt(
     engine: MemoryEngine, gate: IdleGate, count: int, interruptions: int, chance: random.Random
 ) -> tuple[list[float], list[Span]]:
     """Let people speak; when each began, and what the servers saw."""
-    spoken: list[float] = []
+    spoken = list[float]()
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(ScriptedServer(_reply, token_delay_s=TOKEN_S))

@@ -24,7 +24,7 @@ from pipecat.frames.frames import (
 from pipecat.utils.context.llm_context_summarization import LLMContextSummaryConfig
 from pipecat.utils.time import time_now_iso8601
 
-from slowcat_memory.runtime.conversation.audience import ANONYMOUS, default_name
+from slowcat_memory.runtime.namespaces.registry import ANONYMOUS, default_name
 from tests.harness.turn_laws import Laws, Said
 from tests.harness.turn_script import Script, Step, Utterance
 from tests.harness.turn_stage import Stage
@@ -80,7 +80,7 @@ class Player:
     # ---------------------------------------------------------------- the account
 
     def _spoke(self, said: Utterance) -> None:
-        parts: list[Said] = []
+        parts = list[Said]()
         for speaker, words in said.parts:
             if parts and parts[-1][0] == speaker:
                 parts[-1] = (speaker, f"{parts[-1][1]} {words}", "voice")

@@ -94,7 +94,7 @@ def write(seed: int) -> Script:
     rng = random.Random(seed)
     eager = rng.random() < 0.3
     kinds = [*WAYS, *(EAGER * 2 if eager else ())]
-    said: list[Utterance] = []
+    said = list[Utterance]()
     steps = []
     for kind in ["say", *rng.choices(kinds, k=rng.randint(4, 9))]:
         first, then = _utterance(rng, said), _utterance(rng, said)

@@ -317,11 +317,11 @@ KEPT: list[Any] = []
 def last_query() -> Any:
     """A cache of the process keeps the last query."""
 
-    def kept(call: Any, self: Any, text: str) -> Any:
+    def kept(query: Any, self: Any, text: str, **how: Any) -> Any:
         KEPT.append(text)
-        return call(self, text)
+        return query(self, text, **how)
 
-    return around(embedding.GuardedEmbed, "__call__", kept)
+    return around(embedding.Embedding, "query", kept)
 
 
 def in_the_statement() -> Any:

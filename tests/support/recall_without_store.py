@@ -12,6 +12,7 @@ from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
@@ -50,9 +51,12 @@ class FakeEmbedding:
 
     space = Space("hash", EMBEDDER.dim)
 
-    def __init__(self, embed: Embed | None, *, tokens: bool) -> None:
-        self.query = self.passing = embed
-        self.token_key = "hash" if tokens else ""
+    def __init__(self, embed: Embed, *, tokens: bool) -> None:
+        self.embed, self.token_key = embed, "hash" if tokens else ""
+
+    def query(self, text: str, *, passing: bool) -> Encoded | None:
+        value = self.embed(text)
+        return Encoded(value) if isinstance(value, np.ndarray) else value  # type: ignore[return-value]
 
 
 class FakeNamespace:
@@ -117,7 +121,7 @@ class Mind:
     def __init__(
         self,
         *memories: Memory,
-        embed: Embed | None = EMBEDDER.encode_query,
+        embed: Embed = EMBEDDER.encode_query,
         vectors: bool = True,
         tokens: dict[str, np.ndarray] | None = None,
         fusing: FuseOptions = FuseOptions(),

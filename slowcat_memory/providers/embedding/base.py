@@ -60,11 +60,6 @@ class Encoded(Struct, frozen=True):
     # without token vectors
     tokens: np.ndarray | None = None
 
-    @classmethod
-    def of(cls, value: "Encoded | np.ndarray") -> "Encoded":
-        """Return ``value``, or wrap a bare vector as a query without tokens."""
-        return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
-
 
 class Embedded(Struct, frozen=True):
     """Embedded documents."""

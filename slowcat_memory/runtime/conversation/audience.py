@@ -1,20 +1,21 @@
-"""Maps speakers to scopes: where their words are stored, what may be recalled for them, their names.
+"""Maps speakers to scopes: where their words are stored, what may be recalled for them; and who spoke.
 
 Speaker ids come from the STT, a transport or the application; they are not verified here. Only ids
 that the application names are known.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from itertools import islice
-from typing import Annotated, Literal
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.disclosure import Called, Reader
+from slowcat_memory.core.disclosure import Reader
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.records import Channel
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
-from slowcat_memory.store.snapshot import Snapshot
 
 
 class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,68 +135,215 @@ class Audience:
         return tuple(dict.fromkeys((*own, *self._shared))) if len(own) == 1 else self._shared
 
 
-# ------------------------------------------------------------------- names
-# What a scope's user is called where the speech recogniser names nobody: the configured name; else
-# the name by which the user introduced themselves, which the latest such turn carries; else the
-# scope's own, with a capital. Memories stored under an earlier of these names are shown under the
-# present one.
+# ------------------------------------------------------------------- who said what
+# Final transcripts wait for their turn. A turn is the transcripts that the user aggregator collected
+# for it, one after another. So its words are compared with theirs as whole words and in order, never
+# as substrings, and a transcript that is not one of them (muted, of a television, of an earlier turn)
+# belongs to no turn.
+
+WAITING = 256  # transcripts waiting for their turn; some never get one
+Words = tuple[str, ...]
 
 
-ANONYMOUS = "User"  # the name where none is configured
-DEFAULT_SCOPE = "user"
-_LATEST = 200  # turns of a scope that are looked through for a name
+class Voice(Struct, frozen=True):
+    """A speaker: display name, and the scope where their words are stored."""
+
+    scope: str
+    name: str
 
 
-def default_name(scope: str, configured: str) -> str:
-    """Return the name of a user who has not introduced themselves."""
-    if configured != ANONYMOUS or scope == DEFAULT_SCOPE:
-        return configured
-    return " ".join(part.capitalize() for part in scope.replace("-", "_").split("_") if part)
+class FinalTranscript(Struct, frozen=True):
+    """A final transcript.
+
+    Attributes:
+        mark: Its words, in lower case and without punctuation; empty for a text without words.
+        part: Number of the aggregator's collection that it went into: those of one turn share it.
+        order: Its position among all transcripts.
+    """
+
+    voice: Voice
+    words: str
+    mark: Words
+    part: int
+    order: int
+    off_record: bool = False
 
 
-def learned_name(snapshot: Snapshot, scope: str, configured: str) -> str:
-    """Return the name that a scope's user had last, "" if it was never learned or is configured."""
-    if configured != ANONYMOUS:
-        return ""
-    latest = (turn for turn in snapshot.latest_turns(scope) if turn.role == "user")
-    name = next((turn.speaker for turn in islice(latest, _LATEST) if turn.unnamed), "")
-    return "" if name in (ANONYMOUS, default_name(scope, configured)) else name
+class ScopedWords(NamedTuple):
+    """Words of one turn that belong to one scope.
+
+    The speaker is "Anna and Ben" if the words of two cannot be separated.
+    """
+
+    scope: str
+    speaker: str
+    words: str
 
 
-class UserNames:
-    """The names of scopes' users, read from the log once. Safe to use from several threads."""
+class Transcripts:
+    """Transcripts in the order in which they came."""
 
-    def __init__(
-        self, snapshot: Callable[[], AbstractContextManager[Snapshot]], configured: str
+    def __init__(self) -> None:
+        self.version = 0  # incremented by every change
+        self._waiting: deque[FinalTranscript] = deque(maxlen=WAITING)
+        self._expected: FinalTranscript | None = None  # of a turn whose end is predicted
+        self._part = self._order = 0
+
+    def add(
+        self, voice: Voice, words: str, *, off_record: bool = False, begins: bool = False
     ) -> None:
-        self._snapshot, self._configured = snapshot, configured
-        self._learned: dict[str, str] = {}
+        """Add a transcript; ``begins`` is whether it is the first that a new turn collects."""
+        self.version += 1
+        self._expected = None
+        self._waiting.append(self._made(voice, words, off_record, begins))
 
-    def load(self, scope: str) -> None:
-        """Read a scope's name; until then, it has its default name."""
-        if scope and scope not in self._learned:  # "" names nobody, and is refused elsewhere
-            with self._snapshot() as snapshot:
-                self._learned.setdefault(scope, learned_name(snapshot, scope, self._configured))
+    def expect(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
+        """Set the predicted last transcript of the present turn, which a final one will replace."""
+        self.version += 1
+        self._expected = self._made(voice, words, off_record, False)
 
-    def learn(self, scope: str, name: str) -> None:
-        """Set a scope's name: that of a logged turn in which the recogniser named nobody."""
-        self._learned[scope] = name
+    def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> FinalTranscript:
+        self._part += begins
+        self._order += 1
+        mark = _mark(words)
+        return FinalTranscript(voice, words, mark, self._part, self._order, off_record)
 
-    def of(self, scope: str) -> str:
-        return self._learned.get(scope) or default_name(scope, self._configured)
+    def any_in(self, text: str) -> bool:
+        """Return whether a transcript's words, as whole words, are among those of a text."""
+        return bool(_inside(self._waiting, _mark(text)))
 
-    def loaded(self, *scopes: str) -> tuple[Called, ...]:
-        """Return what ``called`` does, after reading the scopes' names."""
-        for scope in scopes:
-            self.load(scope)
-        return self.called(*scopes)
+    def of_turn(
+        self, text: str, channel: Channel | None, *, predicted: bool = False
+    ) -> list[FinalTranscript]:
+        """Return the transcripts that a turn consists of.
 
-    def called(self, *scopes: str) -> tuple[Called, ...]:
-        """Return the earlier default names by scope, with the present one."""
-        return tuple(
-            Called(scope, old, present)
-            for scope in scopes
-            for present in (self.of(scope),)
-            for old in {ANONYMOUS, default_name(scope, self._configured)}
-            if old != present and self._configured == ANONYMOUS
-        )
+        If the aggregator has rewritten the words, so that they do not cover the turn, all
+        transcripts of one collection may be part of it.
+
+        Args:
+            channel: "voice" for words that were spoken, however they were rewritten; None if
+                unknown.
+            predicted: The turn's last transcript may be a prediction.
+
+        Returns:
+            In the order in which they were heard; none for a typed turn.
+        """
+        if channel == "text":
+            return []  # the transcripts belong to the turn being spoken
+        mark, waiting = _mark(text), list(self._waiting)
+        if predicted and self._expected:
+            waiting.append(self._expected)
+        on = [transcript for transcript in waiting if not transcript.off_record]
+        for heard in (on, waiting):
+            for collected in (*_collections(heard), heard):
+                if exact := _covering(mark, collected):
+                    return exact
+        return _rewritten(mark, waiting, channel)
+
+    def discard(self, taken: Sequence[FinalTranscript]) -> None:
+        """Discard the transcripts up to a turn, where ``of_turn`` returned ``taken``.
+
+        If none of it was on the record, those on the record still wait.
+        """
+        self.version += 1
+        last = max((transcript.order for transcript in taken), default=0)
+        off = all(transcript.off_record for transcript in taken)
+        self._expected = None
+        waiting = [
+            transcript
+            for transcript in self._waiting
+            if (taken and transcript.order > last) or (off and not transcript.off_record)
+        ]
+        self._waiting = deque(waiting, maxlen=WAITING)
+
+
+def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[ScopedWords]:
+    """Divide a turn by scope and speaker.
+
+    With several scopes, each keeps its words as transcribed; else the turn's own words are kept,
+    divided by speaker if the transcripts cover them.
+
+    Args:
+        heard: From ``Transcripts.of_turn``.
+        typed: The author of a turn without transcripts.
+
+    Returns:
+        At least one part, in order.
+    """
+    if not heard:
+        return [ScopedWords(typed.scope, typed.name, text)]
+    runs = [list(run) for _, run in groupby(heard, key=lambda transcript: transcript.voice.scope)]
+    if len({run[0].voice.scope for run in runs}) == 1:
+        return _by_speaker(text, heard)
+    return [part for run in runs for part in _by_speaker(_words(run), run)]
+
+
+def _by_speaker(text: str, heard: Sequence[FinalTranscript]) -> list[ScopedWords]:
+    mark, scope = _mark(text), heard[0].voice.scope
+    heard = _covering(mark, heard) or _inside(heard, mark) or heard
+    names = list(dict.fromkeys(transcript.voice.name for transcript in heard))
+    if len(names) > 1 and _covering(mark, heard):
+        runs = groupby(heard, key=lambda transcript: transcript.voice.name)
+        return [ScopedWords(scope, name, _words(run)) for name, run in runs]
+    return [ScopedWords(scope, " and ".join(names), text)]
+
+
+def _mark(text: str) -> Words:
+    return tuple(fingerprint(text).split())
+
+
+def _collections(heard: Iterable[FinalTranscript]) -> list[list[FinalTranscript]]:
+    """Return the transcripts by collection, the oldest first: turns come in that order."""
+    return [list(run) for _, run in groupby(heard, key=lambda transcript: transcript.part)]
+
+
+def _covering(mark: Words, heard: Sequence[FinalTranscript]) -> list[FinalTranscript]:
+    """Return the transcripts whose words, one after another, are exactly a turn's.
+
+    The latest are preferred where several have the same words. Empty if there are none.
+    """
+    letters = "".join(mark)
+    pieces = ["".join(transcript.mark) for transcript in heard]  # a service may split a word
+    if sum(map(len, pieces)) < len(letters):
+        return []
+    failed = set[tuple[int, int]]()
+
+    def cover(at: int, end: int) -> list[FinalTranscript] | None:
+        """Cover the first ``end`` letters with some of the first ``at`` pieces."""
+        if end == 0 or at == 0 or (at, end) in failed:
+            return None if end else []
+        piece = pieces[at - 1]
+        if piece and letters.endswith(piece, 0, end):
+            if (rest := cover(at - 1, end - len(piece))) is not None:
+                return [*rest, heard[at - 1]]
+        if (rest := cover(at - 1, end)) is None:
+            failed.add((at, end))
+        return rest
+
+    return cover(len(pieces), len(letters)) or []
+
+
+def _inside(heard: Iterable[FinalTranscript], mark: Words) -> list[FinalTranscript]:
+    line = f" {' '.join(mark)} "
+    return [final for final in heard if final.mark and f" {' '.join(final.mark)} " in line]
+
+
+def _rewritten(
+    mark: Words, heard: Sequence[FinalTranscript], channel: Channel | None
+) -> list[FinalTranscript]:
+    """Return the collection that shares most words with a turn, the oldest of several.
+
+    Unless the turn was surely spoken, a whole transcript must be in its words.
+    """
+    if channel != "voice" and not _inside(heard, mark):
+        return []
+    known = frozenset(mark)
+
+    def shared(collected: list[FinalTranscript]) -> int:
+        return sum(word in known for transcript in collected for word in transcript.mark)
+
+    return max(_collections(heard), key=shared, default=[])
+
+
+def _words(heard: Iterable[FinalTranscript]) -> str:
+    return " ".join(transcript.words for transcript in heard)

@@ -24,18 +24,18 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Channel, Event, Memory, Turn
 from slowcat_memory.runtime.conversation import session_tracker
-from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.session_tracker import (
-    ClockReading,
-    OffRecord,
-    SessionTracker,
-)
-from slowcat_memory.runtime.conversation.transcripts import (
+from slowcat_memory.runtime.conversation.audience import (
+    Audience,
     FinalTranscript,
     ScopedWords,
     Transcripts,
     Voice,
     split,
+)
+from slowcat_memory.runtime.conversation.session_tracker import (
+    ClockReading,
+    OffRecord,
+    SessionTracker,
 )
 from slowcat_memory.store import Ack
 

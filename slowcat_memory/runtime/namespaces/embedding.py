@@ -1,6 +1,6 @@
 """The embedding model in each of its states: missing, to be exported, or ready; and what it makes.
 
-Queries are embedded while a turn waits, behind a cache and a circuit breaker. Until a model is
+Queries are embedded while a turn waits, out of a cache, and not at all for a while after failures. Until a model is
 available there are no vectors, and recall is by words. Vectors of memories are made once, on the
 thread that embeds, with a model that returns them together with their token vectors. A text that
 changes loses both, and gets new ones.
@@ -34,63 +34,12 @@ from slowcat_memory.providers import (
     sends_texts_away,
     token_key_of,
 )
-from slowcat_memory.providers.breaker import CircuitBreaker
 from slowcat_memory.records import Key, Memory, TokenCodes, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.store import Store
 
-Embed = Callable[[str], Encoded | np.ndarray | None]
-"""Turns a query into a unit vector, with or without its tokens; None where it cannot."""
-
-FAILURES, OPEN_S = 3, 60.0  # failures in a row that open the breaker, and for how long
+FAILURES, REST_S = 3, 60.0  # failures in a row after which no query is embedded, and for how long
 LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
-
-
-@dataclass(eq=False, repr=False)
-class GuardedEmbed:
-    """Embeds queries, and returns None instead of raising: at worst a turn has no vectors.
-
-    Failures in a row, or answers as late as ``LATE_S``, open a circuit breaker: for a while every
-    answer is None at once. Then the next query is tried again.
-
-    Attributes:
-        embed: It may raise.
-        clock: Of how long the breaker stays open.
-        on_failure: Called with one word for the cause, each time.
-        watch: Seconds, of how long an answer takes. Not ``clock``: a clock that is set, or a
-            machine that was suspended meanwhile, does not make an answer late.
-    """
-
-    embed: Embed
-    clock: Clock
-    on_failure: Callable[[str], None]
-    watch: Callable[[], float] = time.perf_counter
-
-    def __post_init__(self) -> None:
-        self._breaker = CircuitBreaker(
-            failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=seconds_of(self.clock)
-        )
-
-    def __call__(self, text: str) -> Encoded | None:
-        if not self._breaker.allows():
-            return None
-        began = self.watch()
-        try:
-            value = self.embed(text)
-            encoded = None if value is None else Encoded.of(value)
-        except Exception as error:  # any error of a model or an endpoint
-            self._fail(type(error).__name__)
-            return None
-        if self.watch() - began < LATE_S:
-            self._breaker.succeeded()
-        else:
-            self._fail("late")
-        return encoded
-
-    def _fail(self, problem: str) -> None:
-        self._breaker.failed()
-        self.on_failure(problem)
 
 
 @dataclass(eq=False, repr=False)
@@ -100,8 +49,8 @@ class Embedding:
     A model or an endpoint that cannot be used costs the vectors, and one warning.
 
     Attributes:
-        query: Embeds queries, behind a cache; None without a model.
-        passing: The same without the cache: it keeps no words.
+        watch: Seconds, of how long an answer takes. Not ``clock``: a clock that is set, or a
+            machine that was suspended meanwhile, does not make an answer late.
         space: Of its vectors.
         token_key: Key of the space of token vectors, "" when none are made.
     """
@@ -111,19 +60,20 @@ class Embedding:
     clock: Clock
     metrics: Metrics
     given: Embedder | None
+    watch: Callable[[], float] = time.perf_counter
 
     def __post_init__(self) -> None:
         self._cached = lru_cache(self.cache_size)(self._encode)
+        self._seconds = seconds_of(self.clock)
+        self._failures, self._failed_at = 0, 0.0  # in a row, and when the last one was
         self.embedder: Embedder | None = None
-        self.query: GuardedEmbed | None = None
-        self.passing: GuardedEmbed | None = None
         self.space, self.token_key = Space(), ""
         self.open()
 
     @property
     def is_own(self) -> bool:
         """Whether the query model runs in this process, for this engine alone."""
-        return self.given is None and self.options.kind == "local" and self.query is not None
+        return self.given is None and self.options.kind == "local" and self.embedder is not None
 
     @property
     def needs_export(self) -> bool:
@@ -140,8 +90,7 @@ class Embedding:
             self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
             self.token_key = token_key_of(embedder) if self.options.token_vectors else ""
             self.forget()
-            self.query = GuardedEmbed(self._cached, self.clock, self._failed)
-            self.passing = GuardedEmbed(self._encode, self.clock, self._failed)
+            self._failures = 0
 
     def _open_configured(self) -> tuple[Embedder | None, EmbedderReport]:
         try:
@@ -157,6 +106,35 @@ class Embedding:
         if report.state == "missing":
             logger.warning(f"memory: search is by words alone: {report.source}. {report.hint}")
         return embedder, report
+
+    def query(self, text: str, *, passing: bool = False) -> Encoded | None:
+        """Embed a query; return None instead of raising: at worst a turn has no vectors.
+
+        After failures in a row, or answers as late as ``LATE_S``, every answer is None at once for
+        a while. Then the next query is tried again.
+
+        Args:
+            passing: It may never be asked: no cache may keep its words.
+        """
+        rested = self._seconds() - self._failed_at
+        if self.embedder is None or (self._failures >= FAILURES and 0 <= rested < REST_S):
+            return None
+        began = self.watch()
+        try:
+            encoded = self._encode(text) if passing else self._cached(text)
+        except Exception as error:  # any error of a model or an endpoint
+            self._fail(type(error).__name__)
+            return None
+        if self.watch() - began < LATE_S:
+            self._failures = 0
+        else:
+            self._fail("late")
+        return encoded
+
+    def _fail(self, problem: str) -> None:
+        self._failures, self._failed_at = self._failures + 1, self._seconds()
+        self.metrics.count("embedding_failures")
+        logger.warning(f"memory: embedding a query failed: {problem}")
 
     def _encode(self, text: str) -> Encoded:
         if self.token_key:
@@ -175,10 +153,6 @@ class Embedding:
     def forget(self) -> None:
         """Drop the queries in the cache."""
         self._cached.cache_clear()
-
-    def _failed(self, problem: str) -> None:
-        self.metrics.count("embedding_failures")
-        logger.warning(f"memory: embedding a query failed: {problem}")
 
 
 # ------------------------------------------------------------------- vectors of memories
@@ -205,8 +179,8 @@ class Passage(Struct, frozen=True):
 class DocumentVectors:
     """Embeds memories and index keys, stores the vectors, and adds them to the indexes."""
 
-    def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
-        self._embedding, self._namespaces, self._store = embedding, namespaces, store
+    def __init__(self, embedding: Embedding, namespaces: Namespaces) -> None:
+        self._embedding, self._namespaces, self._store = embedding, namespaces, namespaces.store
         self.closing = threading.Event()  # once set, a call ends with its next slice
 
     def encode(self, texts: Sequence[str]) -> Embedded:

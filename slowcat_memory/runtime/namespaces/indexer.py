@@ -141,7 +141,7 @@ class Indexer:
         """
         if scope not in self._missed and (load or self._namespaces.is_loading(scope)):
             if not self._namespaces.loaded(scope):
-                self.open(scope, partial(self._guarded, self._namespaces.get))
+                self.open(scope, self._namespaces.get)
         namespace = self._namespaces.loaded(scope)
         if scope in self._missed:
             before, missed = self._missed[scope]
@@ -151,7 +151,7 @@ class Indexer:
             work(namespace)
 
     def open(self, scope: str, load: Callable[[str], T]) -> "Future[T]":
-        """Load a namespace on a thread of its own. Call it on the first worker."""
+        """Load a namespace on a thread of its own; a failure is logged. Call it on the first worker."""
         self._missed.setdefault(scope, (self._namespaces.loaded(scope), []))
         opened = self.opener.submit(load, scope)
         self._opening[opened] = scope
@@ -159,6 +159,7 @@ class Indexer:
         return opened
 
     def _end_opening(self, scope: str, opened: "Future[Any]") -> None:
+        self._guarded(partial(opened.result))
         namespace, (_, missed) = self._namespaces.loaded(scope), self._missed.pop(scope)
         for work in missed if namespace else ():
             self._guarded(work, namespace)

@@ -1,4 +1,4 @@
-"""The loaded namespaces, each loaded on first use, and the release of their pages when idle."""
+"""The loaded namespaces and their users' names; and the release of their pages when idle."""
 
 import re
 import threading
@@ -6,18 +6,21 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from weakref import WeakSet
 
 from loguru import logger
 
+from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.pages import mapped_mb, resident_mb
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
-from slowcat_memory.store import Store
+from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import index_folder
 
 Later = Callable[[Callable[[], None]], "Future[None] | None"]
@@ -88,6 +91,7 @@ class PageCache:
             self._running = self.later(self.trim)
 
 
+ANONYMOUS = "User"  # the name where none is configured
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
 FLUSH_S = 10.0
 
@@ -99,6 +103,8 @@ class Namespaces:
     Attributes:
         order: Returns what a scope's index is made with.
         guest: The guests' scope, which is never indexed; "" for none.
+        user_name: The configured name of users.
+        users: Their names, each read with its namespace.
     """
 
     store: Store
@@ -107,8 +113,10 @@ class Namespaces:
     hot_cache_size: int
     guest: str = ""
     give_way: Callable[[], None] = lambda: None
+    user_name: str = ANONYMOUS
 
     def __post_init__(self) -> None:
+        self.users = UserNames(self.store.snapshot, self.user_name)
         self._loaded: dict[str, Namespace] = {}
         self._alive = defaultdict[str, "WeakSet[Namespace]"](WeakSet)  # replaced ones too
         self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
@@ -173,6 +181,7 @@ class Namespaces:
         """
         with self._locks[scope]:
             alive = [*self._alive[scope]]
+        self.users.forget(scope)
         for namespace in alive:
             namespace.forget(gone)
             namespace.abandon_build()
@@ -183,6 +192,7 @@ class Namespaces:
                 f"{scope!r} is the guests' scope, which is not indexed",
                 hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
+        self.users.load(scope)
         root, order, size = index_folder(Path(), scope), self.order(scope), self.hot_cache_size
         opened = Namespace(order, self.store, root, self.tokenizer, size, self.give_way)
         self._alive[scope].add(opened)
@@ -213,3 +223,74 @@ def check_scope(scope: str) -> str:
             f"{scope!r} cannot name a scope", hint="Use 1 to 64 of: a-z, 0-9, '_' and '-'"
         )
     return scope
+
+
+# ------------------------------------------------------------------- names of users
+# What a scope's user is called where the speech recogniser names nobody: the configured name; else
+# the name by which the user introduced themselves, which the latest such turn carries; else the
+# scope's own, with a capital. Memories stored under an earlier of these names are shown under the
+# present one.
+
+
+DEFAULT_SCOPE = "user"
+_LATEST = 200  # turns of a scope that are looked through for a name
+
+
+def default_name(scope: str, configured: str) -> str:
+    """Return the name of a user who has not introduced themselves."""
+    if configured != ANONYMOUS or scope == DEFAULT_SCOPE:
+        return configured
+    return " ".join(part.capitalize() for part in scope.replace("-", "_").split("_") if part)
+
+
+def learned_name(snapshot: Snapshot, scope: str, configured: str) -> str:
+    """Return the name that a scope's user had last, "" if it was never learned or is configured."""
+    if configured != ANONYMOUS:
+        return ""
+    latest = (turn for turn in snapshot.latest_turns(scope) if turn.role == "user")
+    name = next((turn.speaker for turn in islice(latest, _LATEST) if turn.unnamed), "")
+    return "" if name in (ANONYMOUS, default_name(scope, configured)) else name
+
+
+class UserNames:
+    """The names of scopes' users, read from the log once. Safe to use from several threads."""
+
+    def __init__(
+        self, snapshot: Callable[[], AbstractContextManager[Snapshot]], configured: str
+    ) -> None:
+        self._snapshot, self._configured = snapshot, configured
+        self._learned: dict[str, str] = {}
+
+    def load(self, scope: str) -> None:
+        """Read a scope's name; until then, it has its default name."""
+        if scope and scope not in self._learned:  # "" names nobody, and is refused elsewhere
+            with self._snapshot() as snapshot:
+                self._learned.setdefault(scope, learned_name(snapshot, scope, self._configured))
+
+    def learn(self, scope: str, name: str) -> None:
+        """Set a scope's name: that of a logged turn in which the recogniser named nobody."""
+        self._learned[scope] = name
+
+    def forget(self, *scopes: str) -> None:
+        """Drop names that forgotten turns may have told, without scopes all; they are read again."""
+        for scope in scopes or [*self._learned]:
+            self._learned.pop(scope, None)
+
+    def of(self, scope: str) -> str:
+        return self._learned.get(scope) or default_name(scope, self._configured)
+
+    def loaded(self, *scopes: str) -> tuple[Called, ...]:
+        """Return what ``called`` does, after reading the scopes' names."""
+        for scope in scopes:
+            self.load(scope)
+        return self.called(*scopes)
+
+    def called(self, *scopes: str) -> tuple[Called, ...]:
+        """Return the earlier default names by scope, with the present one."""
+        return tuple(
+            Called(scope, old, present)
+            for scope in scopes
+            for present in (self.of(scope),)
+            for old in {ANONYMOUS, default_name(scope, self._configured)}
+            if old != present and self._configured == ANONYMOUS
+        )

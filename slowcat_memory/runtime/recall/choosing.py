@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import disclose
+from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, turn_of
 from slowcat_memory.core.query.asked_facts import (
     Wordings,
@@ -20,6 +20,7 @@ from slowcat_memory.core.query.asked_facts import (
     names_in,
     revises,
 )
+from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.query.understand import ParsedQuery, parse_query
 from slowcat_memory.core.ranking.offering import (
     AnswerEvidence,
@@ -40,12 +41,7 @@ from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
 from slowcat_memory.runtime.namespaces.namespace import Fetch, Namespace
-from slowcat_memory.runtime.recall.query import (
-    Query,
-    Recollection,
-    RetrievalOptions,
-    asks_for_memory,
-)
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
 
 if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.registry import Namespaces
@@ -151,10 +147,21 @@ class Recall(Struct, eq=False, dict=True):
         query = self.query
         return self.namespace.facts.stating(query.text, query.now) if query.need else []
 
+    @cached_property
+    def reader(self) -> Reader:
+        """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
+        query = self.query
+        return Reader(frozenset((query.scope, *query.also)), query.local, query.called)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a turn asks anything; False for a search."""
+        return self.query.need is not None and self.query.need.asks_at_all
+
     @property
     def limit(self) -> int:
         """How many hits it has at most."""
-        return self.query.limit(self.options)
+        return most_hits(self.query, self.options)
 
     @property
     def weights(self) -> Weights:
@@ -200,9 +207,9 @@ class Recall(Struct, eq=False, dict=True):
         turn where the likeliest of the best memories reaches the floor.
         """
         need, unknown_below = self.query.need, self.options.recall.unknown_below
-        if need is not None and need.asks_at_all and unknown_below and evidence is not None:
+        if need is not None and self.asks and unknown_below and evidence is not None:
             known, named = answer_probability(evidence) >= unknown_below, bool(self.parsed.named)
-            if known or asks_for_memory(need, names_speaker=named, evidence=evidence):
+            if known or _asks_for_memory(need, names_speaker=named, evidence=evidence):
                 return known
         return trace.likeliest() >= self._floor
 
@@ -218,7 +225,7 @@ class Recall(Struct, eq=False, dict=True):
     def _missing_value(self, texts: Sequence[str], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither texts nor the context have."""
         query, language = self.query, self.options.language
-        if not query.asks:
+        if not self.asks:
             return 0.0
         missing = lacks_value(query.text, texts, language)
         if not missing or not query.exclude:
@@ -258,7 +265,7 @@ class Recall(Struct, eq=False, dict=True):
         Those that are rejected whatever their score, and all reasons, are added to the trace.
         """
         ids, scores, reasons = trace.ids, trace.scores, trace.reasons
-        share, limit, reader = self._share, self.limit, self.query.reader
+        share, limit, reader = self._share, self.limit, self.reader
         is_visible = trace.visible[trace.order]
         trace.rejected.update(trace.order[is_visible].tolist())
         order = trace.order[~is_visible]
@@ -311,7 +318,7 @@ class Recall(Struct, eq=False, dict=True):
     def _shown(self, ids: Sequence[str], fetch: Fetch) -> list[Disclosed]:
         """Return the memories that may stand beside the hits."""
         usable = [m for m in fetch(ids).values() if not self._rejection(m)] if ids else []
-        return [shown for memory in usable if (shown := disclose(memory, self.query.reader))]
+        return [shown for memory in usable if (shown := disclose(memory, self.reader))]
 
     def _with_stated(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put the turns that state what is asked for first."""
@@ -334,14 +341,14 @@ class Recall(Struct, eq=False, dict=True):
     def _with_changes(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put a later statement that changes a memory before it, for a turn that asks."""
         asked, memories = self.wordings[self.query.text], [offer.memory for offer in chosen]
-        if not chosen or not self.query.asks or asked.asks_past:
+        if not chosen or not self.asks or asked.asks_past:
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
         ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
         newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
         for memory in self._likest(newer, memories):
-            shown = disclose(memory, self.query.reader)
+            shown = disclose(memory, self.reader)
             if shown is None or self._rejection(memory):
                 continue
             changed = (n for n, offer in enumerate(chosen) if self._revises(shown, offer.memory))
@@ -364,11 +371,11 @@ class Recall(Struct, eq=False, dict=True):
         Facts are added for a question, the nearest to it first, and only for a reader on this
         machine: like a context, a fact's names may come from other turns.
         """
-        namespace, reader, asked = self.namespace, self.query.reader, self.wordings[self.query.text]
+        namespace, reader, asked = self.namespace, self.reader, self.wordings[self.query.text]
         newer = [offer.memory for offer in chosen if offer.memory.role == "user"]
         if len(chosen) < 2 or asked.asks_past:
             newer = []
-        adds_facts = self.query.asks and reader.local and not reader.called  # facts have old names
+        adds_facts = self.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
             disclosed = ended(memory, namespace.facts.endings(memory.id, self.query.now))
@@ -404,6 +411,43 @@ class Recall(Struct, eq=False, dict=True):
             and newer.valid_from > older.valid_from
             and revises(read[newer.text], read[older.text], read[self.query.text])
         )
+
+
+def most_hits(query: Query, options: RetrievalOptions) -> int:
+    return options.pack.memories if query.k is None else query.k
+
+
+def _asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidence | None) -> bool:
+    """Return whether a turn asks about the people here.
+
+    Args:
+        names_speaker: It names one of them.
+        evidence: A question about somebody who was never mentioned is one too, and one for a value
+            of something definite.
+    """
+    if need.asks_memory or need.asks_somebody:
+        return True
+    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
+    return need.asks and (names_speaker or specific)
+
+
+def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Recollection:
+    """Return the recollection for the LLM, which may state that a question has no answer.
+
+    The best of bad hits would be taken for an answer: when a turn asks for a memory and nothing
+    answers, only pinned memories stay, and the block says that nothing is remembered. Without
+    evidence (recall did not come so far), all stays.
+
+    Args:
+        unknown_below: Probability that anything answers, below which nothing does.
+    """
+    evidence = recollection.evidence
+    asks = _asks_for_memory(need, names_speaker=recollection.names_speaker, evidence=evidence)
+    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
+    if not unknown and not need.asks_time:
+        return recollection
+    hits = [hit for hit in recollection.hits if hit.memory.pinned] if unknown else recollection.hits
+    return replace(recollection, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 
 def abandon(recalls: Iterable[Recall]) -> None:

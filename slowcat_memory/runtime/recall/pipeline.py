@@ -82,7 +82,7 @@ class Pipeline:
         recall.lap("parse")
         lexical = recall.lexical = searcher.lexical(parsed.words, also=parsed.also)
         recall.lap("lexical")
-        encoded = None if query.vector is None else Encoded.of(query.vector)
+        encoded = query.vector
         if encoded is None and len(searcher.dense) and not recall.abandoned:
             encoded = self._embed(recall, parsed.meaning)
             recall.lap("embed")
@@ -159,8 +159,11 @@ class Pipeline:
                 text = text or " ".join(memory.text.split()[:WARM_WORDS])
                 # Embedding may cost somebody else something, unless the model is our own.
                 vector = None if self.embedding.is_own else recall.searcher.vector(memory.id)
-            text = text or WARM_UP
-            recall.query = replace(recall.query, text=text, vector=vector, floor=0.0, local=True)
+            changed = {
+                "text": text or WARM_UP,
+                "vector": None if vector is None else Encoded(vector),
+            }
+            recall.query = replace(recall.query, **changed, floor=0.0, local=True)
             self.run(recall)
         return time.thread_time() - began
 
@@ -168,12 +171,10 @@ class Pipeline:
 
     def _embed(self, recall: Recall, text: str) -> Encoded | None:
         """Embed a text, if there is a model and the namespace's vectors are of its space."""
-        embed = self.embedding.passing if recall.passing else self.embedding.query
-        if embed is None or recall.namespace.space != self.embedding.space:
+        if recall.namespace.space != self.embedding.space:
             return None
         if text not in recall.embedded:
-            value = embed(text)
-            recall.embedded[text] = None if value is None else Encoded.of(value)
+            recall.embedded[text] = self.embedding.query(text, passing=recall.passing)
         return recall.embedded[text]
 
     def _turned(self, recall: Recall, own: np.ndarray) -> np.ndarray:
@@ -252,11 +253,11 @@ class Pipeline:
 
     def _lead(self, recall: Recall) -> list[Hit] | None:
         """Return the hits of an overview question with summaries before them; None without any."""
-        query, scope = recall.query, recall.namespace.scope
+        query = recall.query
         asked = times(query.text, query.now, self.zone, self.options.language)
         past = [interval for interval in asked if interval.start < query.now]
         with self.store.snapshot() as snapshot:
-            rows = list(self._summaries(snapshot, scope, query, past))
+            rows = list(self._summaries(snapshot, recall, past))
         if not rows:
             return None
         texts = without_repeats([row.text for row in rows])
@@ -270,13 +271,13 @@ class Pipeline:
         return [*first, *hits][: recall.limit]
 
     def _summaries(
-        self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]
+        self, snapshot: Snapshot, recall: Recall, past: Sequence[Interval]
     ) -> Iterator[Disclosed]:
-        seen, reader = set[str](), query.reader
-        for memory in self._candidates(snapshot, scope, query.now, past):
+        query, seen = recall.query, set[str]()
+        for memory in self._candidates(snapshot, recall.namespace.scope, query.now, past):
             if memory.id in seen or memory.id in query.exclude or memory.retired_at:
                 continue
-            shown = disclose_found(memory, reader, snapshot.memory)
+            shown = disclose_found(memory, recall.reader, snapshot.memory)
             if shown is None:
                 continue
             seen.add(memory.id)

@@ -4,32 +4,20 @@ The row holds ids, scores and times, no text: query and offers are read from the
 shown, so that forgetting them empties the ledger too.
 """
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Annotated, Literal
 
-import numpy as np
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Called, Reader
+from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
-from slowcat_memory.core.ranking.offering import (
-    AnswerEvidence,
-    Candidates,
-    LeftOutReason,
-    answer_probability,
-)
+from slowcat_memory.core.ranking.offering import AnswerEvidence, Candidates, LeftOutReason
 from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
-from slowcat_memory.core.render.memory_block import (
-    ExtractOptions,
-    Packed,
-    PackOptions,
-    pack,
-    relevant,
-)
-from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
+from slowcat_memory.core.render.memory_block import ExtractOptions, Packed, PackOptions
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, LedgerEntry, Offer, Turn
 from slowcat_memory.store import Snapshot
@@ -123,7 +111,7 @@ class Query(Struct, frozen=True, kw_only=True):
         floor: As in ``RecallOptions``, to override it.
         keep_share: Likewise.
         exclude_words: Fingerprints of texts not to return.
-        vector: The text's vector, or all of the embedder's output, if already embedded.
+        vector: The embedder's output for the text, if already embedded.
         dialogue: The turns before, oldest first.
         also: Other namespaces that are read beside it.
         local: The hits stay on this machine: local-only memories are included.
@@ -140,40 +128,13 @@ class Query(Struct, frozen=True, kw_only=True):
     keep_share: float | None = None
     exclude: frozenset[str] = frozenset()
     exclude_words: frozenset[str] = frozenset()
-    vector: Encoded | np.ndarray | None = None
+    vector: Encoded | None = None
     dialogue: tuple[DialogueTurn, ...] = ()
     also: tuple[str, ...] = ()
     local: bool = False
     talk: bool = False
     need: Need | None = None
     called: tuple[Called, ...] = ()
-
-    @property
-    def reader(self) -> Reader:
-        """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
-        return Reader(frozenset((self.scope, *self.also)), self.local, self.called)
-
-    @property
-    def asks(self) -> bool:
-        """Whether a turn asks anything; False for a search."""
-        return self.need is not None and self.need.asks_at_all
-
-    def limit(self, options: RetrievalOptions) -> int:
-        return options.pack.memories if self.k is None else self.k
-
-
-def asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidence | None) -> bool:
-    """Return whether a turn asks about the people here.
-
-    Args:
-        names_speaker: It names one of them.
-        evidence: A question about somebody who was never mentioned is one too, and one for a value
-            of something definite.
-    """
-    if need.asks_memory or need.asks_somebody:
-        return True
-    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
-    return need.asks and (names_speaker or specific)
 
 
 class Recollection(Struct, frozen=True, kw_only=True):
@@ -207,49 +168,6 @@ class Recollection(Struct, frozen=True, kw_only=True):
     unchanged: bool = False
     asks_time: bool = False
     packed: Packed | None = None
-
-
-def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Recollection:
-    """Return the recollection for the LLM, which may state that a question has no answer.
-
-    The best of bad hits would be taken for an answer: when a turn asks for a memory and nothing
-    answers, only pinned memories stay, and the block says that nothing is remembered. Without
-    evidence (recall did not come so far), all stays.
-
-    Args:
-        unknown_below: Probability that anything answers, below which nothing does.
-    """
-    evidence = recollection.evidence
-    asks = asks_for_memory(need, names_speaker=recollection.names_speaker, evidence=evidence)
-    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
-    if not unknown and not need.asks_time:
-        return recollection
-    hits = [hit for hit in recollection.hits if hit.memory.pinned] if unknown else recollection.hits
-    return replace(recollection, hits=hits, unknown=unknown, asks_time=need.asks_time)
-
-
-class BlockWriter:
-    """Writes recollections as blocks for the LLM. Safe to use from any thread."""
-
-    def __init__(self, zone: tzinfo, tokenizer: Tokenizer, options: RetrievalOptions) -> None:
-        self._zone, self._tokenizer, self._options = zone, tokenizer, options
-
-    def pack(self, recollection: Recollection, now: datetime) -> Packed:
-        """Return the block for the LLM, in its budget; long memories are cut to the query."""
-        options = self._options
-        return pack(
-            recollection.hits,
-            now,
-            self._zone,
-            options.pack,
-            lambda text, tokens: relevant(
-                text, recollection.words, self._tokenizer, tokens, options.extract, options.language
-            ),
-            language=options.language,
-            unknown=recollection.unknown,
-            unchanged=recollection.unchanged,
-            asks_time=recollection.asks_time,
-        )
 
 
 def ledger_entry(turn: Turn, recollection: Recollection, packed: Packed) -> LedgerEntry:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import cache
 from typing import Any
 
@@ -29,23 +29,17 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
+from slowcat_memory.core.render.memory_block import Packed, pack, relevant
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.conversation.audience import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
-from slowcat_memory.runtime.recall.choosing import Recall, abandon
+from slowcat_memory.runtime.recall.choosing import Recall, abandon, abstain, most_hits
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
-from slowcat_memory.runtime.recall.query import (
-    BlockWriter,
-    Query,
-    Recollection,
-    RetrievalOptions,
-    abstain,
-)
-from slowcat_memory.store import Store
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
 
 
 async def ended_within(future: "Future[Any]", ms: float) -> bool:
@@ -65,6 +59,30 @@ async def ended_within(future: "Future[Any]", ms: float) -> bool:
     return future.done()
 
 
+class BlockWriter:
+    """Writes recollections as blocks for the LLM. Safe to use from any thread."""
+
+    def __init__(self, zone: tzinfo, tokenizer: Tokenizer, options: RetrievalOptions) -> None:
+        self._zone, self._tokenizer, self._options = zone, tokenizer, options
+
+    def pack(self, recollection: Recollection, now: datetime) -> Packed:
+        """Return the block for the LLM, in its budget; long memories are cut to the query."""
+        options = self._options
+        return pack(
+            recollection.hits,
+            now,
+            self._zone,
+            options.pack,
+            lambda text, tokens: relevant(
+                text, recollection.words, self._tokenizer, tokens, options.extract, options.language
+            ),
+            language=options.language,
+            unknown=recollection.unknown,
+            unchanged=recollection.unchanged,
+            asks_time=recollection.asks_time,
+        )
+
+
 @dataclass(eq=False, repr=False)
 class Retrieval:
     """Answers queries from namespaces.
@@ -79,18 +97,17 @@ class Retrieval:
     namespaces: Namespaces
     embedding: Embedding
     indexer: Indexer
-    store: Store
     metrics: Metrics
     page_cache: PageCache
     zone: tzinfo
     options: RetrievalOptions
-    users: UserNames
     while_recalling: Callable[[], AbstractContextManager[None]]
     look_soon: Callable[[], None]
-    writer: BlockWriter
 
     def __post_init__(self) -> None:
-        self._pipeline = Pipeline(self.store, self.embedding, self.metrics, self.zone, self.options)
+        store, embedding, zone = self.namespaces.store, self.embedding, self.zone
+        self._pipeline = Pipeline(store, embedding, self.metrics, zone, self.options)
+        self.writer = BlockWriter(zone, self.namespaces.tokenizer, self.options)
         self._touching: list[Recall] = []  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
@@ -219,12 +236,12 @@ class Retrieval:
 
     def _gated(self, query: Query, need: Need) -> Query:
         """Return a turn's query after the gate, with its users' names as far as they are read."""
-        called = self.users.called(query.scope, *query.also)
+        called = self.namespaces.users.called(query.scope, *query.also)
         return replace(query, text=need.query, need=need, called=called)
 
     def _named(self, query: Query) -> Query:
         """Return a query whose hits carry the users' present names, which may be read from disk."""
-        return replace(query, called=self.users.loaded(query.scope, *query.also))
+        return replace(query, called=self.namespaces.users.loaded(query.scope, *query.also))
 
     # ------------------------------------------------------------------- under the deadline
 
@@ -274,7 +291,6 @@ class Retrieval:
         return self._conclude(query, every)
 
     def _load(self, scope: str) -> None:
-        self.users.load(scope)
         self.namespaces.get(scope).finish_opening()  # what is over must be known before an offer
 
     # ------------------------------------------------------------------- recalls begun ahead
@@ -336,7 +352,9 @@ def merge(parts: Sequence[Recollection], query: Query, options: RetrievalOptions
     evidence = [part.evidence for part in parts if part.evidence is not None]
     return replace(
         parts[0],
-        hits=union([part.hits for part in parts], query.limit(options), options.fuse.duplicate),
+        hits=union(
+            [part.hits for part in parts], most_hits(query, options), options.fuse.duplicate
+        ),
         timings=timings,
         words=words,
         evidence=max(evidence, key=answer_probability) if len(evidence) == len(parts) else None,

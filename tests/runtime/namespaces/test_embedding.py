@@ -1,74 +1,44 @@
 import contextlib
+from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import providers
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import EmbedderReport
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import EmbedderOptions, EmbedderReport
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, WriteBatch
-from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import RecordingEmbedder
 from tests.support.engine_talks import NOW, talk
 from tests.support.memories import Look
 from tests.support.processors import logged
-from tests.support.recall_without_store import EMBEDDER
 from tests.support.rows import cases
 from tests.support.said import memory_at
 
 
-class Moody:
-    """An embedder that does what it is told: raise, be late, or work."""
+def test_embedding_query_rests_for_a_minute_after_three_failures_in_a_row_or_late_answers():
+    clock, embedder = FixedClock(), HashEmbedder(256)
+    vector, model = embedder.encode_query("x"), Mock(side_effect=RuntimeError("no"))
+    embedder.encode_query = model  # type: ignore[method-assign]
+    embedding = Embedding(EmbedderOptions(), 0, clock, Metrics(), embedder, clock.boot_s)
 
-    def __init__(self, clock: FixedClock) -> None:
-        self.clock, self.raises, self.takes, self.asked = clock, None, 0.0, 0
+    def answers(times: int) -> list[bool]:
+        return [embedding.query("x") is not None for _ in range(times)]
 
-    def __call__(self, text: str) -> np.ndarray:
-        self.asked += 1
-        self.clock.advance(self.takes)
-        if self.raises:
-            raise self.raises
-        return EMBEDDER.encode_query(text)
-
-
-@pytest.fixture
-def moody() -> Moody:
-    return Moody(FixedClock())
-
-
-def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(moody):
-    problems: list[str] = []
-    breaker = GuardedEmbed(moody, moody.clock, problems.append)
-    moody.raises = RuntimeError("no")
-    for _ in range(10):
-        assert breaker("x") is None
-        moody.clock.advance(1)
-    assert moody.asked == 3 and len(problems) == 3
-    moody.clock.advance(51.9)
-    assert breaker("x") is None and moody.asked == 3
-    moody.clock.advance(
-        0.1
-    )  # 60 s after the third failure: one try, which fails and opens it again
-    assert breaker("x") is None and breaker("x") is None and moody.asked == 4
-    moody.clock.advance(60)
-    moody.raises = None
-    assert breaker("x") is not None and moody.asked == 5
-    moody.raises = RuntimeError("again")
-    for _ in range(3):  # it counts anew
-        assert breaker("x") is None
-    assert moody.asked == 8
-
-
-def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(moody):
-    problems: list[str] = []
-    breaker = GuardedEmbed(moody, moody.clock, problems.append, moody.clock.boot_s)
-    moody.takes = 1.0
-    assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
-    assert moody.asked == 3 and problems == ["late"] * 3
+    assert not any(answers(10)) and model.call_count == 3
+    clock.advance(60)
+    assert not any(answers(2)) and model.call_count == 4  # it failed again
+    clock.advance(60)
+    model.side_effect = lambda text: clock.advance(0.1) or vector
+    assert all(answers(2))
+    model.side_effect = lambda text: clock.advance(1.0) or vector
+    assert answers(4) == [True, True, True, False]  # it counts anew, and a late one is taken
+    assert embedding.metrics.counts()["embedding_failures"] == 7
 
 
 # ------------------------------------------------------------------- what cannot be opened

@@ -10,7 +10,7 @@ from tests.support.recall_without_store import EMBEDDER, NOW, Mind, memory, quer
 
 
 def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing():
-    asked: list[str] = []
+    asked = list[str]()
     mind = Mind(embed=asked.append)  # type: ignore[arg-type]
     recall, lexical = mind.begin(query("dog")), mind.searcher.lexical
 
@@ -33,7 +33,7 @@ def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it():
         mind.namespace.searcher = other.searcher
         return EMBEDDER.encode_query(text)
 
-    mind.embedding.query = embed_while_sealing
+    mind.embedding.embed = embed_while_sealing
     recall = mind.begin(query("What is my dog called?"))
     assert mind.pipeline.run(recall).hits[0].memory.id == "dog"
     late = mind.pipeline.settle(recall)
@@ -51,7 +51,7 @@ WORK = (
 
 def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> float:
     """Of a memory and the vector that was searched with, which the dialogue may have turned."""
-    searched: list[np.ndarray] = []
+    searched = list[np.ndarray]()
     candidates = mind.searcher.candidates
 
     def watched(lexical, vector=None, *rest, **how):  # type: ignore[no-untyped-def]
@@ -69,12 +69,12 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> fl
 def test_pipeline_query_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only():
     mind = Mind(*WORK)
     plain = cosine(mind, "car", "what was the plan")
-    asked: list[str] = []
+    asked = list[str]()
 
     def once(text: str) -> np.ndarray | None:
         asked.append(text)
         return EMBEDDER.encode_query(text) if len(asked) == 1 else None
 
-    mind.embedding.query = once
+    mind.embedding.embed = once
     assert cosine(mind, "car", "what was the plan", DialogueTurn("the garage called", NOW)) == plain
     assert len(asked) == 2

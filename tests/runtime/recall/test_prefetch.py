@@ -220,8 +220,8 @@ def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(engine, monkeypatc
 
 def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(engine, monkeypatch):
     """A server, or a model that the application gave, has others to serve."""
-    asked: list[str] = []
-    monkeypatch.setattr(engine.wiring.embedding, "passing", asked.append)
+    asked = list[str]()
+    monkeypatch.setattr(engine.wiring.embedding, "query", lambda text, passing: asked.append(text))
     touched(engine)
     assert asked == []
     monkeypatch.setattr(Embedding, "is_own", True)

@@ -8,7 +8,8 @@ from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.recall.query import Recollection, abstain
+from slowcat_memory.runtime.recall.choosing import abstain
+from slowcat_memory.runtime.recall.query import Recollection
 from tests.support.engine_home import Home
 from tests.support.recall_without_store import NOW, Mind, memory
 from tests.support.rows import each_listed

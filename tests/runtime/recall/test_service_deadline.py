@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import StoreError
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import Gate, GatedEmbedder, busy, held
+from tests.support.processors import logged
 from tests.support.said import turn_at
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -132,3 +135,11 @@ def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_i
         assert recall(engine) == ("none", set())
     engine.flush(indexed=True)
     assert recall(engine) == ("full", {OLD, LATE})
+
+
+def test_service_deadline_a_scope_that_cannot_be_loaded_is_reported(engine, monkeypatch):
+    monkeypatch.setattr(engine.wiring.namespaces, "_load", Mock(side_effect=StoreError("no disk")))
+    with logged("WARNING") as lines:
+        asyncio.run(engine.recall(ASKED, "ben"))
+        engine.wiring.indexer.catch_up()
+    assert "no disk" in str(lines)
