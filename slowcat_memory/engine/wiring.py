@@ -125,7 +125,6 @@ class EngineWiring:
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
         self.page_cache = PageCache(
             memory.mapped_mb,
-            memory.mapped_after_s,
             (release_pages, self.store.release),
             self.indexer.later,
             warn_mb=memory.warn_mb,

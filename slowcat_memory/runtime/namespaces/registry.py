@@ -5,7 +5,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
@@ -23,7 +22,7 @@ from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import index_folder
 
-Later = Callable[[Callable[[], None]], "Future[None] | None"]
+PAUSE_S = 20.0  # without recalls, until pages are released
 
 
 @dataclass(eq=False, repr=False)
@@ -32,47 +31,41 @@ class PageCache:
 
     Every query reads other pages, and some systems map two megabytes around each: eventually all
     files of the store and the indexes would count as this process's memory. A background worker
-    releases them once no recall has come for a while; the next recall takes a few milliseconds
-    longer at a million memories. With little memory they can be released after every recall.
+    releases them once no recall has come for ``PAUSE_S``, or twice as long; the next recall takes a
+    few milliseconds longer at a million memories.
 
     Attributes:
         most_mb: Megabytes of mapped files above which they are released; 0 for never.
-        after_s: Seconds without a recall until then, at most twice as many; 0 for after every
-            recall.
         releases: Functions that release what they can, in some milliseconds.
         later: Runs a function on a worker that no turn waits for.
         warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for never.
     """
 
     most_mb: float
-    after_s: float
     releases: Sequence[Callable[[], None]]
-    later: Later
+    later: Callable[[Callable[[], None]], object]
     measure: Callable[[], float] = mapped_mb
     warn_mb: float = 0
     resident: Callable[[], float] = resident_mb
 
     def __post_init__(self) -> None:
-        self._running: Future[None] | None = None
         self._recalls, self._stopped, self._warned = 0, threading.Event(), False
-        if self.most_mb > 0 and self.after_s > 0:
+        if self.most_mb > 0:
             threading.Thread(target=self._run, name="slowcat-pages", daemon=True).start()
 
     def recalled(self) -> None:
-        """Restart the idle period after a recall; takes microseconds."""
+        """Restart the idle period after a recall."""
         self._recalls += 1
-        if self.most_mb > 0 >= self.after_s:
-            self._trim_later()
 
     def stop(self) -> None:
         self._stopped.set()
 
     def _run(self) -> None:
         seen, trimmed = 0, -1
-        while not self._stopped.wait(self.after_s):
+        while not self._stopped.wait(PAUSE_S):
             if trimmed != seen == self._recalls:
                 trimmed = seen
-                self._trim_later()
+                self.later(self.trim)
             seen = self._recalls
 
     def trim(self) -> None:
@@ -85,10 +78,6 @@ class PageCache:
                 f"This process uses {used:,.0f} MB, more than memory.warn_mb ({self.warn_mb:,.0f}). "
                 'preset = "small" makes the memory smaller.'
             )
-
-    def _trim_later(self) -> None:
-        if self._running is None or self._running.done():
-            self._running = self.later(self.trim)
 
 
 ANONYMOUS = "User"  # the name where none is configured
