@@ -1,4 +1,4 @@
-"""This machine's copies of memories: folders that are kept from one conversation to the next.
+"""This machine's copies of memories, kept from one conversation to the next; and what they could not send.
 
 ::
 
@@ -6,26 +6,39 @@
     └── 3f0c…/                     one person of one tenant, by a hash
         ├── lock                   held while a copy is made, brought up to date or deleted
         ├── copy-…/                a store; more where a stalled process still has one open
-        ├── unsent-…/              a store of what could not be sent as it was; see ``unsent``
+        ├── unsent-…/              a store of what could not be sent as it was
         └── set-aside-…/           a copy that could not be read: nothing deletes it
 """
 
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from hashlib import blake2b
 from math import inf
 from pathlib import Path
 
+import msgspec
 from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreError
-from slowcat_memory.store import replica
+from slowcat_memory.core.memory import NOTE, family
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.background import referring
+from slowcat_memory.errors import StoreError, describe_error
+from slowcat_memory.records import Cursor, Event, Forget, Memory, WriteBatch
+from slowcat_memory.store import Ack, Store, replica
+from slowcat_memory.store.disk import codec, keys, outbox
 from slowcat_memory.store.disk.folder import DOOMED, data_file, remove
-from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.sharing import alone, living
+from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
+from slowcat_memory.store.disk.tables import EPOCH
+from slowcat_memory.store.sharing import alone, if_free, living
 
 COPY, UNSENT, ASIDE = "copy-", "unsent-", "set-aside-"  # begin the names of stores
 
@@ -94,3 +107,295 @@ def set_aside(folder: Path, why: str) -> None:
     aside = folder.with_name(f"{ASIDE}{secrets.token_hex(4)}")
     os.rename(folder, aside)
     logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why)
+
+
+# ------------------------------------------------------------------- what cannot be sent
+# What was heard on this machine and cannot be sent as it was written: turns, notes and forgets.
+#
+# Another worker took over with something to send left here, or there was no copy to write to: the
+# memory was refused, or the database was away. It lies in stores on this disk, beside the copies.
+# Whoever on this machine holds the person's lease next appends the turns as new events, keeps the
+# notes, and forgets what was to be forgotten. What was derived is made again.
+#
+# A turn has a source, the epoch under which it was heard, and a number in it. How far a memory has
+# the turns of a source is a cursor in the transaction that appends them: so each is there once,
+# however often that is tried.
+
+PREFIX = "late/"  # of the names of cursors
+AT_ONCE = 50  # events appended until they are flushed
+SAVED_S = 30.0  # how long what was appended may take to be on the disk
+CLOSE_S = 5.0  # how long the end of a conversation waits for that
+CLAIM = "claim"  # file in a store: locked by the one process that appends what it has
+
+_unpack_event = msgspec.msgpack.Decoder(Event).decode
+
+
+class Left(Struct, frozen=True):
+    """What change sets have of events, notes and forgets, and do not delete again.
+
+    Attributes:
+        events: With the ids that they have there.
+        appended: Up to which number events of other sources are among them, by cursor.
+    """
+
+    source: str
+    events: tuple[Event, ...]
+    notes: tuple[Memory, ...]
+    orders: tuple[Forget, ...]
+    appended: dict[str, int]
+
+
+def read(state: CopyState, sets: Sequence[Unsent]) -> Left:
+    """Return what the change sets of a copy have that nobody can make again."""
+    events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
+    appended = dict[str, int]()
+    for change in sets:
+        changes = outbox.unpack_changes(change.body)
+        for cursor in _cursors(changes):
+            appended[cursor.name] = cursor.position
+        for key, value in changes.get("log", {}).items():
+            if value is None:
+                events.pop(keys.id_of(key), None)
+            else:
+                events[keys.id_of(key)] = _unpack_event(codec.unseal(key, value))
+        for key, value in changes.get("memories", {}).items():
+            notes.pop(key, None)
+            if value is not None and family((note := codec.decode(Memory, key, value)).id) == NOTE:
+                notes[key] = note
+        if outbox.forgets(changes):
+            orders += _orders(changes, min(events, default=sys.maxsize))
+    in_order = tuple(event for _, event in sorted(events.items()))
+    return Left(str(state.epoch), in_order, tuple(notes.values()), tuple(orders), appended)
+
+
+def _cursors(changes: Changes) -> Iterator[Cursor]:
+    for key, value in changes.get("cursors", {}).items():
+        if value is not None:
+            cursor = codec.decode(Cursor, key, value)
+            if cursor.name.startswith(PREFIX):
+                yield cursor
+
+
+def _orders(changes: Changes, own: int) -> Iterator[Forget]:
+    """Yield what a forget has deleted of what the log has; its own turns begin with ``own``."""
+    marks = changes.get("tombstones", {})
+    turns = sorted(keys.id_of(mark) for mark in marks if keys.is_turn_tombstone(mark))
+    if before := tuple(id_ for id_ in turns if id_ < own):
+        yield Forget(turns=before)
+    for key, value in changes.get("memories", {}).items():
+        scope, id_ = keys.split_scope(key)
+        which = scope, id_.decode()
+        if value is None and marks.keys() & {
+            keys.memory_tombstone(*which),
+            keys.epoch_mark(*which),
+        }:
+            yield Forget(scope=scope, memories=(which[1],))
+
+
+# ------------------------------------------------------------------- out of a copy
+
+
+def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) -> None:
+    """Replace a closed copy by a store of what it cannot send any more.
+
+    Nothing else of the copy is kept: what others forgot meanwhile may be in it.
+    """
+    if any(_without_derived(change.body) for change in sets):
+        logger.warning("fleet: {} change sets could not be sent in time", len(sets))
+        kept = [replace(change, body=outbox.pack(_without_derived(change.body))) for change in sets]
+        _make(place.vacant(UNSENT), state, kept)
+    remove(folder)
+
+
+def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
+    with replica.new_store(folder) as draft:
+        replica.write(draft, state, unsent=sets)
+
+
+def _without_derived(body: bytes) -> Changes:
+    """Return those changes of a change set that ``read`` looks at."""
+    changes = outbox.unpack_changes(body)
+    late = {keys.name_key(cursor.name) for cursor in _cursors(changes)}
+    result: Changes = {
+        "log": changes.get("log", {}),
+        "memories": {
+            key: value
+            for key, value in changes.get("memories", {}).items()
+            if value is None or family(codec.decode(Memory, key, value).id) == NOTE
+        },
+        "cursors": {key: changes["cursors"][key] for key in late},
+        "tombstones": changes.get("tombstones", {}),
+        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == keys.name_key(EPOCH)},
+    }
+    return {table: rows for table, rows in result.items() if rows}
+
+
+# ------------------------------------------------------------------- into a memory
+
+
+def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
+    """Append what lies beside a person's copy to it, which was brought up to date; return how much.
+
+    What is on its disk then is deleted here.
+
+    Raises:
+        StoreError: It could not be appended; it stays.
+    """
+    with ExitStack() as claims:
+        with place.locked():
+            closed = place.closed(UNSENT)
+            free = [folder for folder in closed if claims.enter_context(if_free(folder / CLAIM))]
+            stores, others = _read(free), [rest for _, rest in _read(place.closed(COPY))]
+        appended = dict[str, int]()  # also by copies that were not sent since
+        for rest in (*others, *(rest for _, rest in stores)):
+            for name, position in rest.appended.items():
+                appended[name] = max(position, appended.get(name, 0))
+        for folder, rest in sorted(stores, key=lambda pair: [event.at for event in pair[1].events]):
+            _append(memory, rest, appended.get(PREFIX + rest.source, 0))
+            if not memory.flush(SAVED_S):
+                raise StoreError(f"what {folder} has cannot be saved")
+            remove(folder)
+    return sum(len(rest.events) + len(rest.notes) + len(rest.orders) for _, rest in stores)
+
+
+def _read(folders: Iterable[Path]) -> list[tuple[Path, Left]]:
+    """Return what closed stores have; one that cannot be read is set aside."""
+    stores = list[tuple[Path, Left]]()
+    for folder, state, sets in readable(folders):
+        try:
+            stores.append((folder, read(state, sets)))
+        except (StoreError, msgspec.MsgspecError) as error:
+            set_aside(folder, describe_error(error))
+    return stores
+
+
+def _append(memory: MemoryEngine | Store, rest: Left, done: int) -> None:
+    name, ids = PREFIX + rest.source, dict[int, int]()
+    with memory.snapshot() as snapshot:
+        known = {cursor.name: cursor.position for cursor in snapshot.cursors()}
+    done = max(done, known.get(name, 0))
+    for other, position in rest.appended.items():  # whose own store is deleted, or in use, now
+        if position > known.get(other, 0):
+            cursor = Cursor(name=other, position=position, in_log=False)
+            memory.apply("late", WriteBatch(cursor=cursor))
+    for event in rest.events:
+        if event.id > done:
+            cursor = Cursor(name=name, position=event.id, in_log=False)
+            anew = _anew(event, ids, rest.events[0].id)
+            ids[event.id] = memory.append(anew, cursor=cursor).id
+            if len(ids) % AT_ONCE == 0:
+                memory.flush(SAVED_S)
+    if rest.notes:
+        memory.apply("late", WriteBatch(memories=rest.notes))
+    if rest.orders:
+        memory.forget(rest.orders)
+
+
+def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:
+    """Return an event as it is appended; what it refers to keeps its id, or has a new one.
+
+    Only ids from ``first`` on are its source's own.
+    """
+    event = replace(event, id=0)
+    return referring(event, lambda id_: ids.get(id_, 0) if id_ >= first or id_ < 0 else id_)
+
+
+# ------------------------------------------------------------------- while there is no copy
+
+
+class WaitingTurns:
+    """The turns of a conversation that are said while there is no copy of the memory.
+
+    They lie in a store of their own until the copy has all of them. Any thread; nothing blocks but
+    ``close``.
+    """
+
+    def __init__(self, place: Copies, tenant: str, person: str) -> None:
+        """Prepare; nothing is written before the first turn."""
+        self._place, self._whose = place, CopyState(tenant=tenant, person=person)
+        self._lock, self._thread = threading.RLock(), ThreadPoolExecutor(1, "slowcat-waiting")
+        self._store: Store | None = None
+        self._unwritten, self._ids = list[Event](), dict[int, int]()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a new source with the next turn."""
+        self._epoch = -secrets.randbits(62)  # no lease has it
+        self._count, self._open = 0, set[int]()
+
+    def append(self, event: Event, append: Callable[[Cursor], Ack]) -> Ack:
+        """Write a turn to the disk soon, unless the copy has it by then.
+
+        Args:
+            append: Has it appended with a cursor, by which a memory knows that it has it.
+        """
+        with self._lock:
+            position = self._count + 1
+            cursor = Cursor(name=f"{PREFIX}{self._epoch}", position=position, in_log=False)
+            ack = append(cursor)
+            self._count = position
+            self._open.add(position)
+            with suppress(RuntimeError):  # the process ends
+                # A copy: the event is numbered anew once the memory has it.
+                self._thread.submit(self._keep, cursor, replace(ack.event or event))
+        ack.future.add_done_callback(partial(self._settle, cursor))
+        return ack
+
+    def _settle(self, cursor: Cursor, saved: "Future[None]") -> None:
+        """Record that the copy has a turn."""
+        if saved.exception() is not None:
+            return
+        with self._lock:
+            self._open.discard(cursor.position)
+            if not self._open and cursor.name == f"{PREFIX}{self._epoch}":
+                self._begin()
+                with suppress(RuntimeError):
+                    self._thread.submit(self._drop)
+
+    def flush(self) -> None:
+        """Wait until what waits is on the disk, and nothing else. Blocks, for some seconds at most."""
+        with suppress(RuntimeError, TimeoutError):
+            self._thread.submit(lambda: None).result(CLOSE_S)
+
+    def close(self) -> None:
+        """Leave on the disk what still waits. Blocks, for some seconds at most."""
+        with suppress(RuntimeError, TimeoutError):
+            self._thread.submit(self._leave).result(CLOSE_S)
+        self._thread.shutdown(wait=False)
+
+    # ---------------------------------------------------------------- the thread
+
+    def _keep(self, cursor: Cursor, event: Event) -> None:
+        with self._lock:
+            epoch = self._epoch
+        if cursor.name != f"{PREFIX}{epoch}":
+            return  # the copy has all turns of this source
+        self._unwritten.append(event)
+        try:
+            if self._store is None:
+                self._store = self._make(epoch)
+            while self._unwritten:  # in order: their numbers are their ids there
+                event = self._unwritten[0]
+                self._ids[event.id] = self._store.append(_anew(event, self._ids, 1)).id
+                del self._unwritten[0]
+        except (OSError, StoreError) as error:
+            logger.error("fleet: turns that wait cannot be saved yet: {}", describe_error(error))
+
+    def _make(self, epoch: int) -> Store:
+        with self._place.locked():
+            folder = self._place.vacant(UNSENT)
+            _make(folder, replace(self._whose, epoch=epoch), ())
+            return Store.open(folder, outbox=Outbox(epoch))
+
+    def _drop(self) -> None:
+        with self._place.locked():  # nobody finds it closed
+            store = self._store
+            self._leave()
+            if store is not None:
+                remove(store.path)
+
+    def _leave(self) -> None:
+        self._unwritten, self._ids = [], {}
+        if self._store is not None:
+            self._store.close()
+            self._store = None

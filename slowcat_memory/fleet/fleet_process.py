@@ -28,8 +28,8 @@ from slowcat_memory.engine.availability import Shared
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
-from slowcat_memory.fleet import housekeeping, leases, person_log, tasks, unsent
-from slowcat_memory.fleet.copies import UNSENT, Copies, copy_name
+from slowcat_memory.fleet import housekeeping, leases, person_log
+from slowcat_memory.fleet.copies import UNSENT, Copies, WaitingTurns, append_to, copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Worker
@@ -167,7 +167,7 @@ class CopyEngine(MemoryEngine):
         What cannot be appended stays where it is, and costs nothing else.
         """
         try:
-            unsent.append_to(self, self.holding.place)
+            append_to(self, self.holding.place)
         except (StoreError, ValueError) as error:
             self.metrics.count("fleet_late_failed")
             logger.error("fleet: turns wait on: {}", describe_error(error))
@@ -196,7 +196,7 @@ class SharedMember(BackgroundEngine):
         super().__init__(config)
         self.person, self._fleet = person, fleet
         self._place = Copies(fleet.worker.cache, config.folder.name)
-        self._waiting = unsent.WaitingTurns(self._place, fleet.worker.tenant, person)
+        self._waiting = WaitingTurns(self._place, fleet.worker.tenant, person)
         self._latest: Holding | None = None
 
     def close(self) -> None:
@@ -218,7 +218,7 @@ class SharedMember(BackgroundEngine):
             return  # idle workers look for those who were let go without it
         try:
             key = holding.lease.key
-            self._fleet.database.run(tasks.schedule, *key, tasks.THINK_AFTER_S)
+            self._fleet.database.run(leases.schedule_task, *key, leases.THINK_AFTER_S)
         except StoreError as error:
             logger.debug("fleet: no idle work was scheduled: {}", error.message)
 

@@ -14,7 +14,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
-from slowcat_memory.fleet import copies, hydration, leases, person_log, schema, tasks, unsent
+from slowcat_memory.fleet import copies, hydration, leases, person_log, schema
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.fleet.holding import Holding
@@ -77,7 +77,7 @@ def _tidy(worker: Worker, name: str) -> None:
             waiting = hydration.not_sent(worker.database, state, sets)
             now = worker.database.run(leases.look, state.tenant, state.person)
             if now is not None and state.epoch < now.purged_under:
-                unsent.move(folder, place, state, waiting)
+                copies.move(folder, place, state, waiting)
             elif waiting:
                 waits = state.person
         for _, state, _ in copies.readable(place.closed(copies.UNSENT)):
@@ -98,11 +98,11 @@ def _send(worker: Worker, place: Copies, person: str) -> None:
     holding = Holding(worker, person, Metrics(), purpose="idle")
     with holding.open_store(holding.folder) as store:
         try:
-            appended = unsent.append_to(store, place)
+            appended = copies.append_to(store, place)
         finally:
             holding.before_closing()
     if appended:
-        worker.database.run(tasks.schedule, *holding.lease.key, tasks.THINK_AFTER_S)
+        worker.database.run(leases.schedule_task, *holding.lease.key, leases.THINK_AFTER_S)
 
 
 async def _note_kept(connection: Connection, worker: Worker) -> None:
@@ -201,14 +201,14 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
             " FROM slowcat.task t JOIN slowcat.owner o USING (tenant, person)"
             " WHERE t.tenant = $1) AS task",
             tenant,
-            tasks.MOST_ATTEMPTS,
+            leases.MOST_ATTEMPTS,
         )
         failed = await connection.fetch(
             "SELECT person, attempts, error, CASE WHEN attempts < $2 THEN"
             " greatest(0, extract(epoch FROM not_before - clock_timestamp())::float8) END AS again_s"
             " FROM slowcat.task WHERE tenant = $1 AND attempts > 0 ORDER BY person",
             tenant,
-            tasks.MOST_ATTEMPTS,
+            leases.MOST_ATTEMPTS,
         )
     lists = {"held": [*map(dict, held)], "failed": [*map(dict, failed)]}
     return {**row, "newest": schema.VERSION, "tasks": dict(work), **lists}

@@ -12,8 +12,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import FleetError, StoreDamagedError
-from slowcat_memory.fleet import copies, leases, person_log, tasks
-from slowcat_memory.fleet import unsent as unsent_turns
+from slowcat_memory.fleet import copies, leases, person_log
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import COMMAND_S, Connection, Database
 from slowcat_memory.fleet.leases import Lease, Worker
@@ -71,7 +70,7 @@ def _follow_up(
             tail = map(outbox.unpack_changes, bodies)
             replica.write(folder, replace(at, seq=lease.last_seq), tail, ())  # its own were sent
             return True
-    unsent_turns.move(folder, place, state, waiting)
+    copies.move(folder, place, state, waiting)
     return False
 
 
@@ -166,7 +165,7 @@ async def _store(connection: Connection, worker: Worker, person: str, whole: Who
             whole.forget_epoch,  # the first worker erases the rest
         )
         await person_log.write_snapshot(connection, lease, replace(whole, seq=FIRST_SEQ))
-        await tasks.schedule(connection, *lease.key)
+        await leases.schedule_task(connection, *lease.key)
         await leases.release(connection, lease, FIRST_SEQ)
 
 

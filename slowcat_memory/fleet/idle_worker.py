@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError, describe_error
-from slowcat_memory.fleet import tasks
+from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
 from slowcat_memory.fleet.holding import Holding
-from slowcat_memory.fleet.tasks import Claimed
+from slowcat_memory.fleet.leases import Claimed
 from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.records import Run, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
@@ -103,7 +103,7 @@ class IdleWorker:
         while self._owed:
             run(*self._owed[-1])
             self._owed.pop()
-        if (claimed := run(tasks.claim, worker)) is None:
+        if (claimed := run(leases.claim_task, worker)) is None:
             return None
         worked = self._work(claimed, stop)
         self._fleet.metrics.count(f"fleet_tasks_{worked.outcome}")
@@ -163,7 +163,7 @@ class IdleWorker:
         )
         engine.holding.shipper.send_last(
             lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
-            partial(tasks.finish, claimed=claimed, again_s=again_s),
+            partial(leases.finish_task, claimed=claimed, again_s=again_s),
         )
         return again_s
 
@@ -182,10 +182,10 @@ class IdleWorker:
         """Make a task due again: at once and untried where it was interrupted."""
         interrupted = isinstance(error, _Interrupted | LeaseLostError | DatabaseAwayError)
         why = str(error) if isinstance(error, _Interrupted) else describe_error(error)
-        work: tuple[Any, ...] = tasks.put_back, claimed
+        work: tuple[Any, ...] = leases.put_back_task, claimed
         if not interrupted:
             logger.warning("fleet: idle work for {} failed: {}", claimed.lease.person, why)
-            work = tasks.fail, claimed, why
+            work = leases.fail_task, claimed, why
         try:
             self._fleet.database.run(*work)
         except DatabaseAwayError:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config
-from slowcat_memory.fleet import leases, tasks
+from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet
@@ -93,11 +93,11 @@ def test_status_shows_who_holds_whom_and_what_waits(sm, fleet):
     tenant = fleet.worker.tenant
     run = fleet.database.run
     run(leases.take, replace(fleet.worker, lease_s=0.0), "clara")
-    run(tasks.schedule, tenant, "dora")
-    assert run(tasks.claim, fleet.worker) is not None
-    run(tasks.schedule, tenant, "emil")
-    failing = run(tasks.claim, fleet.worker)
-    run(tasks.fail, failing, "ValueError")
+    run(leases.schedule_task, tenant, "dora")
+    assert run(leases.claim_task, fleet.worker) is not None
+    run(leases.schedule_task, tenant, "emil")
+    failing = run(leases.claim_task, fleet.worker)
+    run(leases.fail_task, failing, "ValueError")
     run(leases.release, failing.lease, 0)
     with talking(fleet) as member:
         say(member, "My dog is called Bello.")
@@ -147,7 +147,7 @@ def test_work_ends_with_ctrl_c_and_holds_nobody(sm, fleet):
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:
-        fleet.database.run(tasks.schedule, fleet.worker.tenant, "anna")
+        fleet.database.run(leases.schedule_task, fleet.worker.tenant, "anna")
         assert worker.stdout.readline().startswith("anna: done")
         worker.send_signal(signal.SIGINT)
         _, said = worker.communicate(timeout=20)

@@ -12,11 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.errors import DatabaseAwayError, FleetError, StoreFullError, StoreUnsafeError
-from slowcat_memory.fleet import copies, leases, person_log, unsent
-from slowcat_memory.fleet.copies import Copies
+from slowcat_memory.fleet import copies, leases, person_log
+from slowcat_memory.fleet.copies import Copies, WaitingTurns
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from slowcat_memory.fleet.holding import Shipper
-from slowcat_memory.fleet.unsent import WaitingTurns
 from slowcat_memory.records import Cursor, Forget, Turn
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.store import Ack, Store, new_future, replica
@@ -192,8 +191,8 @@ class Waits:
         self.turns.close()
         found = list[Turn]()
         for folder in self.place.closed(copies.UNSENT):
-            left = unsent.read(*replica.state_of(folder))
-            assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"
+            left = copies.read(*replica.state_of(folder))
+            assert self.cursors[-1].name == f"{copies.PREFIX}{left.source}"
             found += [event for event in left.events if isinstance(event, Turn)]
         return found
 
@@ -319,7 +318,7 @@ def test_turns_whose_store_was_not_deleted_are_appended_once(first, second, monk
             shutil.rmtree(folder)
 
     with monkeypatch.context() as patch:
-        patch.setattr(unsent, "remove", kept)
+        patch.setattr(copies, "remove", kept)
         leave_unsent(first, monkeypatch, "It is me again.")  # saved, and not sent
         assert len(left) == 1 and left[0].is_dir()
         with talking(second) as member:  # so that copy cannot be sent either
@@ -345,7 +344,7 @@ def test_a_store_of_turns_that_another_process_appends_is_left_to_it(
         refused.append(said_by_anna(TEXTS[0]))
         refused.close()
     (store,) = tmp_path.rglob(f"{copies.UNSENT}*")
-    with unsent.if_free(store / unsent.CLAIM) as free:
+    with copies.if_free(store / copies.CLAIM) as free:
         assert free
         first.tidy()
         assert store.is_dir() and texts(second) == []

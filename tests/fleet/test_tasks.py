@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from slowcat_memory.config import Config
 from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, LeaseLostError
-from slowcat_memory.fleet import hydration, leases, person_log, tasks
+from slowcat_memory.fleet import hydration, leases, person_log
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
 from slowcat_memory.fleet.idle_worker import IdleWorker, Worked
-from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.outbox import Unsent
@@ -41,11 +40,13 @@ def fleet(worker_config: Make) -> Any:
 
 
 def schedule(fleet: Fleet, person: str = "anna", **how: Any) -> None:
-    fleet.database.run(partial(tasks.schedule, tenant=fleet.worker.tenant, person=person, **how))
+    fleet.database.run(
+        partial(leases.schedule_task, tenant=fleet.worker.tenant, person=person, **how)
+    )
 
 
-def claim(fleet: Fleet) -> Claimed | None:
-    return fleet.database.run(tasks.claim, fleet.worker)
+def claim(fleet: Fleet) -> leases.Claimed | None:
+    return fleet.database.run(leases.claim_task, fleet.worker)
 
 
 def due_in(fleet: Fleet) -> float:
@@ -85,22 +86,22 @@ def test_a_task_that_runs_and_is_scheduled_again_is_due_after_it(fleet):
     claimed = claim(fleet)
     assert claimed is not None and claim(fleet) is None
     schedule(fleet)
-    fleet.database.run(tasks.finish, claimed)
+    fleet.database.run(leases.finish_task, claimed)
     assert rows(fleet, STATE) == [(0, False)]
 
 
 def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet):
-    for attempts in range(1, tasks.MOST_ATTEMPTS + 1):
+    for attempts in range(1, leases.MOST_ATTEMPTS + 1):
         schedule(fleet)
         rows(fleet, "UPDATE slowcat.task SET not_before = now() WHERE tenant = $1 RETURNING 1")
         claimed = claim(fleet)
         assert claimed is not None and claimed.attempts == attempts - 1
-        fleet.database.run(tasks.fail, claimed, "ValueError")
+        fleet.database.run(leases.fail_task, claimed, "ValueError")
         fleet.database.run(leases.release, claimed.lease, 0)
-        assert due_in(fleet) == pytest.approx(tasks.pause_s(attempts), abs=2.0)
+        assert due_in(fleet) == pytest.approx(leases.pause_s(attempts), abs=2.0)
         if attempts == 1:  # a new conversation does not shorten the pause
             schedule(fleet)
-            assert due_in(fleet) == pytest.approx(tasks.pause_s(attempts), abs=2.0)
+            assert due_in(fleet) == pytest.approx(leases.pause_s(attempts), abs=2.0)
     rows(fleet, "UPDATE slowcat.task SET not_before = now() WHERE tenant = $1 RETURNING 1")
     assert claim(fleet) is None
     schedule(fleet)  # somebody talked again
@@ -132,7 +133,7 @@ def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(worke
 def test_people_whose_worker_died_are_not_left_out(fleet):
     fleet.database.run(leases.take, replace(fleet.worker, lease_s=0.0), "anna")
     assert claim(fleet) is None
-    assert due_in(fleet) == pytest.approx(tasks.ABANDONED_S, abs=2.0)
+    assert due_in(fleet) == pytest.approx(leases.ABANDONED_S, abs=2.0)
 
 
 # ---------------------------------------------------------------- the work
@@ -141,7 +142,7 @@ def test_people_whose_worker_died_are_not_left_out(fleet):
 def test_what_one_worker_heard_another_thinks_about(fleet, worker_config):
     with Fleet(worker_config("a")) as first, talking(first) as member:
         say(member, "My sister Clara lives in Lisbon.", "I work as a nurse.")
-    assert 0 < due_in(fleet) <= tasks.THINK_AFTER_S
+    assert 0 < due_in(fleet) <= leases.THINK_AFTER_S
     assert work_once(fleet) is None
     schedule(fleet)
     worked = work_once(fleet)
@@ -162,20 +163,20 @@ def test_a_task_its_result_and_its_run_are_one_transaction(fleet, worker_config,
     schedule(fleet)
     before = rows(fleet, "SELECT last_seq FROM slowcat.owner WHERE tenant = $1")[0][0]
     appended = list[int]()
-    finish = tasks.finish
+    finish = leases.finish_task
 
     async def killed(connection: Any, **how: Any) -> None:
         appended.append(await connection.fetchval("SELECT max(seq) FROM slowcat.log"))
         await finish(connection, **how)
         raise DatabaseAwayError("killed between the result and the commit")
 
-    monkeypatch.setattr(tasks, "finish", killed)
+    monkeypatch.setattr(leases, "finish_task", killed)
     monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "interrupted"
     seq = rows(fleet, "SELECT last_seq FROM slowcat.owner WHERE tenant = $1")[0][0]
     assert before <= seq < appended[0] and rows(fleet, STATE) == [(0, False)]
-    monkeypatch.setattr(tasks, "finish", finish)
+    monkeypatch.setattr(leases, "finish_task", finish)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "done"
     assert rows(fleet, STATE) == []
@@ -192,7 +193,7 @@ def test_a_task_that_fails_is_tried_later(fleet, monkeypatch):
     assert worked.error.startswith("ValueError at ")
     assert rows(fleet, STATE) == [(1, False)]
     assert rows(fleet, "SELECT error FROM slowcat.task WHERE tenant = $1") == [(worked.error,)]
-    assert due_in(fleet) == pytest.approx(tasks.FIRST_PAUSE_S, abs=2.0)
+    assert due_in(fleet) == pytest.approx(leases.FIRST_PAUSE_S, abs=2.0)
 
 
 def test_a_worker_that_ends_puts_its_task_back(fleet):
@@ -263,7 +264,7 @@ def converse(fleet: Fleet, random: Random, until: float, said: Counter[tuple[str
                     said[person, text] += 1
         except BusyElsewhereError:
             continue
-        fleet.database.run(tasks.schedule, fleet.worker.tenant, person)
+        fleet.database.run(leases.schedule_task, fleet.worker.tenant, person)
         time.sleep(random.uniform(0.0, 1.0))  # callers do not come without a pause
 
 
@@ -291,7 +292,7 @@ def test_idle_work_and_conversations_race(worker_config, tmp_path):
     assert not any(thread.is_alive() for thread in (*talkers, *idlers))
     fleet = fleets[0]
     for person in PEOPLE:
-        fleet.database.run(tasks.schedule, fleet.worker.tenant, person)
+        fleet.database.run(leases.schedule_task, fleet.worker.tenant, person)
     IdleWorker(fleet, on_worked=worked.append).run(threading.Event(), until_done=True)
     found, thought = Counter[tuple[str, str]](), Counter[str]()
     for person in {person for person, _ in said}:

@@ -19,7 +19,7 @@ def plant(what: str) -> None:
     """Plant a fault in this process; "" for none."""
     from msgspec.structs import replace
 
-    from slowcat_memory.fleet import leases, person_log, unsent
+    from slowcat_memory.fleet import copies, leases, person_log
     from slowcat_memory.fleet.holding import Shipper
     from slowcat_memory.store import Ack, new_future
     from slowcat_memory.store.writer import WriteQueue
@@ -43,13 +43,13 @@ def plant(what: str) -> None:
         with_epoch = "tenant = $1 AND person = $2 AND epoch = $3"
         person_log.APPEND = _ANYWHERE.replace("tenant = $1 AND person = $2", with_epoch)
     elif what == "dropped-late":
-        read = unsent.read
+        read = copies.read
 
-        def all_but_the_last(*left: Any) -> unsent.Left:
+        def all_but_the_last(*left: Any) -> copies.Left:
             found = read(*left)
             return replace(found, events=found.events[:-1])
 
-        unsent.read = all_but_the_last
+        copies.read = all_but_the_last
     elif what == "early":
         send = Shipper._send
 
