@@ -268,7 +268,7 @@ class Upkeep:
         wiring.embedding.export()
         for namespace in wiring.namespaces:
             wiring.indexer.reload(namespace.scope)
-            wiring.vectors.embed_missing(namespace.scope)
+            wiring.vectors.embed(namespace.scope)
 
     def age(self, scope: str, stop: Stop = lambda: False) -> Aged:
         """Move a scope's old turns into compressed blocks; search results and reads do not change.

@@ -179,7 +179,7 @@ class NameLexicon:
         """Return names that sound like unknown words of a query.
 
         Only the first ``QUERY_WORDS`` of ``words`` are checked. ``unknown`` returns which of some
-        words never occurred in the namespace. At most one name is returned for each word, or pair
+        words do not occur in the namespace. At most one name is returned for each word, or pair
         of words.
         """
         words = words[:QUERY_WORDS]

@@ -266,10 +266,10 @@ class Searcher:
             return Lexical(scores, sum([*weights.values()][:own]), weights)
 
     def _unknown(self, words: Sequence[str]) -> list[bool]:
-        """Return which words of a query never occurred here; False for stop words."""
+        """Return which words of a query no living document has; False for stop words."""
         tokenized = [self._tokenize(word) for word in words]
         tokens = list(dict.fromkeys(token for words in tokenized for token in words))
-        known = set(compress(tokens, self.words.occurred(tokens)))
+        known = set(compress(tokens, self.words.frequencies(tokens)))
         return [bool(words) and known.isdisjoint(words) for words in tokenized]
 
     def knows(self, word: str) -> bool:

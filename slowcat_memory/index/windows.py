@@ -227,11 +227,6 @@ class Windows:
         self.total -= self._lengths[number]
         return self.forward.sum_sealed(neighbours)[0]
 
-    def occurred(self, terms: Sequence[str]) -> list[bool]:
-        """Return which terms ever occurred, in documents that are dead now too."""
-        rows = self.forward.vocabulary.rows(terms)
-        return [row >= 0 or term in self._tail for term, row in zip(terms, rows, strict=True)]
-
     def frequencies(self, terms: Sequence[str], rows: Sequence[int] = ()) -> list[int]:
         """Return the number of living documents with each term; ``rows`` are the terms' if known."""
         return [

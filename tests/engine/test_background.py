@@ -36,7 +36,7 @@ def turn(text: str, role: str = "user", reply_to: int = 0) -> Turn:
 @pytest.fixture
 def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens memories that try to open their store only when a test says so."""
-    made: list[BackgroundEngine] = []
+    made = list[BackgroundEngine]()
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 3600.0)
 
     def open_() -> BackgroundEngine:
@@ -88,7 +88,7 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
         remember(config, "My dog is called Max")
     with refusing(error):
         memory = opened()
-        heard: list[object] = []
+        heard = list[object]()
         memory.availability.subscribe(heard.append, lambda: heard.append("back"))
         talk(memory, *said)
         assert new or first(memory, "dog") == "My dog is called Max"
@@ -291,7 +291,7 @@ def test_background_releasing_in_the_callback_of_a_trouble(config):
 
 def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config):
     memory = started(config)
-    heard: list[str] = []
+    heard = list[str]()
     memory.subscribe(on_event=lambda event: heard.append(event.what))
     memory.append(turn("the boat is blue"))
     memory.close()

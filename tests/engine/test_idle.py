@@ -109,7 +109,7 @@ def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(opened, url,
 
 def test_idle_progress_is_told(opened):
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
-    told: list[Forecast] = []
+    told = list[Forecast]()
     say(engine, 3)
     assert engine.idle.until_done(progress=told.append) == 0
     assert told and not told[-1].dead
@@ -252,7 +252,7 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(engine, embedder, door):
     gate = engine.idle.gate
-    closed: list[None] = []
+    closed = list[None]()
     gate.on_close(lambda: closed.append(None))
     assert gate.opens_in() == 0
     engine.upkeep.drop_queries()

@@ -119,7 +119,7 @@ def test_two_processes_go_on_with_what_was_restored_beside_them(folder, engine, 
 
 
 def test_two_processes_events_carry_their_origin(folder, engine):
-    heard: list[MemoryEvent] = []
+    heard = list[MemoryEvent]()
     engine.subscribe(on_event=heard.append)
     with OtherProcess(folder) as other:
         say(engine, BOAT)

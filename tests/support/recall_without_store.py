@@ -149,7 +149,7 @@ class Mind:
         return self.namespace.memories
 
     def begin(self, asked: Query) -> Recall:
-        return self.pipeline.begin(asked, [self.namespace])[0]  # type: ignore[list-item]
+        return Recall(self.namespace, asked, self.pipeline.options, UTC, self.searcher)  # type: ignore[arg-type]
 
     def run(self, asked: Query) -> Recollection:
         return self.pipeline.run(self.begin(asked))

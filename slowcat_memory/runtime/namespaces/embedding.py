@@ -199,9 +199,13 @@ class DocumentVectors:
             return cast(TokenEmbedder, embedder).encode_tokens(texts)
         return Embedded(embedder.encode(texts), [])
 
-    def embed(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Make the vectors that the index lacks of memories and their keys."""
+    def embed(self, scope: str, memory_ids: Sequence[str] | None = None) -> None:
+        """Make the vectors that the index lacks of memories and their keys, of some or of all."""
+        if self._embedding.embedder is None:
+            return
         namespace = self._namespaces.get(scope)
+        if memory_ids is None:
+            memory_ids = namespace.searcher.incomplete()
         found = namespace.recent(memory_ids)  # for those that are not stored yet
         with self._store.snapshot() as snapshot:
             found |= {id_: m for id_ in memory_ids if (m := snapshot.read(scope, id_))}
@@ -209,12 +213,6 @@ class DocumentVectors:
         memories = (found[id_] for id_ in memory_ids if id_ in found)
         every = [*map(_passage_of, memories), *map(_passage_of_key, keys)]
         self._embed(scope, [m for m in every if not namespace.searcher.has_vector(m.id)])
-
-    def embed_missing(self, scope: str) -> None:
-        """Make every vector that the index of a namespace lacks."""
-        if self._embedding.embedder is None:
-            return
-        self.embed(scope, self._namespaces.get(scope).searcher.incomplete())
 
     def embed_all(self, scope: str, told: Told) -> None:
         """Make every vector and token vector that the store lacks. Reads the namespace.

@@ -31,9 +31,8 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
+from slowcat_memory.runtime.recall.query import Recollection, RetrievalOptions, Stage
 from slowcat_memory.store import Snapshot, Store
 
 WARM_WORDS = 12  # of the latest memory: as many as a question has
@@ -56,14 +55,6 @@ class Pipeline:
     metrics: Metrics
     zone: tzinfo
     options: RetrievalOptions
-
-    def begin(
-        self, query: Query, namespaces: Iterable[Namespace], *, passing: bool = False
-    ) -> list[Recall]:
-        """Return recalls of a query for ``run``, without any result; ``passing`` as in these."""
-        known = self.options, self.zone
-        embedded = dict[str, Encoded | None]()
-        return [Recall(n, query, *known, n.searcher, embedded, passing) for n in namespaces]
 
     def run(self, recall: Recall) -> Recollection:
         """Run all steps of a recall.

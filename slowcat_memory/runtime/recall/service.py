@@ -32,6 +32,7 @@ from slowcat_memory.core.ranking.offering import answer_probability, best_of_top
 from slowcat_memory.core.render.memory_block import Packed, pack, relevant
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
@@ -221,7 +222,9 @@ class Retrieval:
         self, query: Query, scopes: Sequence[str], *, passing: bool = False
     ) -> list[Recall]:
         """Return a recall in each of the scopes; one that is not loaded is loaded."""
-        return self._pipeline.begin(query, map(self.namespaces.get, scopes), passing=passing)
+        known, embedded = (self.options, self.zone), dict[str, Encoded | None]()
+        every = map(self.namespaces.get, scopes)
+        return [Recall(n, query, *known, n.searcher, embedded, passing) for n in every]
 
     def _need(self, query: Query) -> Need:
         """Return what a turn needs; names are what is one in a scope that is loaded.

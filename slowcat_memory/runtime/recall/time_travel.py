@@ -7,7 +7,7 @@ memory so) and its context note. Texts that were forgotten since are missing, to
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
@@ -56,22 +56,10 @@ def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Interval
         now: The time of the question, aware.
         language: Of the words, as in ``language_of``.
     """
-    first, _, last = text.strip().partition(BETWEEN)
-    begin, end = _day(first, zone), _day(last or first, zone)
-    if begin and end:
-        return Interval(begin.start, end.end, text) if begin.start < end.end else None
-    intervals = times(text, now, zone, language)
-    return intervals[0] if intervals else None
-
-
-def _day(text: str, zone: tzinfo) -> Interval | None:
-    """Return the day of an ISO date, or of a date and time."""
-    try:
-        start = datetime.combine(date.fromisoformat(text.strip()[:10]), time(), zone)
-        end = start + timedelta(days=1)
-        return Interval(start.astimezone(UTC), end.astimezone(UTC), text)
-    except (ValueError, OverflowError):
-        return None
+    spans = times(text, now, zone, language)
+    if BETWEEN in text and spans and spans[0].start < spans[-1].end:
+        return Interval(spans[0].start, spans[-1].end, text)
+    return spans[0] if spans and BETWEEN not in text else None
 
 
 class StoreThen:

@@ -18,7 +18,7 @@ def clock() -> FixedClock:
 @pytest.fixture
 def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Callable[..., MemoryEngine]]:
     """Opens a store of the test's; who was open before is closed."""
-    engines: list[MemoryEngine] = []
+    engines = list[MemoryEngine]()
 
     def open_(
         llm: Any = None, embedder: Any = None, name: str = "memory", **sections: Any
