@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -272,7 +272,6 @@ def mcp(
     host: str = "127.0.0.1",
     token_file: Path | None = None,
     local_llm: bool = False,
-    tools: Literal["basic", "all"] = "basic",
 ) -> None:
     """Offer the memory to a chat application, by the Model Context Protocol (MCP).
 
@@ -292,7 +291,6 @@ def mcp(
         token_file (FILE): A file with the token that hosts must send; made with a new one if there
             is none.
         local_llm: The host's LLM is on this machine: it may read local-only memories.
-        tools: Which to offer.
     """
     if token_file and not http:
         raise usage("needs --http", "--token-file")
@@ -305,12 +303,7 @@ def mcp(
     from slowcat_memory.engine import acquire
     from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http, serve_stdio
 
-    offered = MemoryTools(
-        lambda: acquire(known.existing().config),
-        whose,
-        local=local_llm,
-        every=tools == "all",
-    )
+    offered = MemoryTools(lambda: acquire(known.existing().config), whose, local=local_llm)
     with closing(offered):
         if not http:
             return anyio.run(serve_stdio, offered)

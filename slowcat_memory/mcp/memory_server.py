@@ -51,19 +51,16 @@ OpenMemory = Callable[[], MemoryEngine]
 class MemoryTools:
     """The tools over one scope of a memory, for one program or several."""
 
-    def __init__(
-        self, open_memory: OpenMemory, scope: str, *, local: bool = False, every: bool = False
-    ) -> None:
+    def __init__(self, open_memory: OpenMemory, scope: str, *, local: bool = False) -> None:
         """Prepare the tools; the memory is opened by the first call, or by ``open``.
 
         Args:
             scope: Whose memory; no call can choose another.
             local: Whether the hosts' LLM is on this machine: only then are local-only memories
                 shown.
-            every: Offer all tools, not only the basic ones.
         """
         self._open, self._scope, self._local = open_memory, scope, local
-        self.tools = TOOLS if every else {name: TOOLS[name] for name in BASIC}
+        self.tools = {name: TOOLS[name] for name in BASIC}
         self._opening = anyio.Lock()
         self._answers = Answers()
         self._seen: Seen | None = None
@@ -152,7 +149,7 @@ def _listed(name: str, tool: type[Tool]) -> types.Tool:
     hints = types.ToolAnnotations(
         read_only_hint=tool.reads,
         destructive_hint=tool.destroys,
-        idempotent_hint=tool.repeats,
+        idempotent_hint=True,
         open_world_hint=False,
     )
     about, schema = tool.description(), tool.schema()
