@@ -63,7 +63,7 @@ class LLM(Protocol):
 
         Args:
             into: Type of the answer: a struct that forbids unknown fields; its JSON schema is sent
-                to the LLM. See ``reply_fields`` for what it may declare.
+                to the LLM. See ``reply_parsing`` for what it may declare.
 
         Raises:
             EndpointError: The server is unreachable, refuses, or took too long.
