@@ -62,7 +62,7 @@ PORT = {"min": 0, "max": 65535}
 def until_stopped() -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C or a request to end sets, instead of raising in this thread."""
     ended = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
     try:
         yield ended
@@ -244,18 +244,15 @@ def ui(known: Settings, *, everyone: bool = False, port: int = 0, browser: bool 
 async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
     from slowcat_memory.web import open_browser, private_link
 
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
     try:
         await server.start(port)
-        with ExitStack() as stack:
+        with until_stopped() as ended, ExitStack() as stack:
             out().print(server.url(), markup=False, soft_wrap=True)
             hint = "Open it in a browser on this machine; it works once. Ctrl-C ends the page."
             out().print(hint, style="dim")
             if browser:
                 open_browser(stack.enter_context(private_link(server.url())))
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, ended.set)
-            await ended.wait()
+            await asyncio.to_thread(ended.wait)
     finally:
         await server.stop()
 

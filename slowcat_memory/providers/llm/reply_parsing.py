@@ -76,7 +76,7 @@ def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Answer[T]:
     """Return the value in an LLM's text; lone surrogates are removed from its strings.
 
     Args:
-        into: The exact type; see ``reply_fields`` for what it may declare.
+        into: The exact type; see above for what it may declare.
         prose: Take a text without JSON for the field that ``into.PROSE`` names, if it names one.
 
     Raises:
