@@ -237,7 +237,7 @@ def test_every_call_is_in_the_ledger_with_the_name_of_its_program(engine) -> Non
     engine.flush()
     calls = Look(engine).calls()
     assert [(call.client, call.tool, call.failed) for call in calls[::-1]] == [
-        (f"Desk[2J {mode}", tool, tool == "remember")
+        (f"Desk [2J {mode}", tool, tool == "remember")
         for mode in ("auto", "legacy")
         for tool in ("search_memory", "remember")
     ]
