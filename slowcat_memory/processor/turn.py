@@ -261,8 +261,8 @@ class Turns:
             ids = (hit.memory.id for hit in packed.hits)
             self._deps.visible.add_block(message, packed.text, ids)
             self._deps.owned.add_block(packed)
-        report = self._deps.guard.run, self._report, turn, found, packed
-        asyncio.get_running_loop().call_soon(*report)
+        run = self._deps.guard.run
+        asyncio.get_running_loop().call_soon(run, self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Write the ledger row and notify the application, after the frame was pushed."""

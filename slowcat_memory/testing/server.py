@@ -5,7 +5,6 @@ callable, by default `parrot`.
 """
 
 import asyncio
-import base64
 import inspect
 import itertools
 import json
@@ -282,9 +281,7 @@ class ScriptedServer:
         data: list[dict[str, Any]] = []
         for i, text in enumerate(texts):
             vector = HashEmbedder(int(body.get("dimensions") or 64)).encode_query(str(text))
-            as_base64 = body.get("encoding_format") == "base64"
-            value = base64.b64encode(vector.tobytes()).decode() if as_base64 else vector.tolist()
-            data.append({"object": "embedding", "index": i, "embedding": value})
+            data.append({"object": "embedding", "index": i, "embedding": vector.tolist()})
         read = sum(len(str(text).split()) for text in texts)
         usage = {"prompt_tokens": read, "total_tokens": read}
         return web.json_response(

@@ -37,12 +37,13 @@ def _lm_studio_models(root: str) -> Models:
 
 
 def _ollama_models(root: str) -> Models:
-    """Leave out models that a server elsewhere runs, and those that only embed."""
+    """Leave out models that Ollama passes on to another machine, and those that only embed."""
     running = [row["name"] for row in _fetch(f"{root}/api/ps")["models"]]
     return {
         row["name"]: row["name"] in running
         for row in _fetch(f"{root}/api/tags")["models"]
         if not (row.get("remote_host") or row.get("remote_model"))
+        and not row["name"].endswith("cloud")
         and "bert" not in row.get("details", {}).get("family", "")
     }
 

@@ -30,7 +30,7 @@ from slowcat_memory.errors import (
 from slowcat_memory.providers.llm import server as servers
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import connect
-from slowcat_memory.providers.llm.reply_parsing import parse_reply
+from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse_reply
 from slowcat_memory.providers.llm.server import JsonMode, Server, ServerError, label
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
@@ -361,8 +361,8 @@ async def _read(
                 pieces += 1
             texts.append(delta.content or "")
             size += len(texts[-1])
-            if size > options.max_answer_chars:
-                raise BadAnswerError(f"it is longer than {options.max_answer_chars} characters")
+            if size > MAX_CHARS:
+                raise BadAnswerError(f"it is longer than {MAX_CHARS} characters")
     if not finish:
         raise EOFError
     text = "".join(texts)
