@@ -4,12 +4,11 @@ Every file of an import is read once before anything is written: so a preview is
 without dates is asked about, and files of which nothing can be read leave no store behind.
 """
 
-import gzip
 import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta, tzinfo
 from functools import partial
 from pathlib import Path
@@ -423,12 +422,12 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
     computed again after an import. Only you can read the file; an existing one is overwritten only
     after a question.
 
-    Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
+    Examples: [bold]slowcat-memory export -o memory.jsonl[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/],
     [bold]slowcat-memory export --facts facts[/]
 
     Args:
-        to (--out, -o, FILE): The file; .gz and .zst are compressed.
+        to (--out, -o, FILE): The file.
         facts (FOLDER): Write the facts instead: a file for each day, and an index.
     """
     from slowcat_memory.runtime.conversation.audience import guest_scope
@@ -472,15 +471,5 @@ def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
         return
     from slowcat_memory.transfer.fact_files import private_file
 
-    with private_file(to, _drafting(engine)) as file, _packed(file, to.suffix) as sink:
-        yield sink
-
-
-def _packed(file: IO[bytes], suffix: str) -> Any:
-    if suffix == ".gz":
-        return gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
-    if suffix == ".zst":
-        import zstandard
-
-        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
-    return nullcontext(file)
+    with private_file(to, _drafting(engine)) as file:
+        yield file

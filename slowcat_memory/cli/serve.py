@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -62,7 +62,7 @@ PORT = {"min": 0, "max": 65535}
 def until_stopped() -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C or a request to end sets, instead of raising in this thread."""
     ended = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
     try:
         yield ended
@@ -244,18 +244,15 @@ def ui(known: Settings, *, everyone: bool = False, port: int = 0, browser: bool 
 async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
     from slowcat_memory.web import open_browser, private_link
 
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
     try:
         await server.start(port)
-        with ExitStack() as stack:
+        with until_stopped() as ended, ExitStack() as stack:
             out().print(server.url(), markup=False, soft_wrap=True)
             hint = "Open it in a browser on this machine; it works once. Ctrl-C ends the page."
             out().print(hint, style="dim")
             if browser:
                 open_browser(stack.enter_context(private_link(server.url())))
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, ended.set)
-            await ended.wait()
+            await asyncio.to_thread(ended.wait)
     finally:
         await server.stop()
 
@@ -272,7 +269,6 @@ def mcp(
     host: str = "127.0.0.1",
     token_file: Path | None = None,
     local_llm: bool = False,
-    tools: Literal["basic", "all"] = "basic",
 ) -> None:
     """Offer the memory to a chat application, by the Model Context Protocol (MCP).
 
@@ -292,7 +288,6 @@ def mcp(
         token_file (FILE): A file with the token that hosts must send; made with a new one if there
             is none.
         local_llm: The host's LLM is on this machine: it may read local-only memories.
-        tools: Which to offer.
     """
     if token_file and not http:
         raise usage("needs --http", "--token-file")
@@ -305,12 +300,7 @@ def mcp(
     from slowcat_memory.engine import acquire
     from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http, serve_stdio
 
-    offered = MemoryTools(
-        lambda: acquire(known.existing().config),
-        whose,
-        local=local_llm,
-        every=tools == "all",
-    )
+    offered = MemoryTools(lambda: acquire(known.existing().config), whose, local=local_llm)
     with closing(offered):
         if not http:
             return anyio.run(serve_stdio, offered)

@@ -39,8 +39,7 @@ from slowcat_memory.runtime.injection import words_of
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing.doubles import FixedClock
 from slowcat_memory.testing.headless import HeadlessConversation, Reply
-from slowcat_memory.testing.parrot import parrot
-from slowcat_memory.testing.server import ScriptedServer
+from slowcat_memory.testing.server import ScriptedServer, parrot
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ from msgspec import Meta, Struct
 
 Limit = Annotated[int, Meta(ge=1, le=20, description="Most results.")]
 Query = Annotated[str, Meta(description="What to look for, in a few words.")]
-What = Annotated[str, Meta(description="Which memory, in a few words.")]
 
 
 class Tool(Struct, frozen=True):
@@ -22,12 +21,10 @@ class Tool(Struct, frozen=True):
     Attributes:
         reads: It changes nothing.
         destroys: It may delete something.
-        repeats: Calling it again with the same arguments changes nothing more.
     """
 
     reads: ClassVar[bool] = True
     destroys: ClassVar[bool] = False
-    repeats: ClassVar[bool] = True
 
     @classmethod
     def description(cls) -> str:
@@ -89,7 +86,7 @@ class ForgetWhat(Tool, frozen=True):
     """
 
     reads, destroys = False, True
-    what: What = ""
+    what: Annotated[str, Meta(description="Which memory, in a few words.")] = ""
     confirm: Annotated[
         str, Meta(description="The code of the preview, once the user has agreed.")
     ] = ""
@@ -106,40 +103,8 @@ class FactsRead(Tool, frozen=True):
     limit: Limit = 10
 
 
-class Timeline(Tool, frozen=True):
-    """What changed when about somebody or something."""
-
-    about: Annotated[str, Meta(description="A person, place or thing.")]
-
-
-class Why(Tool, frozen=True):
-    """Which memories the voice agent was given for a turn."""
-
-    turn: Annotated[int, Meta(ge=0, description="A turn's number; 0 for the latest.")] = 0
-
-
-class Pin(Tool, frozen=True):
-    """Always keep a memory in mind. Only when the user asks for it."""
-
-    reads = False
-    what: What
-
-
-class Mute(Tool, frozen=True):
-    """Keep a memory, but never use it again. Only when the user asks for it."""
-
-    reads = False
-    what: What
-
-
-class TakeBack(Tool, frozen=True):
-    """Take back the last remember, pin or mute of this program."""
-
-    reads, repeats = False, False
-
-
-# By the method of ``Answers`` that answers it. MCP lists the basic ones by default, the others with
-# ``--tools all``; a conversation's LLM has those that are spoken.
+# By the method of ``Answers`` that answers it. MCP offers the basic ones; a conversation's LLM has
+# those that are spoken.
 TOOLS: dict[str, type[Tool]] = {
     "search_memory": SearchMemory,
     "about_me": AboutMe,
@@ -149,11 +114,6 @@ TOOLS: dict[str, type[Tool]] = {
     "forget": ForgetWhat,
     "facts_list": FactsList,
     "facts_read": FactsRead,
-    "timeline": Timeline,
-    "why": Why,
-    "pin": Pin,
-    "mute": Mute,
-    "undo": TakeBack,
 }
 BASIC = ("search_memory", "about_me", "recent", "memory_as_of", "remember", "forget")
 SPOKEN = ("search_memory", "memory_as_of", "remember", "forget", "facts_list", "facts_read")

@@ -44,7 +44,6 @@ from slowcat_memory.store import Snapshot
 
 Test = Callable[[MemoryRecord], bool]
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
-LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
 
 
@@ -224,20 +223,6 @@ class Seen:
         memories = [chunk for chunk in seen if chunk]
         longest = sorted(memories, key=lambda chunk: -len(chunk.text))[:LEADS]
         return Talk(began, tuple(chunk for chunk in memories if chunk in longest))
-
-    def offered_at(self, turn: int) -> list[Disclosed] | None:
-        """Return the memories that were injected at a user's turn; None where none is recorded.
-
-        Args:
-            turn: Its log id; 0 for the latest of the scope.
-        """
-        with self._view() as view:
-            rows = [view.snapshot.ledger(turn)] if turn else view.snapshot.ledger_tail(LATEST_ROWS)
-            entry = next((row for row in rows if row and row.scope == self.scope), None)
-            if entry is None:
-                return None
-            read = (view.snapshot.read(row.scope or self.scope, row.memory) for row in entry.offers)
-            return [shown for memory in read if (shown := view.show(memory))]
 
     @contextmanager
     def _view(self) -> Iterator[View]:

@@ -17,9 +17,8 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
-from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.reports import FrameGuard, Reports
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord

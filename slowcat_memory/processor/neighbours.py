@@ -11,7 +11,6 @@ A server that cannot be determined counts as remote, and so does a local one rea
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from operator import eq
 from typing import Any
 
 from loguru import logger
@@ -65,8 +64,7 @@ class Places:
     def nearest(self, processor: Any, kind: type, *, before: bool) -> Any:
         """Return the nearest one of a kind before a processor, or behind it; None for none.
 
-        Those in the innermost common pipeline come first. None too where several branches have
-        one: which it is cannot be known.
+        None too where several branches have one: which it is cannot be known.
         """
         near = [
             other
@@ -74,9 +72,7 @@ class Places:
             if other is not processor
             and self.precedes(*((other, processor) if before else (processor, other)))
         ]
-        in_order = near[::-1] if before else near
-        path = self._path(processor)
-        closest = sorted(in_order, key=lambda other: -sum(map(eq, path, self._path(other))))
+        closest = near[::-1] if before else near
         unsure = len(closest) > 1 and self.precedes(closest[0], closest[1]) is None
         return None if unsure or not closest else closest[0]
 

@@ -23,11 +23,10 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.processor import engine_handle, neighbours
 from slowcat_memory.processor.activity import Warming
-from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps, EngineHandle, Overrides
 from slowcat_memory.processor.neighbours import Locality, find_neighbours
-from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.reports import Content, FrameGuard, Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.providers.llm.base import AUTO

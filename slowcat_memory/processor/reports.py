@@ -75,10 +75,6 @@ class FrameGuard:
             self.log_failure(error)
             return None
 
-    def soon(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Call a function when the present step of the event loop is over, as ``run`` does."""
-        asyncio.get_running_loop().call_soon(self.run, work, *arguments)
-
     def posted(self, work: Callable[..., None]) -> Callable[..., None]:
         """Return what calls a function on this event loop, from any thread, until it has ended."""
         loop = asyncio.get_running_loop()

@@ -261,7 +261,8 @@ class Turns:
             ids = (hit.memory.id for hit in packed.hits)
             self._deps.visible.add_block(message, packed.text, ids)
             self._deps.owned.add_block(packed)
-        self._deps.guard.soon(self._report, turn, found, packed)
+        run = self._deps.guard.run
+        asyncio.get_running_loop().call_soon(run, self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Write the ledger row and notify the application, after the frame was pushed."""
@@ -315,12 +316,20 @@ class Turns:
             turn: None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.
         """
-        start = time.perf_counter()
-        self._deps.visible.refresh(context.messages)
+        start, engine, visible = time.perf_counter(), self._deps.engine, self._deps.visible
+        visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
-        engine = self._deps.engine
-        recall = await self._find(text, context, turn, scopes)
+        recall = await engine.recall(
+            clean(text)[0],
+            scopes[0],
+            also=scopes[1:],
+            local=self._deps.locality.local,
+            exclude=visible.memories,
+            exclude_words=visible.words,
+            dialogue=self._conversation.before(turn),
+            prefetch=self._prefetch,
+        )
         packed = recall.packed or self._deps.pack(recall)
         waited = (time.perf_counter() - start) * 1e3
         engine.metrics.observe("recall", sum(recall.timings.values()))
@@ -338,30 +347,6 @@ class Turns:
                 f"memories, the latest {waited_ms:.1f} ms (stage {stage})"
             )
             self._slow, self._quiet_until = 0, time.monotonic() + EVERY_S
-
-    async def _find(
-        self, text: str, context: LLMContext, turn: Turn | None, scopes: Scopes
-    ) -> Recollection:
-        """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
-        recall, shown = Recollection(), self._deps.visible
-        for _ in range(2):
-            visible, standing = shown.memories, list(map(id, context.messages))
-            recall = await self._deps.engine.recall(
-                clean(text)[0],
-                scopes[0],
-                also=scopes[1:],
-                local=self._deps.locality.local,
-                exclude=visible,
-                exclude_words=shown.words,
-                dialogue=self._conversation.before(turn),
-                prefetch=self._prefetch,
-            )
-            if standing == list(map(id, context.messages)):
-                break
-            shown.refresh(context.messages)
-            if visible <= shown.memories:
-                break
-        return recall
 
     def _strip_others(self, context: LLMContext, scopes: Scopes) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""

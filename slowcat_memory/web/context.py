@@ -1,11 +1,9 @@
-"""What the page's handlers work with: the memory, whose it may show, and threads to read in."""
+"""What the page's handlers work with: the memory, and whose it may show."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any
 
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import present_name, renamed
@@ -16,8 +14,6 @@ from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.replies import Refusal
 
-T = TypeVar("T")
-THREADS = 4  # requests that are answered at once: a browser sends six
 STOP_S = 5.0  # that idle work may take to stop when the page ends
 
 
@@ -49,13 +45,8 @@ class PageContext:
         self.memory, self.person, self.doctor = memory, check_scope(person), doctor
         self.everyone = everyone or memory.config.people.scopes == "one"
         self._thinking, self._stop = threading.Lock(), threading.Event()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
         self._viewing = threading.RLock()
         self._talks: dict[str, tuple[tuple[int, int], list[Session]]] = {}
-
-    async def run(self, work: Callable[..., T], *args: Any) -> T:
-        """Do blocking work on a thread of the page's own."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
 
     def think(self) -> int | None:
         """Do the idle work that is due; return how much is left, None when it was stopped.
@@ -87,7 +78,6 @@ class PageContext:
         self.stop_thinking()
         if self._thinking.acquire(timeout=STOP_S):
             self._thinking.release()
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def scopes(self, snapshot: Snapshot) -> list[str]:
         """Return whose memories the page may show; guests' only with ``everyone``."""

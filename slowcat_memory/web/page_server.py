@@ -174,11 +174,11 @@ def add_routes(app: web.Application, page: PageContext) -> None:
 
 
 async def _read(page: PageContext, read: Read, request: web.Request) -> web.StreamResponse:
-    return reply(await page.run(read, page, request.query))
+    return reply(await asyncio.to_thread(read, page, request.query))
 
 
 async def _change(page: PageContext, change: Change, request: web.Request) -> web.StreamResponse:
-    return reply(await page.run(change, page, await body(request, MOST_BYTES)))
+    return reply(await asyncio.to_thread(change, page, await body(request, MOST_BYTES)))
 
 
 async def _file(content: bytes, kind: str, request: web.Request) -> web.StreamResponse:

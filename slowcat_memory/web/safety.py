@@ -13,7 +13,7 @@ user visits. Each rule here answers one attack, and ``tests/web/test_safety.py``
 - memory text that is markup: the policy runs no script but the files of this package.
 """
 
-import hmac
+import hashlib
 import html
 import os
 import secrets
@@ -53,36 +53,37 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Keys:
-    """One-use tokens, and the keys given for them. Belongs to the page's event loop."""
+    """One-use tokens, and the keys given for them. Belongs to the page's event loop.
+
+    Only their hashes are kept and compared, so that the time of a comparison says nothing of them.
+    """
 
     def __init__(self) -> None:
-        self._tokens: list[str] = []
-        self._keys: list[str] = []
+        self._tokens: set[bytes] = set()
+        self._keys: set[bytes] = set()
 
     def token(self) -> str:
         """Return a new token: it opens the page once."""
-        self._tokens.append(token := secrets.token_urlsafe(32))
-        return token
+        return _new(self._tokens)
 
     def redeem(self, token: str) -> str | None:
         """Return a new key for a token, which is then used; None for any other."""
-        if not _among(token, self._tokens):
+        if _hash(token) not in self._tokens:
             return None
-        self._tokens = [other for other in self._tokens if not _same(other, token)]
-        self._keys.append(key := secrets.token_urlsafe(32))
-        return key
+        self._tokens.remove(_hash(token))
+        return _new(self._keys)
 
     def knows(self, key: str) -> bool:
-        return _among(key, self._keys)
+        return _hash(key) in self._keys
 
 
-def _among(given: str, known: list[str]) -> bool:
-    """Compare with every known value, in a time that says nothing about any of them."""
-    return any([_same(given, token) for token in known])
+def _new(hashes: set[bytes]) -> str:
+    hashes.add(_hash(secret := secrets.token_urlsafe(32)))
+    return secret
 
 
-def _same(token: str, other: str) -> bool:
-    return hmac.compare_digest(token.encode(errors="surrogateescape"), other.encode())
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).digest()
 
 
 class Guard:

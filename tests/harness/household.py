@@ -28,11 +28,10 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.processor.neighbours import Locality
-from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.reports import Reports
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection

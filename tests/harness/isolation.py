@@ -28,7 +28,7 @@ from slowcat_memory.engine import read_graph, wiring
 from slowcat_memory.idle.jobs.summaries import SummaryJob
 from slowcat_memory.index import Searcher
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.context_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import targets

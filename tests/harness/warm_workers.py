@@ -35,8 +35,8 @@ from slowcat_memory.store import replica
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 from slowcat_memory.testing.headless import HeadlessConversation
-from slowcat_memory.testing.parrot import parrot as quoting
 from slowcat_memory.testing.server import ScriptedServer, ToolCall
+from slowcat_memory.testing.server import parrot as quoting
 from tests.harness.command import Harness, around, main
 from tests.harness.fleet_server import TENANT, Server
 from tests.harness.household import Leak

@@ -33,23 +33,20 @@ def minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Mind]]
 
 async def attack(host: Host) -> str:
     """Call every tool in every way, wrongly too; return all that was answered."""
-    calls = listed("mcp/attacks.jsonl", "once") + [["why", {"turn": n}] for n in range(1, 12)]
+    calls = listed("mcp/attacks.jsonl", "once")
     for tool, arguments in listed("mcp/attacks.jsonl", "of TEXT"):
         for text in ASK:
             meant = {name: text if value == "TEXT" else value for name, value in arguments.items()}
             calls.append([tool, meant])
     answers = [await host.ask(tool, **arguments) for tool, arguments in calls]
-    seen = {tool for tool, _ in calls} | {"remember", "pin", "mute", "undo"}
-    assert seen == set(TOOLS)
+    assert {tool for tool, _ in calls} == set(TOOLS) - {"remember"}
     return "\n".join(text for _, text in answers)
 
 
 async def change(host: Host) -> str:
-    """Mark what cannot be seen, and keep the like of it."""
-    answers = [await host.ask(tool, what=text) for tool in ("pin", "mute") for text in ASK]
-    answers += [await host.ask("undo") for _ in answers]
-    answers += [await host.ask("remember", text="My sister lives in Porto.")]
-    return "\n".join(text for _, text in answers)
+    """Keep the like of what cannot be seen."""
+    _, text = await host.ask("remember", text="My sister lives in Porto.")
+    return text
 
 
 def told(mind: Mind, *, local: bool = False) -> str:

@@ -6,7 +6,7 @@ from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.context_messages import OwnedMessages
 from slowcat_memory.runtime.injection import FORGOTTEN
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember

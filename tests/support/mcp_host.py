@@ -8,6 +8,7 @@ from mcp import Client
 from mcp.types import Implementation
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools, memory_server
 
 PATIENCE_S = 30.0
@@ -43,10 +44,14 @@ def asking(
     *,
     name: str = "a host",
     mode: str = "auto",
-    **how: bool,
+    local: bool = False,
+    every: bool = False,
 ) -> Any:
-    """Let a host talk to the tools of a memory, in this process."""
-    server = memory_server(MemoryTools(lambda: memory, scope, **how))
+    """Let a host talk to the tools of a memory, in this process; to ``every`` one, if so."""
+    tools = MemoryTools(lambda: memory, scope, local=local)
+    if every:
+        tools.tools = TOOLS
+    server = memory_server(tools)
 
     async def run() -> Any:
         client = Client(server, client_info=named(name), mode=mode, read_timeout_seconds=PATIENCE_S)

@@ -63,7 +63,7 @@ class LLM(Protocol):
 
         Args:
             into: Type of the answer: a struct that forbids unknown fields; its JSON schema is sent
-                to the LLM. See ``reply_fields`` for what it may declare.
+                to the LLM. See ``reply_parsing`` for what it may declare.
 
         Raises:
             EndpointError: The server is unreachable, refuses, or took too long.
@@ -96,8 +96,6 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         temperature: 0 to 2, in place of what each job asks for; negative (-1) keeps the job's.
         reasoning_tokens: Tokens (0 to 100,000) that the model may write before an answer, besides
             the answer's own; 1,000 or more for a model whose reasoning cannot be switched off.
-        max_answer_chars: Characters of an answer (100 to 1,000,000) beyond which it is rejected as
-            runaway output.
         connect_s: Seconds to connect.
         first_token_s: Seconds to the first token, reading of the prompt included; 120 for a
             server that loads its model on demand.
@@ -113,7 +111,6 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     context_tokens: Annotated[int, Meta(ge=0, le=1 << 24)] = 0
     temperature: Annotated[float, Meta(ge=-1, le=2)] = -1.0
     reasoning_tokens: Annotated[int, Meta(ge=0, le=100_000)] = 0
-    max_answer_chars: Annotated[int, Meta(ge=100, le=1_000_000)] = 20_000
     # Timeouts.
     connect_s: Seconds = 1.0
     first_token_s: Seconds = 30.0

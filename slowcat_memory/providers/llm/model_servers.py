@@ -7,7 +7,7 @@ requests the list of models.
 import http.client
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -85,6 +85,13 @@ KNOWN = (
 )
 
 
+def _talking(models: Iterable[str]) -> list[str]:
+    """Return the chat models of this machine: of others, Ollama ends the names with "cloud"."""
+    return [
+        name for name in models if "embed" not in name.casefold() and not name.endswith("cloud")
+    ]
+
+
 class ModelServer(Struct, frozen=True):
     """A model server that answers; ``url`` ends with ``/v1``."""
 
@@ -93,13 +100,12 @@ class ModelServer(Struct, frozen=True):
     models: tuple[str, ...]
 
     def model(self, wanted: str = "") -> str:
-        """Return ``wanted``, or the first chat model.
+        """Return ``wanted``, or the first chat model of this machine.
 
         Raises:
             EndpointError: The server offers none.
         """
-        talks = [name for name in self.models if "embed" not in name.casefold()]
-        if wanted or talks:
+        if wanted or (talks := _talking(self.models)):
             return wanted or talks[0]
         raise EndpointError(f"{self.name} at {self.url} has no model loaded", hint="Load one")
 
@@ -173,7 +179,7 @@ def find_loaded(
         try:
             check_loopback(url)
             models = {} if url in answered else kind.models(url.removesuffix("/v1"))
-            talks = [name for name, on in models.items() if on and "embed" not in name.casefold()]
+            talks = _talking(name for name, on in models.items() if on)
         except (SlowcatError, LookupError, TypeError, AttributeError):
             continue  # it is of another kind, or none
         answered.add(url)

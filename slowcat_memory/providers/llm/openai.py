@@ -30,7 +30,7 @@ from slowcat_memory.errors import (
 from slowcat_memory.providers.llm import server as servers
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import connect
-from slowcat_memory.providers.llm.reply_parsing import parse_reply
+from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse_reply
 from slowcat_memory.providers.llm.server import JsonMode, Server, ServerError, label
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
@@ -175,7 +175,7 @@ class OpenAILLM:
             if await self._answers_others(server, mode, prompt.model):
                 raise BadAnswerError("the server refuses this request, and no other") from None
         if error is ServerError.TOO_LONG:
-            self._learn(prompt, refused.text)
+            self._learn(prompt)
             raise PromptTooLongError("the prompt is longer than the LLM reads") from None
         if error is ServerError.BAD_ANSWER:
             raise BadAnswerError("the server could not read the LLM's answer") from None
@@ -277,14 +277,12 @@ class OpenAILLM:
         """Return how many tokens a prompt may have."""
         return int((self._context(model) or servers.ASSUMED) * servers.SHARE_OF_CONTEXT)
 
-    def _learn(self, prompt: Prompt, error: str = "") -> None:
-        """Learn from a prompt that was too long (the server's error says so), or was cut."""
+    def _learn(self, prompt: Prompt) -> None:
+        """Learn from a prompt that was refused as too long, or was cut."""
         model = self._model(prompt.model)
-        before = self._context(model)
-        if named := servers.named_length(error):
-            self._learned[model] = min(named, before or named)
-        elif not self._told():
-            self._learned[model] = servers.smaller(before or servers.ASSUMED, _size(prompt))
+        if not self._told():
+            half = (self._context(model) or servers.ASSUMED) // 2
+            self._learned[model] = max(half, servers.SMALLEST)
 
     def _check_fits(self, prompt: Prompt) -> None:
         """Refuse a prompt that was made before the context length was known, or became smaller."""
@@ -363,8 +361,8 @@ async def _read(
                 pieces += 1
             texts.append(delta.content or "")
             size += len(texts[-1])
-            if size > options.max_answer_chars:
-                raise BadAnswerError(f"it is longer than {options.max_answer_chars} characters")
+            if size > MAX_CHARS:
+                raise BadAnswerError(f"it is longer than {MAX_CHARS} characters")
     if not finish:
         raise EOFError
     text = "".join(texts)

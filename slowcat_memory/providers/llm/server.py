@@ -3,7 +3,7 @@
 Every server offers ``/v1/models``; other information is optional, and elsewhere on each server. One
 that tells no context length is tried with ``ASSUMED`` tokens: assuming the smallest would cost
 several times as many prompts on every other server. A prompt that it refuses, or cuts, makes the
-length smaller for all further prompts: to what its error names, or by a step.
+length half as long for all further prompts.
 """
 
 import json
@@ -20,20 +20,12 @@ from msgspec.structs import replace
 MAX_RETRY_AFTER_S = 3600.0
 LABEL_CHARS = 80
 ASSUMED = 8192  # tokens
-SMALLER = (4096, 2048)  # lengths that servers run with, tried one after the other
+SMALLEST = 2048  # that a server runs with
 # For the prompt; the estimate may be wrong by a third, and the answer is long.
 SHARE_OF_CONTEXT = 0.6
 TRUNCATED_BELOW = 0.6  # of our estimate: a server that read less has cut the prompt
 TRUNCATION_SEEN_FROM = 256  # tokens; the estimate is too rough below
-_LEAST, _MOST = 512, 1 << 24
-# How servers name their context length in an error: llama.cpp, llama-cpp-python, vLLM, LM Studio,
-# Ollama, text-generation-inference.
-_NAMED = re.compile(
-    r"\"?n_ctx\"?\s{0,3}[:=]\s{0,3}(\d{1,9})"
-    r"|context (?:size|length|window)(?: is| of| limit)?(?: only)?\s?[:(]?\s?(\d{1,9})"
-    r"|must be <= (\d{1,9})",
-    re.I,
-)
+_MOST = 1 << 24
 Form = Literal["json_schema", "json_object", "prompt"]
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "prompt")
 MAX_LENGTH = 1000  # a grammar repeats a rule that often; llama.cpp refuses more than 2,000
@@ -189,12 +181,6 @@ def _tokens(read: Reader, told: Any, model: str) -> int:
 # ------------------------------------------------------------------- context length
 
 
-def named_length(error: str) -> int:
-    """Return the context length that an error names, 0 if it names none."""
-    lengths = (int(next(filter(None, match.groups()))) for match in _NAMED.finditer(error))
-    return next((tokens for tokens in lengths if _LEAST <= tokens <= _MOST), 0)
-
-
 def was_cut(estimate: int, tokens_read: int, *, known: bool) -> bool:
     """Return whether a server read only a part of a prompt.
 
@@ -204,15 +190,9 @@ def was_cut(estimate: int, tokens_read: int, *, known: bool) -> bool:
     if estimate < TRUNCATION_SEEN_FROM:
         return False
     if not known and tokens_read <= 0:
-        return estimate > SMALLER[0] * SHARE_OF_CONTEXT
+        return estimate > ASSUMED // 2 * SHARE_OF_CONTEXT
     fills = not known and estimate > tokens_read and -tokens_read % 1024 <= 1
     return 0 < tokens_read < TRUNCATED_BELOW * estimate or (tokens_read > 0 and fills)
-
-
-def smaller(context: int, prompt_tokens: int) -> int:
-    """Return the next smaller length for which a prompt of this size is too long."""
-    fitting = (n for n in SMALLER if n < context and n * SHARE_OF_CONTEXT < prompt_tokens)
-    return next(fitting, SMALLER[-1])
 
 
 # ------------------------------------------------------------------- JSON

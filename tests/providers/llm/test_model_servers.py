@@ -88,8 +88,9 @@ async def test_model_servers_nonsense_is_no_model_server(answer):
     await runner.cleanup()
 
 
-def test_server_the_first_model_that_talks_is_taken():
-    server = ModelServer("x", "http://127.0.0.1/v1", ("text-embedding-nomic", "qwen3-4b", "gemma"))
+def test_server_the_first_model_that_talks_and_runs_here_is_taken():
+    names = ("gpt-oss:120b-cloud", "text-embedding-nomic", "qwen3-4b", "gemma")
+    server = ModelServer("x", "http://127.0.0.1/v1", names)
     assert server.model() == "qwen3-4b" and server.model("gemma") == "gemma"
 
 

@@ -25,7 +25,6 @@ from slowcat_memory.providers.llm.server import (
     ServerError,
     classify,
     label,
-    named_length,
     schema_of,
     was_cut,
 )
@@ -300,8 +299,6 @@ async def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(
 @pytest.mark.parametrize("text", REFUSALS.values(), ids=REFUSALS)
 def test_context_size_errors_of_every_server_are_known(text: str) -> None:
     assert classify(400, text) is ServerError.TOO_LONG
-    assert named_length(text) in (0, 4096)
-    assert (named_length(text) == 4096) == ("4096" in text)
 
 
 @each_listed("providers/context_size.jsonl")

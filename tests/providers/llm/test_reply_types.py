@@ -11,8 +11,7 @@ from msgspec.structs import fields
 
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers.llm.reply_fields import shape_of
-from slowcat_memory.providers.llm.reply_parsing import parse_reply
+from slowcat_memory.providers.llm.reply_parsing import parse_reply, shape_of
 from tests.support.replies import good, list_fields, read, reply_types, structs
 from tests.support.rows import each_listed, each_row
 
