@@ -23,7 +23,7 @@ QUOTE_WORDS, MOST_LINES = 20, 12
 _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 _LINE = re.compile(r"^\[(\d+)\] ([^:\n]*): (.*)$", re.M)
 _ASKED = re.compile(r"turns ([\d, ]+)\.\s*$")
-_PAIR = re.compile(r"^(\d+)\. (older|newer): (.*)$", re.M)
+_PAIR = re.compile(r"^(\d+)\. (older|newer)(?: \([\d-]+\))?: (.*)$", re.M)
 _FOUND = re.compile(r"^(\d+)\. [^,\n]*, [^:\n]*: (.*)$", re.M)
 STATEMENTS = Path(__file__).parents[1] / "data" / "lives" / "statements.tsv"
 
@@ -51,6 +51,8 @@ class _Script:
     def __init__(self, life: Life) -> None:
         self._life = life
         self._claims = {claim.id: claim for claim in life.claims}
+        if unknown := {claim.slot for claim in life.claims} - SLOTS.keys():
+            raise ValueError(f"{STATEMENTS.name} has no row for {', '.join(sorted(unknown))}")
         self._by_words = dict[str, list[tuple[date, Exchange]]]()
         for session in life.sessions:
             for turn in session.turns:
@@ -188,9 +190,10 @@ class _Script:
     def _stated(self, exchange: Exchange) -> list[tuple[Claim, bool]]:
         """Return the claims that an exchange states, and those that it says are over."""
         ends = [(self._claims[id], True) for id in exchange.ends]
-        moved = {self._claims[id].value for id in exchange.says}
+        holding = [self._claims[id] for id in exchange.says if id not in exchange.ends]
+        moved = {claim.value for claim in holding}
         ends = [(claim, over) for claim, over in ends if claim.value not in moved]
-        return [*((self._claims[id], False) for id in exchange.says), *ends]
+        return [*((claim, False) for claim in holding), *ends]
 
     # ------------------------------------------------------------------ what sentences say
 

@@ -1,5 +1,6 @@
 """Lives of two years: how they are written, played, and judged by laws that can fail."""
 
+import asyncio
 import sys
 import tempfile
 from pathlib import Path
@@ -14,9 +15,12 @@ from benchmarks.lives.model import Exchange, Life, Session
 from benchmarks.lives.player import Played, play
 from benchmarks.lives.record import Seen
 from benchmarks.lives.truthful import TruthfulLLM
+from slowcat_memory.core.facts import merging
+from slowcat_memory.providers import Prompt
 from tests.harness.simulated_lives import beyond
 from tests.support import small_life as small
 from tests.support.rows import each_row
+from tests.support.said import fact
 
 DAYS = 21
 
@@ -51,6 +55,18 @@ def test_a_short_life_with_a_truthful_llm_is_dated_as_it_was_said(by_llm) -> Non
     assert verdicts["dates"].cases > 2 and verdicts["read"].hits > 10
     for law in ("dates", "superseded", "icebreakers", "traps"):
         assert not verdicts[law].findings, cli.as_text(verdicts[law].findings[0])
+
+
+def test_a_truthful_llm_answers_about_every_pair_of_the_memorys_own_prompt() -> None:
+    homes = fact(small.OLD_HOME.text), fact(small.NEW_HOME.text)
+    user = merging.build_prompt([merging.Pair(*homes)])
+    prompt = Prompt(job="merge", version=1, system=merging.SYSTEM, user=user)
+    answer = asyncio.run(TruthfulLLM(small.life()).complete(prompt, merging.PairsReply))
+    assert [pair.same_fact for pair in answer.value.pairs] == [True]
+
+
+def test_a_truthful_llm_has_words_for_every_claim_of_the_diaries() -> None:
+    assert all(TruthfulLLM(life) for life in cli.diaries())
 
 
 @pytest.mark.parametrize(("half", "shown"), [("tuned", True), ("held out", False)])

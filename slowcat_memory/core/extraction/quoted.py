@@ -60,6 +60,13 @@ def without_tag(text: str) -> str:
     return _TAG.sub("", straight(text))
 
 
+def says_over(quote: str, name: str) -> bool:
+    """Return whether a quote has a name, and a word by which something ends."""
+    speech = tokens(straight(quote))
+    named = set(words_in(name)) <= {token.word for token in speech}
+    return named and any(_ENDED.fullmatch(token.word) for token in speech)
+
+
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, speech = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
@@ -223,6 +230,7 @@ def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] 
     span = find(words_in(claim.quote), speech)
     if span is None:
         return True
+    spans = [span, *_others_naming(claim.object, speech, span)]
     languages = languages_of(turn.text)
     names = (*people, claim.subject, claim.object)
     asked = about(claim.subject, turn.speaker, names)
@@ -236,10 +244,21 @@ def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] 
     if claim.predicate in _MUTUAL:
         directions.append(about(claim.object, turn.speaker, names))
     return not any(
-        _shows(claim, [QuotedPassage(speech, who, language) for who in directions], span)
+        _shows(claim, [QuotedPassage(speech, who, language) for who in directions], part)
         for language in languages
         if claim.predicate in language.persons.evidence
+        for part in spans
     )
+
+
+def _others_naming(name: str, speech: Sequence[Token], quote: range) -> Iterator[range]:
+    """Yield the other sentences that have all words of a name: a quote may lean on them."""
+    wanted, start = set(words_in(name)), 0
+    for end in (*(n for n, token in enumerate(speech) if token.word in ".!?;…"), len(speech)):
+        apart = end <= quote.start or start >= quote.stop
+        if apart and wanted <= {token.word for token in speech[start:end]}:
+            yield range(start, end)
+        start = end + 1
 
 
 @text_cache(256)  # an LLM may name a predicate as it likes

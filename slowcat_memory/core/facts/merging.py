@@ -301,6 +301,8 @@ def _compare_objects(
     if mine != theirs:
         if not new.over and exclude(new, old):
             return "update"
+        if content(without_values(new.object)) == content(without_values(old.object)):
+            return "ask"  # it was moved to another day, or is one more
         return None if mine < theirs or theirs < mine else "other"
     if is_denied(pair.newer.text) != is_denied(pair.older.text):
         return "update"

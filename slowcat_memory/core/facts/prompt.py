@@ -19,6 +19,7 @@ from slowcat_memory.core.extraction.attributed import words_in, wrong_subject
 from slowcat_memory.core.extraction.clause_facts import StatedFact
 from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import (
+    Dated,
     asks,
     dated,
     misdates,
@@ -43,6 +44,7 @@ from slowcat_memory.core.extraction.quoted import (
     contradicts,
     evidence,
     is_reported,
+    says_over,
     supposes,
     unrelated,
     unsupported,
@@ -51,6 +53,7 @@ from slowcat_memory.core.extraction.slots import PREFERRED, canonical, object_ty
 from slowcat_memory.core.extraction.stated import read_sentence, stated_by
 from slowcat_memory.core.facts.by_rule import holds_since, is_correction
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
+from slowcat_memory.core.facts.matter import DONE
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
@@ -239,18 +242,21 @@ def _check(reply: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extr
     if asks(quote, turn.text):
         return "question"
     quarantine = _quarantine(reply.type, content, quote, turn)
+    related = _related(reply, subject, quote, turn, record)
     if not quarantine and (
         reason := _unfit(reply.type, content, subject, turn, record)
-        or _unsaid(content, subject, quote, turn, record)
+        or _unsaid(content, subject, _bearer(reply, subject, related), quote, turn, record)
     ):
         return reason
     reported = is_reported(quote, turn.text)
     when = dated(quote, turn, reply.date or "", record.ground, record.zone)
     if not quarantine and misdates(content, when):
         return "stray"
+    if reply.type == DONE and when.begins > turn.at:  # the day is of something else
+        when = Dated("", turn.at, turn.at)
     ruled, own = _by_rule(quote, turn), words_of(content).keys()
     by_rule = next((stated for stated in ruled if words_of(stated.content).keys() <= own), None)
-    claim = _related(reply, subject, quote, turn, record) or by_rule
+    claim = related or by_rule
     if claim is None and not quarantine and _is_triple(reply, content):
         return "words"
     read = read_sentence(content, subject)
@@ -295,6 +301,8 @@ def _related(
     shown = Statement(
         subject=subject, predicate=predicate, object=object_, quote=quote, over=reply.over
     )
+    if reply.over and object_type(predicate) in ("person", "pet") and says_over(quote, object_):
+        return shown  # "Pickle died" need not say again whose cat that was
     return None if unrelated(shown, reply.predicate or "", turn, record.people) else shown
 
 
@@ -335,13 +343,25 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
     return None if shared(content, turn.text, subject) else "words"
 
 
-def _unsaid(content: str, subject: str, quote: str, turn: Turn, record: _Record) -> Reason | None:
+def _bearer(reply: FactReply, subject: str, related: Statement | None) -> str:
+    """Return whom a quote must speak of; "" for a relation of two names that it shows.
+
+    "Sven wrote, my brother" is about both, "Pickle died" about the cat that somebody had.
+    """
+    if object_type(canonical(reply.predicate or "")) not in ("person", "pet"):
+        return subject
+    return "" if related else tidy(reply.object or "") if reply.over else subject
+
+
+def _unsaid(
+    content: str, subject: str, bearer: str, quote: str, turn: Turn, record: _Record
+) -> Reason | None:
     """Return why a quote does not state something of its subject; None if it does."""
     if supposes(quote, turn.text):
         return "supposed"
     if contradicts(content, quote):
         return "denied"
-    if wrong_subject(content, subject, quote, turn, record.people):
+    if wrong_subject(content, bearer, quote, turn, record.people):
         return "person"
     return "words" if unsupported(content, subject, record.turns) else None
 

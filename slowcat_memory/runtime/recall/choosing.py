@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader, disclose
-from slowcat_memory.core.memory import CHUNK, turn_of
+from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.query.asked_facts import (
     Wordings,
     lacks_value,
@@ -378,7 +378,7 @@ class Recall(Struct, eq=False, dict=True):
         adds_facts = self.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
-            disclosed = ended(memory, namespace.facts.endings(memory.id, self.query.now))
+            disclosed = ended(memory, self._endings(memory))
             facets = dict[str, str]()
             if any(self._revises(other, memory) for other in newer):
                 facets["earlier"] = "yes"
@@ -390,6 +390,14 @@ class Recall(Struct, eq=False, dict=True):
                 disclosed = replace(disclosed, facets=disclosed.facets | facets)
             marked.append(Offered(disclosed, at))
         return marked
+
+    def _endings(self, memory: Memory) -> Sequence[Overtaken]:
+        """Return what of a memory is over; what the agent repeated of the turn before it is, too."""
+        facts, now, read = self.namespace.facts, self.query.now, self.wordings
+        if memory.role != "assistant":
+            return facts.endings(memory.id, now)
+        said = facts.endings(chunk_id(turn_of(memory.id) - 1), now)
+        return [end for end in said if read[end.quote].keys & read[memory.text].keys]
 
     def _changes_one(self, usable: Collection[Memory], memory: Memory) -> bool:
         """Return whether a weak candidate changes a stronger one, and must stand beside it."""

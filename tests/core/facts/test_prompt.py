@@ -58,6 +58,19 @@ def test_check_reply_what_orders_or_leads_away_is_quarantined(given, why):
     assert fact_memory(one, NOON, Made(job="facts")).kind == "fact/quarantined"
 
 
+@each_listed("rules/facts_prompt.jsonl")
+def test_what_is_said_of_two_is_kept_as_their_relation(given: dict[str, Any], kept: list) -> None:
+    (fact,) = check(**given).kept
+    assert [fact.predicate, fact.object, fact.over] == kept
+
+
+def test_a_task_that_is_done_has_no_day_ahead() -> None:
+    settled = "I spoke to the landlord, the deposit comes next week: settled"
+    content = "Anna has dealt with the landlord about the deposit."
+    (fact,) = check(turn=9, type="task_completed", content=content, quote=settled).kept
+    assert (fact.date, fact.since) == ("", TURNS[8].at)
+
+
 def test_check_reply_one_statement_is_kept_once() -> None:
     fact = FactReply(1, "person", "Anna", "Anna lives in Lisbon.", "I live in Lisbon", "high")
     done = check_reply(FactsReply([fact, fact]), {1: TURNS[0]}, TURNS, UTC)

@@ -150,7 +150,7 @@ _ARRANGED = (
     "booked|arranged|scheduled|rescheduled|planned|organised|organized|reserved|postponed|moved|"
     "pushed|brought forward|put back|put off|delayed|invited|asked|enrolled|signed up|registered|"
     "agreed|promised|entered|ordered|shifted|changed|confirmed|offered|due|set|pencilled in|"
-    "penciled in|earmarked|called in|summoned|picked"
+    "penciled in|earmarked|called in|summoned|picked|decided|made up (?:my|our|his|her|their) minds?"
 )
 _NO_INFINITIVE = "".join(rf"(?<!\b{w} )" for w in ("to", "will", "ll", "can", "must", "should"))
 _SUBJECT_DAY = r"(?:is|are)\s+(?!the\b|my\b|our\b|when\b|good\b|fine\b|ok\b)"
