@@ -362,8 +362,8 @@ def backup(known: Settings, file: Path | None = None) -> None:
 
     Every record of the copy is read once to check it. The store's folder keeps the newest
     [bold]store.backups_keep[/] backups and deletes them when something is forgotten, because they
-    still hold it; forget --keep-backups rewrites them. Delete backups elsewhere yourself;
-    [bold]restore[/] leaves out what was forgotten since.
+    still hold it: make a new one then. Delete backups elsewhere yourself; [bold]restore[/] leaves
+    out what was forgotten since.
 
     Example: [bold]slowcat-memory backup /media/stick/memory.mdb[/]
 

@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import MADE_AGAIN, chunk_id, family, session_in, turn_of
@@ -62,16 +61,16 @@ ANY = ""  # in place of ids, of a request that names none
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 
 
-def forget(env: Environment, requests: Sequence[Forget], keep_backups: bool = False) -> Forgotten:
+def forget(env: Environment, requests: Sequence[Forget]) -> Forgotten:
     """Delete the rows that checked requests cover; their bytes are still to be erased.
 
     Raises:
         StoreError: Nothing is deleted.
     """
-    return change_beside(env, partial(delete, requests, keep_backups)).result()
+    return change_beside(env, partial(delete, requests)).result()
 
 
-def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "Deletion":
+def delete(requests: Sequence[Forget], tx: Transaction) -> "Deletion":
     """Delete what checked requests cover, and everything that names it."""
     gone = select(requests, tx)
     if gone.is_empty():
@@ -86,7 +85,9 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     for name, key in gone.damaged:
         tx.drop(name, key)
     _bury(gone, tx)
-    _order_erasure(gone, requests, keep_backups, tx)
+    tx.set_meta(ERASE_DUE, True)
+    # What an earlier deletion names is still due.
+    tx.set_meta(PENDING, sorted(gone.scopes.union(read_pending(tx) or ())))
     return gone
 
 
@@ -107,40 +108,13 @@ def _bury(gone: "Deletion", tx: Transaction) -> None:
 # ------------------------------------------------------------------- what is to be erased
 
 
-class Pending(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the bytes of deleted rows may still be.
+def read_pending(tx: Transaction) -> list[str] | None:
+    """Return the namespaces whose index files may have what is to be erased.
 
-    Attributes:
-        requests: What backups that are kept must lose, besides what has a tombstone.
-        scopes: Namespaces whose index files may have any of it.
-        keep_backups: Whether backups are rewritten without it, instead of deleted.
+    None when nothing is, or the row does not read.
     """
-
-    requests: tuple[Forget, ...] = ()
-    scopes: tuple[str, ...] = ()
-    keep_backups: bool = False
-
-
-def _order_erasure(
-    gone: "Deletion", requests: Sequence[Forget], keep_backups: bool, tx: Transaction
-) -> None:
-    before = read_pending(tx) or Pending(keep_backups=True)  # what it names is still due
-    # Without their many log ids they are still requests for some turns only.
-    named = (replace(request, turns=(0,)) if request.turns else request for request in requests)
-    keep = keep_backups and before.keep_backups
-    pending = Pending(
-        requests=(*before.requests, *named) if keep else (),
-        scopes=tuple(sorted(gone.scopes.union(before.scopes))),
-        keep_backups=keep,
-    )
-    tx.set_meta(ERASE_DUE, True)
-    tx.set_meta(PENDING, pending)
-
-
-def read_pending(tx: Transaction) -> Pending | None:
-    """Return what is to be erased; None when nothing is, or its row does not read."""
     try:
-        return msgspec.convert(tx.meta(PENDING, None), Pending | None)
+        return msgspec.convert(tx.meta(PENDING), list[str] | None)
     except (StoreDamagedError, msgspec.ValidationError):
         return None
 

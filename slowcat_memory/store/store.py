@@ -243,7 +243,6 @@ class Store:
         what: Forget | Sequence[Forget],
         *,
         erase: bool = True,
-        keep_backups: bool = False,
         on_hidden: Callable[[Forgotten], object] = lambda gone: None,
     ) -> Forgotten:
         """Delete everything that the requests cover, with everything derived from it. Blocks.
@@ -255,7 +254,6 @@ class Store:
 
         Args:
             erase: Erase at once; else call ``erase`` soon.
-            keep_backups: Rewrite the backups in the store's folder, instead of deleting them.
             on_hidden: Called with the result once nothing of it is shown any more.
 
         Raises:
@@ -265,7 +263,7 @@ class Store:
         requests = forget.checked(what)
         self._checked_writer().call(lambda: None)  # everything appended before is saved
         with self._erasing():
-            gone = forget.forget(self._env, requests, keep_backups)
+            gone = forget.forget(self._env, requests)
             self._read_block.cache_clear()  # a reader may have unpacked a block until now
             if gone.turns or gone.memories:
                 on_hidden(gone)

@@ -58,8 +58,6 @@ READING = DateLocale(zone_of("UTC"), "en")
 POINTS: dict[str, tuple[Any, str]] = {
     "the deletion": (transaction, "transact"),
     "a copy": (erasure, "remove"),
-    "rewriting a backup": (erasure, "delete_forgotten"),
-    "a rewritten backup": (erasure, "created"),
     "an unfinished file": (erasure, "remove_drafts"),
     "the new file": (copy, "_swap"),
     "an index": (generation, "finish"),
@@ -183,7 +181,7 @@ def index_stays() -> Any:
 
 
 def backups_stay() -> Any:
-    return mock.patch.object(erasure, "erase_backups", lambda env, found: Forgotten())
+    return mock.patch.object(erasure, "erase_backups", lambda path: Forgotten())
 
 
 def drafts_stay() -> Any:
@@ -238,7 +236,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
                 n = rng.choice(live)
                 live.remove(n)
                 seal = gather(store) if rng.random() < 0.3 else None
-                _forget(store, n, into, keep_backups=rng.random() < 0.3)
+                _forget(store, n, into)
                 thinking.think(store, n)  # a step that began before the forget
                 if seal:
                     (seal if rng.random() < 0.5 else gather(store))()
@@ -276,12 +274,12 @@ def _append(store: Store, n: int, into: int) -> int:
     return n
 
 
-def _forget(store: Store, n: int, into: int, *, keep_backups: bool) -> None:
+def _forget(store: Store, n: int, into: int) -> None:
     def hidden(_: Forgotten) -> None:
         os.write(into, SAID.pack(b"F", n))
 
     os.write(into, SAID.pack(b"B", n))
-    store.forget(Forget(turns=(n,)), keep_backups=keep_backups, on_hidden=hidden)
+    store.forget(Forget(turns=(n,)), on_hidden=hidden)
 
 
 class Ledger:

@@ -8,10 +8,7 @@ open for writing does it again before anything is read. Every step may be repeat
 Copying and deleting files run on the caller's thread; the writer's thread only swaps the file.
 """
 
-import os
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,19 +20,18 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten, Manifest
-from slowcat_memory.store.care import copy, health
-from slowcat_memory.store.care.copy import backups_of, copy_file, last_backup, remove_drafts
+from slowcat_memory.store.care import copy
+from slowcat_memory.store.care.copy import backups_of, last_backup, remove_drafts
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import remove, sync_dir
 from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, read_meta, reading, transact
-from slowcat_memory.store.forget import Pending, end, forget, read_pending
+from slowcat_memory.store.forget import end, forget, read_pending
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
 READER = "a program reads the store and does not stop"
-REWRITING = "rewriting"  # where a backup is rewritten, beside it
 
 
 def is_due(env: Environment) -> bool:
@@ -79,13 +75,13 @@ def _erase_copies(env: Environment, sparing: Path | None) -> Forgotten:
     with reading(env) as tx:
         pending, kept = read_pending(tx), _built_since(path, tx)
     indexes = [path / folder.INDEX]
-    if pending:
-        files = (folder.index_folder(path, scope).glob("*") for scope in pending.scopes)
+    if pending is not None:
+        files = (folder.index_folder(path, scope).glob("*") for scope in pending)
         indexes = [file for file in chain.from_iterable(files) if file not in kept]
     former = folder.entries(path, *folder.UNFINISHED, f"{folder.REPLACED}*")
     stuck = [entry for entry in (*indexes, *former) if entry != sparing and not remove(entry)]
     stuck += remove_drafts(path, running=True)
-    done = erase_backups(env, pending)
+    done = erase_backups(path)
     sync_dir(path)
     problems = tuple(f"{entry} cannot be deleted" for entry in stuck)
     return replace(done, problems=problems + done.problems)
@@ -120,80 +116,26 @@ def _built_since(path: Path, tx: Transaction) -> set[Path]:
 # ------------------------------------------------------------------- backups
 
 
-def erase_backups(env: Environment, pending: Pending | None) -> Forgotten:
-    """Delete the backups in a store's folder, or rewrite them where that was asked for.
-
-    Where their folder is a link, the files that it leads to are meant. A backup that cannot be
-    rewritten, because it is damaged or of another format, is deleted.
-    """
-    backups, keep = env.path / folder.BACKUPS, pending if pending and pending.keep_backups else None
+def erase_backups(path: Path) -> Forgotten:
+    """Delete the backups in a store's folder; where theirs is a link, the files it leads to."""
+    backups = path / folder.BACKUPS
     if not backups.is_dir():
         lost = f"{backups} leads to {backups.resolve()}, which is not there"
         return Forgotten(problems=(lost,) if backups.is_symlink() else ())
-    remove(backups / REWRITING)
-    rewritten, doomed = 0, []
-    for backup in backups_of(env.path):
-        if keep and _rewrite(env, backup.file.resolve(), keep):
-            rewritten += 1
-        else:
-            doomed.append(backup.file)
-    gone = [file for file in doomed if remove(file)]
-    problems = [f"{file} cannot be deleted" for file in doomed if file not in gone]
-    problems += _remove_others(backups)
-    if last_backup(env.path) is None:
-        (env.path / folder.LAST_BACKUP).unlink(missing_ok=True)
-    return Forgotten(
-        problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten
-    )
-
-
-def _remove_others(backups: Path) -> list[str]:
-    """Delete unfinished backups and, in a folder of our own, whatever else is in it."""
-    others = backups.glob("*.tmp") if backups.is_symlink() else backups.iterdir()
-    stuck = [file for file in others if file.suffix != ".mdb" and not remove(file)]
+    is_ours = not backups.is_symlink()
+    finished = [backup.file for backup in backups_of(path)]
+    # Unfinished ones and, in a folder of our own, whatever else is in it.
+    others = set(backups.iterdir() if is_ours else backups.glob("*.tmp")).difference(finished)
+    stuck = [file for file in (*finished, *others) if not remove(file)]
     sync_dir(backups)
-    if not backups.is_symlink() and not any(backups.iterdir()):
+    if is_ours and not stuck:
         backups.rmdir()
-    return [f"{file} cannot be deleted" for file in stuck]
-
-
-def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
-    """Replace a backup by a copy without what is forgotten, in one rename.
-
-    Returns False when that is impossible; the backup is as before then.
-    """
-    if not health.is_usable(file):
-        return False
-    workshop = file.parent / REWRITING
-    remove(workshop)
-    workshop.mkdir(mode=0o700)
-    try:
-        copy_file(file, workshop / folder.DATA)
-        with closing(Environment(workshop)) as backup:
-            if not _forget_in(backup, env, pending):
-                return False
-        if not health.is_whole(folder.data_file(workshop)):
-            return False
-        os.replace(folder.data_file(workshop), file)
-        sync_dir(file.parent)
-        return True
-    finally:
-        remove(workshop)
-
-
-def _forget_in(backup: Environment, env: Environment, pending: Pending) -> bool:
-    """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
-    if created(backup) != created(env):
-        return False
-    delete_forgotten(backup, tombstones_of(env), pending.requests)
-    epoch = read_meta(env, EPOCH, 0)
-
-    def mark(tx: Transaction) -> None:
-        end(tx)
-        tx.set_meta(EPOCH, epoch)
-
-    transact(backup, mark)
-    return copy.rewrite(backup)
+    if last_backup(path) is None:
+        (path / folder.LAST_BACKUP).unlink(missing_ok=True)
+    return Forgotten(
+        problems=tuple(f"{file} cannot be deleted" for file in stuck),
+        backups_deleted=len(finished) - len(set(finished).intersection(stuck)),
+    )
 
 
 # ------------------------------------------------------------------- what a copy must not bring back
@@ -202,15 +144,13 @@ def _forget_in(backup: Environment, env: Environment, pending: Pending) -> bool:
 # file beside it knows (``disk.state``).
 
 
-def delete_forgotten(
-    backup: Environment, tombstones: dict[bytes, bytes], more: Sequence[Forget] = ()
-) -> int:
-    """Delete what has a tombstone, there or in a copy, and what ``more`` covers, from the copy.
+def delete_forgotten(backup: Environment, tombstones: dict[bytes, bytes]) -> int:
+    """Delete what has a tombstone, there or in a copy, from the copy.
 
     Returns how many turns and memories there were. The copy has all tombstones then.
     """
     tombstones = tombstones_of(backup) | tombstones
-    requests = [*_requests(backup, tombstones), *more]
+    requests = _requests(backup, tombstones)
     gone = forget(backup, requests) if requests else Forgotten()
     transact(backup, partial(_set_tombstones, tombstones))
     return len(gone.turns) + sum(not turn_of(id) for _, id in gone.memories)

@@ -8,7 +8,7 @@ from unittest.mock import Mock, patch
 import pytest
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, backups_of, data_file, drafting, forget
+from slowcat_memory.store import Store, StoreOptions, data_file, drafting, forget
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
@@ -185,42 +185,6 @@ def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(path, tmp_pat
         index = sealed(store, token(2))
         assert store.erase() and index.exists(), "it was built since"
     assert traces(path, 1) == []
-
-
-def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path):
-    with filled(path, 30) as store:
-        first, second = store.backup(), store.backup()
-        gone = store.forget(Forget(speaker="bob"), keep_backups=True)
-        assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
-    assert traces(path, *(n for n in range(1, 31) if n % 3)) == []
-    backups = (f"backups/{one.name}" for one in (first, second))
-    assert {name for _, name in traces(path, 3)} == {data_name(path), *backups}
-    for file in (first, second):
-        assert copy.count_rows(file, "log") == 10 and file.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("step", ["delete_forgotten", "created", "sync_dir"])
-def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_start(
-    path, monkeypatch, step
-):
-    store = filled(path, 30)
-    store.backup(), store.backup()
-    with monkeypatch.context() as deadly, pytest.raises(Dead):
-        deadly.setattr(erasure, step, DIES)
-        store.forget(Forget(speaker="bob"), keep_backups=True)
-    assert all(copy.count_rows(backup.file, "log") in (10, 30) for backup in backups_of(path))
-    store.close()
-    with Store.open(path, options=SMALL):
-        assert [copy.count_rows(backup.file, "log") for backup in backups_of(path)] == [10, 10]
-    assert traces(path, 1, 2, 29) == []
-
-
-def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path):
-    with filled(path, 9) as store:
-        spoilt = store.backup()
-        spoilt.write_bytes(spoilt.read_bytes()[:5000])
-        gone = store.forget(Forget(turns=(1,)), keep_backups=True)
-        assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (1, 0)
 
 
 # ------------------------------------------------------------------- damaged copies, other programs

@@ -22,7 +22,6 @@ from slowcat_memory.store.disk import codec, envelope, keys
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.disk.tables import TABLES
-from slowcat_memory.store.forget import Pending
 
 # ------------------------------------------------------------------- codec
 
@@ -185,11 +184,11 @@ ROWS = (
     *(records.Turn, records.SessionEdge, records.Session, records.Memory, records.Made),
     *(records.Context, records.Key, records.LedgerEntry, records.Offer, records.LeftOut),
     *(records.CallEntry, records.CommandEntry, records.Task, records.Run, records.Cursor),
-    *(records.Manifest, records.IndexFile, records.Forget, Pending, records.TrustedTime),
+    *(records.Manifest, records.IndexFile, records.TrustedTime),
     *(records.Statement, records.Ending),
     *(Head, CopyState, Unsent),
 )
-DIGESTS = {"slowcat-7": "cb37521a0e83a140"}
+DIGESTS = {"slowcat-7": "70516062ffbbf8c1"}
 
 
 def fields_of(kind: type) -> list[str]:
