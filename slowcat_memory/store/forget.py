@@ -44,7 +44,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import blocks, bookkeeping
 from slowcat_memory.store.bookkeeping import Subject, drop_vectors, fold_session
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import (
     EPOCH,
@@ -76,7 +76,7 @@ def delete(requests: Sequence[Forget], tx: Transaction) -> "Deletion":
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {blocks.block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(codec.id_key(id), tx) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:
@@ -97,12 +97,12 @@ def _bury(gone: "Deletion", tx: Transaction) -> None:
     The other memories may be made again, differently. They get an epoch mark instead, so that a
     backup cannot restore them (see ``care.erasure``).
     """
-    tombstones = [keys.turn_tombstone(id) for id in gone.turns]
-    tombstones += [keys.memory_tombstone(*row) for row in gone.memories if gone.is_named(*row)]
+    tombstones = [codec.turn_tombstone(id) for id in gone.turns]
+    tombstones += [codec.memory_tombstone(*row) for row in gone.memories if gone.is_named(*row)]
     for key in tombstones:
         tx.put("tombstones", key, codec.seal(key))
     for scope, memory in gone.unnamed:
-        tx.write_record("tombstones", keys.epoch_mark(scope, memory), tx.meta(EPOCH, 0))
+        tx.write_record("tombstones", codec.epoch_mark(scope, memory), tx.meta(EPOCH, 0))
 
 
 # ------------------------------------------------------------------- what is to be erased
@@ -121,7 +121,7 @@ def read_pending(tx: Transaction) -> list[str] | None:
 
 def end(tx: Transaction) -> None:
     """Record that nothing of what was deleted is left anywhere."""
-    tx.drop("meta", keys.name_key(PENDING))
+    tx.drop("meta", codec.name_key(PENDING))
     tx.set_meta(ERASE_DUE, False)
 
 
@@ -185,7 +185,7 @@ class Deletion:
     @property
     def event_ids(self) -> set[int]:
         """Log ids of all events that go, damaged ones included."""
-        damaged = {keys.id_of(key) for name, key in self.damaged if name in blocks.EVENTS}
+        damaged = {codec.id_of(key) for name, key in self.damaged if name in blocks.EVENTS}
         return damaged.union(self.turns, self.edges)
 
     def result(self) -> Forgotten:
@@ -226,7 +226,7 @@ class Deletion:
             except StoreDamagedError:
                 self.damaged[table, key] = None
                 if table in SUBJECT_TABLES:
-                    scope, id = keys.split_scope(key)
+                    scope, id = codec.split_scope(key)
                     self.subjects.add((scope, id.decode()))
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
@@ -434,12 +434,12 @@ def _drop_named(table: Table, gone: Deletion, tx: Transaction) -> None:
 def _drop_events(table: Table, gone: Deletion, tx: Transaction) -> None:
     scoped = table.key.startswith("scope")
     for id, (scope, _) in gone.events.items():
-        tx.drop(table.name, keys.scoped_id_key(scope, id) if scoped else keys.id_key(id))
+        tx.drop(table.name, codec.scoped_id_key(scope, id) if scoped else codec.id_key(id))
 
 
 def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
     for session, row in gone.sessions.items():
-        key = keys.name_key(session)
+        key = codec.name_key(session)
         if row is None:
             tx.drop(table.name, key)
         elif row != tx.read(Session, table.name, key):
@@ -450,7 +450,7 @@ def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
 
 def _drop_memories(table: Table, gone: Deletion, tx: Transaction) -> None:
     for which in gone.memories:
-        tx.drop(table.name, keys.scoped_key(*which))
+        tx.drop(table.name, codec.scoped_key(*which))
 
 
 def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
@@ -460,7 +460,7 @@ def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
     """
     for scope in gone.scopes:
         if table.key == "scope":
-            tx.drop(table.name, keys.name_key(scope))
+            tx.drop(table.name, codec.name_key(scope))
         else:
             bookkeeping.drop_changes(scope, bookkeeping.LATEST, tx)
     if table.key == "scope":

@@ -433,7 +433,7 @@ class Store:
             return copy.shrink(self._env)
 
     def backup(self, to: Path | None = None) -> Path:
-        """Write a copy, 0600, and verify it in a canary process before it gets its name.
+        """Write a copy, 0600, and verify it in another process before it gets its name.
 
         Args:
             to: The file; it must not exist. None makes one in the store's ``backups`` folder and

@@ -1,6 +1,6 @@
 """Checks that every damaged file is recognised, and no healthy one is reported.
 
-Files are cut, zeroed and flipped; in a child that may die of it, the canary judges, and a reader
+Files are cut, zeroed and flipped; in a child that may die of it, the check judges, and a reader
 that knows the contents checks the verdict. Healthy stores are churned (puts, deletes, overflow
 pages, forgetting) and left without a close.
 
@@ -24,8 +24,15 @@ from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import health, salvage
 from slowcat_memory.store.care.salvage import identify
-from slowcat_memory.store.disk import envelope, folder, state
-from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
+from slowcat_memory.store.disk import folder, state
+from slowcat_memory.store.disk.page_reader import (
+    UNSEEN,
+    WHOLE,
+    PageMap,
+    PageReader,
+    Row,
+    check,
+)
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 from tests.harness.command import Harness, around, main
@@ -73,7 +80,7 @@ def damage(file: Path, way: str, rng: random.Random) -> None:
 
 
 def verdict(path: Path) -> int:
-    return envelope.main(["check", str(folder.data_file(path))])
+    return check(folder.data_file(path))
 
 
 def rows(path: Path) -> list:
@@ -205,7 +212,7 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
     for number in range(max(1, damaged // 4)):
         make(scratch / f"healthy{number}", seed + number, rng.randrange(20, 120))
         judged = ask(lambda number=number: verdict(scratch / f"healthy{number}"))
-        tally["accused"] += judged != envelope.WHOLE
+        tally["accused"] += judged != WHOLE
     base, copy = scratch / "healthy0", scratch / "copy"
     right, every = ask(lambda: contents(base)), ask(lambda: rows(base))
     assert right and every
@@ -214,7 +221,7 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(base, copy)
         damage(folder.data_file(copy), way, rng)
-        passed = control == "blind" or ask(lambda: verdict(copy)) == envelope.WHOLE
+        passed = control == "blind" or ask(lambda: verdict(copy)) == WHOLE
         tally[f"{way}_{'passed' if passed else 'caught'}"] += 1
         tally["missed"] += passed and ask(lambda: contents(copy)) != right
         if passed and way == "cut":

@@ -16,7 +16,8 @@ from slowcat_memory.index import generation
 from slowcat_memory.records import Forget, Manifest
 from slowcat_memory.store import Store, StoreOptions, restore
 from slowcat_memory.store.care import copy, health
-from slowcat_memory.store.disk import envelope, environment, folder
+from slowcat_memory.store.disk import environment, folder
+from slowcat_memory.store.disk.page_reader import WHOLE, check
 from tests.harness import samples
 from tests.harness.command import around
 
@@ -64,7 +65,7 @@ def turns(path: Path) -> set[int]:
 
 
 def is_damaged(file: Path) -> bool:
-    return health.check_pages(file) != envelope.WHOLE
+    return check(file) != WHOLE
 
 
 def verdict(lost: int = 0, corrupt: int = 0, undead: int = 0) -> dict[str, int]:

@@ -3,7 +3,7 @@
 A backup is older than the store, and only the store knows what was forgotten in between: the
 tombstones of turns and memories, and the epoch marks of memories deleted without a name. So a backup
 that is restored is copied into a workshop inside the folder, where everything the store has forgotten
-is deleted; only a copy that has no byte of it any more, and that a canary has read, replaces the
+is deleted; only a copy that has no byte of it any more, and that was read once more, replaces the
 store, in one rename. Killed at any moment, the folder has the old store or the new one.
 
 Deletions of a store that no longer exists cannot be known: tombstones restored into an empty folder
@@ -24,7 +24,7 @@ from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
 from slowcat_memory.store.care import copy, health, open
 from slowcat_memory.store.care.erasure import created, delete_forgotten, erase, tombstones_of
-from slowcat_memory.store.disk import codec, folder, keys
+from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
@@ -49,7 +49,7 @@ def next_backup(path: Path, now: datetime) -> Path:
 def back_up(
     env: Environment, snapshots: copy.Snapshots, to: Path | None, now: datetime, keep: int
 ) -> Path:
-    """Make a backup: a compact copy that a canary has read before it gets its name.
+    """Make a backup: a compact copy that is read once more before it gets its name.
 
     ``to`` must not exist; None makes one in the store's own folder, and deletes the oldest ones
     beyond ``keep``. ``now`` is kept with the name of the latest backup.
@@ -259,5 +259,5 @@ def check_rows(env: Environment, what: str) -> None:
         for table in TABLES:
             alone = table.key.startswith("u64")
             for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
-                if (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
+                if (alone and len(key) != 8) or not 0 < codec.id_of(key) <= MOST_ID:
                     raise ValueError(f"a key of {table.name} is {key!r:.40}")

@@ -22,7 +22,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.care import copy
 from slowcat_memory.store.care.copy import backups_of, last_backup, remove_drafts
-from slowcat_memory.store.disk import codec, folder, keys
+from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import remove, sync_dir
 from slowcat_memory.store.disk.state import clear_unerased
@@ -168,15 +168,15 @@ def tombstones_of(env: Environment) -> dict[bytes, bytes]:
 
 def _requests(backup: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
     """Return the requests that delete everything these tombstones and epoch marks name."""
-    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
+    turns = tuple(codec.id_of(key) for key in tombstones if codec.is_turn_tombstone(key))
     memories: dict[str, set[str]] = defaultdict(set)
     with reading(backup) as tx:
         epoch = tx.meta(EPOCH, 0)
         for key in tx.keys("memories"):
-            scope, rest = keys.split_scope(key)
+            scope, rest = codec.split_scope(key)
             id = rest.decode()
-            mark = keys.epoch_mark(scope, id)
-            if keys.memory_tombstone(scope, id) in tombstones or (
+            mark = codec.epoch_mark(scope, id)
+            if codec.memory_tombstone(scope, id) in tombstones or (
                 mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
             ):
                 memories[scope].add(id)

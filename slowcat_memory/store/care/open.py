@@ -1,6 +1,6 @@
 """Opens a store: for writing or for reading, and first recovers a damaged one.
 
-For writing, if no other process has the store open: folder, leftovers, canary unless the last one
+For writing, if no other process has the store open: folder, leftovers, a check unless the last one
 closed the file or was killed on this boot, running mark, environment, first rows of a new store,
 erasure if one is due. Beside others: the environment alone. For reading: nothing is created or
 changed.
@@ -29,10 +29,10 @@ from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
 from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
 from slowcat_memory.store.care.erasure import delete_forgotten, erase, sweep
-from slowcat_memory.store.disk import codec, folder, keys, state, tables
-from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.disk import codec, folder, state, tables
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.outbox import COPY, Outbox
+from slowcat_memory.store.disk.page_reader import FORMAT
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
@@ -156,7 +156,7 @@ def to_read(path: Path, options: StoreOptions) -> Opened:
     """Open a folder for reading, beside a writer or without one.
 
     Of the options only the rule for file systems matters. A damaged file may kill its reader: a
-    canary reads it first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
+    check comes first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
     """
     folder.require(path)
     with our_errors(path):
@@ -218,7 +218,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether the data file is as its last writer left it, so that no canary reads it.
+    """Return whether the data file is as its last writer left it, so that it is not checked.
 
     The writer closed it, or its process was killed and nothing else happened.
     """
@@ -269,7 +269,7 @@ def repair_blocks(tx: Transaction) -> None:
     for table in blocks.TABLES:
         for key in tx.keys(table):
             try:
-                _repair_block(keys.id_of(key), reader.block(keys.id_of(key)), tx)
+                _repair_block(codec.id_of(key), reader.block(codec.id_of(key)), tx)
             except StoreDamagedError:
                 tx.drop(table, key)
     for key in tx.keys("cursors"):
@@ -282,7 +282,7 @@ def _repair_block(number: int, block: blocks.Block, tx: Transaction) -> None:
     missing, elsewhere = [], []
     for id in block.ids:
         held = _block_with(id, tx)
-        if held < 0 and tx.get("tombstones", keys.turn_tombstone(id)) is None:
+        if held < 0 and tx.get("tombstones", codec.turn_tombstone(id)) is None:
             missing.append(id)
         elif held != number:
             elsewhere.append(id)
@@ -291,13 +291,13 @@ def _repair_block(number: int, block: blocks.Block, tx: Transaction) -> None:
         blocks.unpack_block(number, block, mine, tx)
         return
     for id in missing:
-        key = keys.id_key(id)
+        key = codec.id_key(id)
         tx.put(blocks.PLACES, key, blocks.encode_location(key, number))
 
 
 def _block_with(id: int, tx: Transaction) -> int:
     """Return the recorded block of an event; 0 for a row of its own, -1 for neither."""
-    key = keys.id_key(id)
+    key = codec.id_key(id)
     if tx.get("log", key) is not None:
         return 0
     value = tx.get(blocks.PLACES, key)
@@ -314,12 +314,12 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
             for table in blocks.EVENTS:
                 tx.drop(table, key)
             if event.table != "log":
-                lost.append(keys.id_of(key))
+                lost.append(codec.id_of(key))
             continue
-        events, last = events + 1, keys.id_of(key)
-        scoped = keys.scoped_id_key(event.scope, event.id)
+        events, last = events + 1, codec.id_of(key)
+        scoped = codec.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
-        session = keys.name_key(event.session)
+        session = codec.name_key(event.session)
         sessions[session] = fold_session(sessions.get(session), event)
     for session, row in sessions.items():
         tx.write_record("sessions", session, row)
@@ -332,7 +332,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
 
 def forgotten_ids(tx: Transaction) -> list[int]:
     """Return the log ids of forgotten turns."""
-    return [keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key)]
+    return [codec.id_of(key) for key in tx.keys("tombstones") if codec.is_turn_tombstone(key)]
 
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
@@ -341,8 +341,8 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     tx.set_meta(tables.FORMAT_ROW, FORMAT)
     tx.set_meta(tables.CREATED, tx.meta(tables.CREATED, now.isoformat()))
     for name, table in ((tables.LAST_RUN, "runs"), (tables.LAST_CALL, "calls")):
-        tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
+        tx.set_meta(name, max([tx.meta(name, 0), *map(codec.id_of, tx.keys(table))]))
     known = {bytes.fromhex(digest) for digest in tx.meta(tables.EMBEDDERS, {})}
     for key in tx.keys("vectors"):
-        if key[: keys.HASH] not in known:  # a forget would not find it
+        if key[: codec.HASH] not in known:  # a forget would not find it
             tx.drop("vectors", key)

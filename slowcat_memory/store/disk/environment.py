@@ -31,15 +31,11 @@ from slowcat_memory.errors import (
     StoreGoneError,
     StoreUnsafeError,
 )
-from slowcat_memory.store.disk import folder, keys
-from slowcat_memory.store.disk.envelope import (
-    FORMAT_KEY,
-    MAX_TABLES,
-    is_file_damage,
-    is_of_another_format,
-)
+from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk.codec import name_key
 from slowcat_memory.store.disk.folder import KnownFolder
 from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
+from slowcat_memory.store.disk.page_reader import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -200,7 +196,7 @@ class Environment:
             generation.handles = self._open_tables(env)
             if self.outbox is not None:
                 with env.begin() as txn:
-                    self.outbox.read(txn.get(keys.name_key(COPY), db=generation.handles["meta"]))
+                    self.outbox.read(txn.get(name_key(COPY), db=generation.handles["meta"]))
             if not self.readonly:
                 env.reader_check()
             generation.files = self._inodes(generation)
@@ -426,6 +422,31 @@ class Environment:
         """Close it in a forked child, which may then open it anew; the parent's stays open."""
         self._changed = threading.Condition()  # a thread of the parent may hold the former one
         self.close(0.0)
+
+
+# Errors that prevent opening even an undamaged file.
+SYSTEM_ERRORS = frozenset(
+    {
+        errno.ENOMEM,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOSPC,
+        errno.EROFS,
+        errno.ENOENT,
+    }
+)
+
+
+def is_file_damage(error: lmdb.Error) -> bool:
+    """Return whether an LMDB error is the file's fault.
+
+    False when the machine or its settings are to blame, and for another LMDB version's file.
+    """
+    if isinstance(error, lmdb.MemoryError | lmdb.VersionMismatchError):
+        return False
+    return error.code not in SYSTEM_ERRORS
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from slowcat_memory.clock import boot_id
 from slowcat_memory.store.disk import folder
-from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.folder import KnownFolder
+from slowcat_memory.store.disk.page_reader import intact
 
 RENEW_S = 1.0  # between two renewals of the time of STATE while transactions are written
 LATE_S = 3.0  # a write later than this after the last renewal is not of those who vouched

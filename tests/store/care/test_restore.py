@@ -14,9 +14,9 @@ from slowcat_memory.records import CommandEntry, Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, restore
 from slowcat_memory.store.care.backups import next_backup
 from slowcat_memory.store.care.copy import noted, remove_drafts
-from slowcat_memory.store.disk import codec, keys, tables
-from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.disk import codec, tables
 from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.page_reader import FORMAT
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
@@ -286,7 +286,7 @@ def meta(name: str, value: object) -> Craft:
 
 
 def no_meta(name: str) -> Craft:
-    return lambda tx: tx.drop("meta", keys.name_key(name))
+    return lambda tx: tx.drop("meta", codec.name_key(name))
 
 
 def row(table: str, key: bytes) -> Craft:

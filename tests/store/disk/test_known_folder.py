@@ -179,7 +179,7 @@ def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
     open_store()
 
 
-# ------------------------------------------------------------------- the canary
+# ------------------------------------------------------------------- the check in another process
 
 
 def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_alone(
