@@ -18,10 +18,11 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer import export
-from slowcat_memory.transfer.import_ import Imported, Where, import_file, import_reading, ingest
+from slowcat_memory.transfer.import_ import Imported, Where, import_reading, ingest
 from slowcat_memory.transfer.reading import Options, readings
 from slowcat_memory.transfer.transcript import Transcript, TranscriptSession, Utterance
 from tests.harness import import_trips
+from tests.harness.import_trips import import_file
 from tests.support.memories import Look, engine_remembering
 from tests.support.rows import DATA, listed, listed_texts
 

@@ -11,7 +11,7 @@ With a turn its chunk, every memory made from it, and all their vectors are dele
 an index key quote the turns that they were made from, so one forgotten source deletes them, though
 their memory stays; its vectors, made with that context, are deleted too.
 
-The same transaction records that bytes are to be erased (``care.erasure``), and where.
+The same transaction records that bytes are to be erased (``care.copies``), and where.
 """
 
 from collections import defaultdict
@@ -95,7 +95,7 @@ def _bury(gone: "Deletion", tx: Transaction) -> None:
     """Write tombstones for turns and for memories that requests name.
 
     The other memories may be made again, differently. They get an epoch mark instead, so that a
-    backup cannot restore them (see ``care.erasure``).
+    backup cannot restore them (see ``care.copies``).
     """
     tombstones = [codec.turn_tombstone(id) for id in gone.turns]
     tombstones += [codec.memory_tombstone(*row) for row in gone.memories if gone.is_named(*row)]

@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
 from slowcat_memory.records import Manifest
-from slowcat_memory.store.care import copy
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.disk import codec, folder, outbox
 from slowcat_memory.store.disk.environment import Environment, map_bytes, our_errors
-from slowcat_memory.store.disk.state import mark_stopped
+from slowcat_memory.store.disk.folder import mark_stopped
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact, write_copy
 from slowcat_memory.store.options import StoreOptions
@@ -140,7 +140,7 @@ class Replica:
         Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
         while somebody reads.
         """
-        return self._outbox.is_scrubbed or copy.rewrite(self._env)
+        return self._outbox.is_scrubbed or copies.rewrite(self._env)
 
     def erased(self) -> int | None:
         """Return how many deletions there were; None while bytes of the last one are here."""

@@ -83,9 +83,7 @@ class FileReading:
         self.faults, self.unreadable = list[TranscriptError](), 0
         self.format = recognise(text)
         late: Break | None = None  # the session that is left out
-        for number, piece in enumerate(self.format.read(text, self._fail)):
-            if not number % 1000:
-                text.spend()
+        for piece in self.format.read(text, self._fail):
             if isinstance(piece, Skipped):
                 self.skipped[piece.why] += 1
             elif isinstance(piece, Break):

@@ -6,7 +6,6 @@ archives, compressed files and their padding count once they are unpacked.
 
 import codecs
 import gzip
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer.formats import HINT
 from slowcat_memory.transfer.transcript import NotATranscriptError, Report, Text, fault
 
-MOST_BYTES, MOST_S = 100_000_000, 60  # of what one path stands for, unpacked
+MOST_BYTES = 100_000_000  # of what one path stands for, unpacked
 DEEPEST = 3  # archives in archives
 UTF8 = "utf-8"
 ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -52,7 +51,7 @@ class Files(Generic[Result]):
             beside: Called for each of them that is no transcript, such as a picture.
         """
         self._path, self._read, self._report, self._beside = path, read, report, beside
-        self._bytes, self._end = MOST_BYTES, time.monotonic() + MOST_S
+        self._bytes = MOST_BYTES
 
     def __iter__(self) -> Iterator[Result]:
         """Read one file after the other.
@@ -109,25 +108,19 @@ class Files(Generic[Result]):
         except BROKEN as error:
             raise TranscriptError(f"{name} is damaged: {error}") from error
         for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
-            self._spend()
             if not member.is_dir() and not _is_hidden(PurePath(member.filename)):
                 full = f"{name}/{member.filename}"
                 opened = lambda member=member: archive.open(member)  # noqa: E731
                 yield from self._inside(full, member, opened, depth + 1)
 
-    def _spend(self, size: int = 0) -> None:
-        """Count bytes that were read.
-
-        Raises:
-            TooMuchError: They are too many, or the time is over.
-        """
+    def _spend(self, size: int) -> None:
+        """Count bytes that were read; raises ``TooMuchError`` when they are too many."""
         self._bytes -= size
-        hint = "Import its files one by one, and a long chat in parts."
         if self._bytes < 0:
-            most = f"{MOST_BYTES // 10**6} MB"
-            raise TooMuchError(f"{self._path} is more than {most} when it is unpacked", hint=hint)
-        if time.monotonic() > self._end:
-            raise TooMuchError(f"{self._path} takes longer than {MOST_S} s to read", hint=hint)
+            raise TooMuchError(
+                f"{self._path} is more than {MOST_BYTES // 10**6} MB when it is unpacked",
+                hint="Import its files one by one, and a long chat in parts.",
+            )
 
     def _parts(self, file: Any) -> Iterator[bytes]:
         """Yield a file part by part, first a few bytes; before it breaks off, all there is."""
@@ -155,7 +148,7 @@ class Files(Generic[Result]):
             self._spend(len(content))
         _check_utf8(name, content)
         kept = bytes(content.removeprefix(codecs.BOM_UTF8))
-        return Text(name, kept, encoding, changed, self._spend)
+        return Text(name, kept, encoding, changed)
 
 
 def _is_hidden(name: PurePath) -> bool:

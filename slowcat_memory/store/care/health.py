@@ -25,10 +25,10 @@ from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFormatErro
 from slowcat_memory.records import Manifest
 from slowcat_memory.store.bookkeeping import Subject, embedders, exists
 from slowcat_memory.store.care import salvage
-from slowcat_memory.store.care.copy import last_backup
+from slowcat_memory.store.care.copies import last_backup
 from slowcat_memory.store.disk import codec, folder, page_reader
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
-from slowcat_memory.store.disk.state import distrust, is_unclean
+from slowcat_memory.store.disk.folder import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, reading
 from slowcat_memory.store.sharing import living

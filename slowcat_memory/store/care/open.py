@@ -27,9 +27,16 @@ from slowcat_memory.records import Session
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
-from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
-from slowcat_memory.store.care.erasure import delete_forgotten, erase, sweep
-from slowcat_memory.store.disk import codec, folder, state, tables
+from slowcat_memory.store.care.copies import (
+    backups_of,
+    copy_file,
+    count_rows,
+    delete_forgotten,
+    erase,
+    put_aside,
+    sweep,
+)
+from slowcat_memory.store.disk import codec, folder, tables
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.outbox import COPY, Outbox
 from slowcat_memory.store.disk.page_reader import FORMAT
@@ -70,7 +77,7 @@ class Opened:
         with suppress(OSError, StoreError), only:
             self.presence.leave()
             if path and not living(path):
-                state.mark_stopped(path)
+                folder.mark_stopped(path)
         self.presence.leave()  # also if it could not be alone
 
 
@@ -87,8 +94,8 @@ def to_write(
             if is_first:
                 report = examine(path, now, map_bytes(options.map_size_gib))
                 if not report.unclean_stop:
-                    undo.callback(state.distrust, path)
-                state.mark_running(path)
+                    undo.callback(folder.distrust, path)
+                folder.mark_running(path)
             make = partial(_open, path, options, now, outbox)
             try:
                 env = make()
@@ -100,7 +107,7 @@ def to_write(
                 env = make()
             undo.callback(env.close)
             if is_first:
-                state.vouch(path)
+                folder.vouch(path)
                 folder.sync_dir(path)  # LMDB flushes its files, not their names
                 sweep(env)
                 with alone(path / folder.ERASING, 0.0):
@@ -211,7 +218,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     for leftover in folder.entries(path, *folder.UNFINISHED, *drafts):
         folder.remove(leftover)
     data = folder.data_file(path)
-    report = OpenReport(created=not data.exists(), unclean_stop=state.is_unclean(path))
+    report = OpenReport(created=not data.exists(), unclean_stop=folder.is_unclean(path))
     if report.created or is_trusted(path) or health.is_whole(data):
         return report
     return recover(path, now(), map_size, report)
@@ -222,7 +229,7 @@ def is_trusted(path: Path) -> bool:
 
     The writer closed it, or its process was killed and nothing else happened.
     """
-    return state.is_as_left(path) and not health.looks_cut(folder.data_file(path))
+    return folder.is_as_left(path) and not health.looks_cut(folder.data_file(path))
 
 
 def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> OpenReport:
@@ -245,7 +252,7 @@ def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> Ope
             salvaged = 0
         else:
             backup = None
-        if forgotten := state.read_unerased(path):
+        if forgotten := folder.read_unerased(path):
             with closing(Environment(workshop)) as env:
                 delete_forgotten(env, forgotten)
                 transact(env, _order_erasure)

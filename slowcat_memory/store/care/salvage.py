@@ -34,7 +34,7 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
 from slowcat_memory.store import blocks
 from slowcat_memory.store.blocks import decode_location
-from slowcat_memory.store.disk import codec, page_reader, state, tables
+from slowcat_memory.store.disk import codec, folder, page_reader, tables
 from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import HEADER, intact
 from slowcat_memory.store.disk.transaction import open_alone
@@ -70,7 +70,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         closing(page_reader.PageReader(file)) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
-        _Salvage(reader, out, state.read_unerased(file.parent)).run()
+        _Salvage(reader, out, folder.read_unerased(file.parent)).run()
         out.sync(True)
 
 

@@ -33,10 +33,9 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.codec import name_key
-from slowcat_memory.store.disk.folder import KnownFolder
+from slowcat_memory.store.disk.folder import RENEW_S, KnownFolder, vouch
 from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
 from slowcat_memory.store.disk.page_reader import FORMAT_KEY, MAX_TABLES, is_of_another_format
-from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"

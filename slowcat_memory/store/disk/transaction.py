@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
-from slowcat_memory.store.disk import codec, state
+from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.outbox import Changes
@@ -250,8 +250,8 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 result = change(tx)
                 if forgotten := tx.puts("tombstones"):
                     with our_errors(env.folder.last_path):
-                        size = state.add_unerased(env.folder, forgotten)
-                    undo.callback(state.take_back_unerased, env.folder, size)
+                        size = folder.add_unerased(env.folder, forgotten)
+                    undo.callback(folder.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
                     if env.outbox is not None:
                         copy_state = env.outbox.add_to(tx)
@@ -264,7 +264,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             if writes and env.outbox is not None:
                 env.outbox.committed(copy_state)
             if tx.erased():
-                state.clear_unerased(env.folder)
+                folder.clear_unerased(env.folder)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)

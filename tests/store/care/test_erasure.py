@@ -9,7 +9,7 @@ import pytest
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, data_file, drafting, forget
-from slowcat_memory.store.care import copy, erasure
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
@@ -61,7 +61,7 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(path, monkeypatc
     store.backup()
     folder = sealed(store, token(1))
     with monkeypatch.context() as deadly, pytest.raises(Dead):
-        deadly.setattr(copy if name == "rewrite" else erasure, name, DIES)
+        deadly.setattr(copies, name, DIES)
         store.forget(Forget(speaker="bob"))
     assert {seen.speaker for seen in Look(store).turns()} == {"anna"}, "gone at once"
     assert Look(store).memory("anna", "fact/1") is None
@@ -92,10 +92,10 @@ def test_erasure_control_without_the_state_the_words_stay(path, monkeypatch):
     """Else the test of its moments proves nothing."""
     store = filled(path)
     with pytest.raises(Dead):
-        monkeypatch.setattr(copy, "rewrite", DIES)
+        monkeypatch.setattr(copies, "rewrite", DIES)
         store.forget(Forget(speaker="bob"))
     store.close()
-    monkeypatch.setattr(erasure, "is_due", lambda env: False)
+    monkeypatch.setattr(copies, "is_due", lambda env: False)
     with Store.open(path, options=SMALL):
         pass
     assert traces(path, 598) == [(598, data_name(path))]
@@ -202,7 +202,7 @@ def test_erasure_says_that_the_files_of_a_damaged_store_remain(path):
 
 def test_erasure_on_a_full_disk_says_so(path):
     with filled(path, 3) as store:
-        with patch.object(copy, "copy_out", side_effect=OSError(28, "No space left on device")):
+        with patch.object(copies, "copy_out", side_effect=OSError(28, "No space left on device")):
             gone = store.forget(Forget(turns=(1,)))
         assert not gone.erased and "No space left" in gone.problems[0]
         assert store.erase()
@@ -217,7 +217,7 @@ def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(path, 
     pid = os.fork()
     if not pid:
         try:
-            with copy.noted(path, draft):
+            with copies.noted(path, draft):
                 draft.write_text(token(1))
                 os._exit(9)
         finally:

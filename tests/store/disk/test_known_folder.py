@@ -220,7 +220,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from slowcat_memory.store import Store
-from slowcat_memory.store.care import copy
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.disk import folder
 left = int(sys.argv[2])
 
@@ -241,7 +241,7 @@ class Os:
 
 store = Store.open(Path(sys.argv[1]))
 folder.os = Os()
-copy.rewrite(store._env)
+copies.rewrite(store._env)
 os._exit(1)
 """
 

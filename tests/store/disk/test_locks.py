@@ -14,7 +14,7 @@ from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, 
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import health
-from slowcat_memory.store.disk import folder, state
+from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.folder import STATE
 from slowcat_memory.store.sharing import Presence, living
 from tests.harness.children import Child
@@ -245,7 +245,7 @@ def killed(path: Path, forget: bool = False) -> Path:
     child = Child(write)
     child.wait_for(b"up")
     assert child.kill_after(0)[1], "it was not killed"
-    assert state.is_unclean(path)
+    assert folder.is_unclean(path)
     return path
 
 
@@ -299,7 +299,7 @@ def replaced(path: Path) -> None:
 
 
 def written_since(path: Path) -> None:
-    earlier = (path / folder.DATA).stat().st_ctime - state.LATE_S - 1
+    earlier = (path / folder.DATA).stat().st_ctime - folder.LATE_S - 1
     os.utime(path / STATE, (earlier, earlier))
 
 
@@ -343,4 +343,4 @@ def test_state_another_boot_after_the_check_vouches_for_the_file(path, checked):
     """The mark of a boot that ended with a power cut is replaced once the file was checked."""
     other_boot(killed(path))
     with Store.open(path, options=OPTIONS):
-        assert checked == [path / folder.DATA] and state.is_as_left(path)
+        assert checked == [path / folder.DATA] and folder.is_as_left(path)
