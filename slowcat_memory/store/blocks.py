@@ -340,16 +340,6 @@ def _drop(number: int, tx: Transaction) -> None:
         tx.drop(table, codec.id_key(number))
 
 
-def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
-    """Move some events of a block to rows of their own; delete the block and its other events."""
-    for id in block.ids:
-        tx.drop(PLACES, codec.id_key(id))
-    for id in ids:
-        key = codec.id_key(id)
-        tx.put("log", key, codec.seal(key, block.body(id)))
-    _drop(number, tx)
-
-
 # ------------------------------------------------------------------- how much the tiers hold
 
 

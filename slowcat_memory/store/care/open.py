@@ -23,7 +23,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
-from slowcat_memory.records import Session
+from slowcat_memory.records import Event, Session
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
@@ -45,6 +45,7 @@ from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
 from slowcat_memory.store.tier_mover import CURSOR
 
+BLOCKS = 1000  # unpacked in one transaction
 OPENING_S = 10.0  # how long opening waits for a process that opens or leaves the store
 
 
@@ -203,9 +204,8 @@ def check_writable(path: Path, options: StoreOptions) -> None:
 
 
 # ------------------------------------------------------------------- recovering a damaged store
-# Salvaging makes the log and the blocks consistent again, so that each event is in exactly one place.
-# A row of ``places`` that was not salvaged is made again from the block of the event; a block is
-# split into rows when one of its events also has a row of its own, or was forgotten.
+# What a salvage finds may overlap: a block and rows of its events, or two versions of a block. So every
+# event gets a row of its own, but for forgotten ones; idle work packs them again.
 
 
 def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
@@ -242,7 +242,8 @@ def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> Ope
     with folder.fresh_folder(path) as workshop:
         health.copy_whole_rows(folder.data_file(path), workshop, map_size)
         with closing(Environment(workshop)) as env:
-            transact(env, repair_blocks)
+            while transact(env, unpack_blocks):
+                pass
             salvaged = transact(env, lambda tx: _rebuild(tx, now))
         backups = (copy.file for copy in reversed(backups_of(path)))
         backup = next(filter(health.is_usable, backups), None)
@@ -270,58 +271,33 @@ def _order_erasure(tx: Transaction) -> None:
     tx.set_meta(tables.EPOCH, tx.meta(tables.EPOCH, 0) + 1)
 
 
-def repair_blocks(tx: Transaction) -> None:
-    """Make log and blocks of a newly salvaged store consistent."""
+def unpack_blocks(tx: Transaction) -> bool:
+    """Give the events of some blocks rows of their own; return whether there were any blocks."""
     reader = blocks.BlockReader(tx)
-    for table in blocks.TABLES:
-        for key in tx.keys(table):
-            try:
-                _repair_block(codec.id_of(key), reader.block(codec.id_of(key)), tx)
-            except StoreDamagedError:
-                tx.drop(table, key)
-    for key in tx.keys("cursors"):
-        if key.startswith(CURSOR.encode()):
-            tx.drop("cursors", key)  # unpacked events are to be packed again
-
-
-def _repair_block(number: int, block: blocks.Block, tx: Transaction) -> None:
-    """Write the locations of a block's events, or unpack the block."""
-    missing, elsewhere = [], []
-    for id in block.ids:
-        held = _block_with(id, tx)
-        if held < 0 and tx.get("tombstones", codec.turn_tombstone(id)) is None:
-            missing.append(id)
-        elif held != number:
-            elsewhere.append(id)
-    if elsewhere:
-        mine = [id for id in block.ids if id not in elsewhere]
-        blocks.unpack_block(number, block, mine, tx)
-        return
-    for id in missing:
-        key = codec.id_key(id)
-        tx.put(blocks.PLACES, key, blocks.encode_location(key, number))
-
-
-def _block_with(id: int, tx: Transaction) -> int:
-    """Return the recorded block of an event; 0 for a row of its own, -1 for neither."""
-    key = codec.id_key(id)
-    if tx.get("log", key) is not None:
-        return 0
-    value = tx.get(blocks.PLACES, key)
-    return -1 if value is None else blocks.decode_location(key, value)
+    packed = [(table, key) for table in blocks.TABLES for key in tx.keys(table)][:BLOCKS]
+    for table, number in packed:
+        with suppress(StoreDamagedError):
+            block = reader.block(codec.id_of(number))
+            for id in block.ids:
+                key, forgotten = codec.id_key(id), codec.turn_tombstone(id)
+                if tx.get("log", key) is None and tx.get("tombstones", forgotten) is None:
+                    tx.put("log", key, codec.seal(key, block.body(id)))
+        tx.drop(table, number)
+    return bool(packed)
 
 
 def _rebuild(tx: Transaction, now: datetime) -> int:
     """Derive the rows that are not salvaged from those that are; return the number of events."""
     last = events = 0
-    lost = []
+    lost = [codec.id_of(key) for key in tx.keys(blocks.PLACES) if tx.get("log", key) is None]
+    tx.clear(blocks.PLACES)
+    for key in tx.keys("cursors", CURSOR.encode()):
+        tx.drop("cursors", key)
     sessions: dict[bytes, Session] = {}
-    for key, event in blocks.BlockReader(tx).events():
-        if isinstance(event, blocks.DamagedRow):
-            for table in blocks.EVENTS:
-                tx.drop(table, key)
-            if event.table != "log":
-                lost.append(codec.id_of(key))
+    for key in tx.keys("log"):
+        event: Event | None = tx.read(Event, "log", key)  # type: ignore[arg-type]
+        if event is None:
+            tx.drop("log", key)
             continue
         events, last = events + 1, codec.id_of(key)
         scoped = codec.scoped_id_key(event.scope, event.id)
