@@ -9,7 +9,7 @@ from slowcat_memory.core import disclosure
 from slowcat_memory.core.disclosure import disclose_all
 from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
-from slowcat_memory.transfer import export
+from slowcat_memory.transfer.formats.rows import export
 from tests.harness.import_trips import import_file
 from tests.support.asking_jobs import ledger
 from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
@@ -91,7 +91,7 @@ def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     edit(mind, [turn.id], muted=True)
     mind.engine.edit("anna", note.id, muted=True)
     file = tmp_path / "memory.jsonl"
-    rows = [*export.export(mind.engine.snapshot)]
+    rows = [*export(mind.engine.snapshot)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     with closing(Mind(tmp_path / "other")) as other:
         import_file(other.engine, file, on_error=pytest.fail)

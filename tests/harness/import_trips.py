@@ -23,7 +23,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer import export, import_
+from slowcat_memory.transfer import import_
+from slowcat_memory.transfer.formats.rows import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.harness.children import Child
 from tests.harness.command import Harness, around, main
@@ -101,7 +102,7 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
         wrong += _import(engine, author, gone, "forgotten")
         author.grow(random_.randint(1, 20))
         wrong += _import(engine, author, gone, "forgotten and grown")
-        exported = [json.dumps(row) for row in export.export(engine.snapshot)]
+        exported = [json.dumps(row) for row in export(engine.snapshot)]
     author.path.with_name("export.jsonl").write_text("\n".join(exported))
     with _engine(folder / "other") as engine:
         author.path = author.path.with_name("export.jsonl")

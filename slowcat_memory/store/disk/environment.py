@@ -49,6 +49,8 @@ LONGEST_READ_S = 5.0  # of a snapshot: pages that are freed while it is held are
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+# The machine or its settings are at fault, not the file.
+SYSTEM = (*FULL, *READ_ONLY, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOENT)
 # The record is at fault, not the disk: a retry changes nothing.
 POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
 # The environment is unusable until it is reopened.
@@ -423,31 +425,6 @@ class Environment:
         self.close(0.0)
 
 
-# Errors that prevent opening even an undamaged file.
-SYSTEM_ERRORS = frozenset(
-    {
-        errno.ENOMEM,
-        errno.EACCES,
-        errno.EPERM,
-        errno.EMFILE,
-        errno.ENFILE,
-        errno.ENOSPC,
-        errno.EROFS,
-        errno.ENOENT,
-    }
-)
-
-
-def is_file_damage(error: lmdb.Error) -> bool:
-    """Return whether an LMDB error is the file's fault.
-
-    False when the machine or its settings are to blame, and for another LMDB version's file.
-    """
-    if isinstance(error, lmdb.MemoryError | lmdb.VersionMismatchError):
-        return False
-    return error.code not in SYSTEM_ERRORS
-
-
 @contextmanager
 def our_errors(path: Path) -> Iterator[None]:
     """Raise every error of LMDB and of the disk as the matching ``StoreError``."""
@@ -461,7 +438,9 @@ def our_errors(path: Path) -> Iterator[None]:
             raise StoreBusyError(message, hint="Share the open store.") from error
         if error.code in FULL:
             raise disk_error(path, OSError(error.code, os.strerror(error.code))) from error
-        raise (StoreDamagedError if is_file_damage(error) else StoreError)(message) from error
+        if error.code in SYSTEM or isinstance(error, lmdb.MemoryError | lmdb.VersionMismatchError):
+            raise StoreError(message) from error
+        raise StoreDamagedError(message) from error
 
 
 def disk_error(path: Path, error: OSError) -> StoreError:

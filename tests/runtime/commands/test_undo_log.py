@@ -10,7 +10,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import HashEmbedder
-from slowcat_memory.transfer.export import export
+from slowcat_memory.transfer.formats.rows import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import Look, residue
