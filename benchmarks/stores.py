@@ -31,8 +31,8 @@ from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.envelope import FORMAT as STORE_FORMAT
 from slowcat_memory.store.disk.folder import index_folder
+from slowcat_memory.store.disk.page_reader import FORMAT as STORE_FORMAT
 from slowcat_memory.store.disk.tables import TABLES
 
 EMBEDDED = 4000  # turns whose vectors are real ones

@@ -416,7 +416,6 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     memories: tuple[tuple[str, str], ...] = ()
     erased: bool = False  # true once no byte of their text is left in the store's folder
     backups_deleted: int = 0  # how many backups in the store's folder were deleted with them
-    backups_rewritten: int = 0  # how many were rewritten without them
     problems: tuple[str, ...] = ()  # why it is not erased yet; upkeep and the next start try again
     remains: tuple[str, ...] = ()  # files of damaged stores, which may still hold their text
     # the durable order to delete this later, if it can be undone; until then it is hidden

@@ -10,7 +10,7 @@ import pytest
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.processor.engine_handle import Overrides
-from slowcat_memory.transfer.import_ import import_file
+from tests.harness.import_trips import import_file
 from tests.support.memories import engine_of
 from tests.support.sources import members, source_of
 from tests.support.stores import configured

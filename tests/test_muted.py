@@ -9,7 +9,8 @@ from slowcat_memory.core import disclosure
 from slowcat_memory.core.disclosure import disclose_all
 from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
-from slowcat_memory.transfer import export, import_
+from slowcat_memory.transfer.formats.rows import export
+from tests.harness.import_trips import import_file
 from tests.support.asking_jobs import ledger
 from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
 from tests.support.memories import Look
@@ -90,10 +91,10 @@ def test_muted_survives_an_export_and_an_import(mind, tmp_path):
     edit(mind, [turn.id], muted=True)
     mind.engine.edit("anna", note.id, muted=True)
     file = tmp_path / "memory.jsonl"
-    rows = [*export.export(mind.engine.snapshot)]
+    rows = [*export(mind.engine.snapshot)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     with closing(Mind(tmp_path / "other")) as other:
-        import_.import_file(other.engine, file, on_error=pytest.fail)
+        import_file(other.engine, file, on_error=pytest.fail)
         assert leaking(other) == set()
         muted = {one.text for one in Look(other.engine).memories("anna") if one.muted}
         assert muted >= {turn.text, note.text}

@@ -17,11 +17,12 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer import export
-from slowcat_memory.transfer.import_ import Imported, Where, import_file, import_reading, ingest
+from slowcat_memory.transfer.formats.rows import export
+from slowcat_memory.transfer.import_ import Imported, Where, import_reading, ingest
 from slowcat_memory.transfer.reading import Options, readings
 from slowcat_memory.transfer.transcript import Transcript, TranscriptSession, Utterance
 from tests.harness import import_trips
+from tests.harness.import_trips import import_file
 from tests.support.memories import Look, engine_remembering
 from tests.support.rows import DATA, listed, listed_texts
 
@@ -260,7 +261,7 @@ def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(engine, tmp_path):
 
 def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
     engine.store.flush()
-    return list(export.export(engine.store.snapshot))
+    return list(export(engine.store.snapshot))
 
 
 def test_replay_export_and_import_are_inverse(engine, tmp_path):

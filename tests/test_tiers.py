@@ -6,7 +6,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import blocks
 from slowcat_memory.testing import FixedClock, HashEmbedder
-from slowcat_memory.transfer import export
+from slowcat_memory.transfer.formats.rows import export
 from tests.support.engine_home import Home
 from tests.support.said import turn_at
 
@@ -75,7 +75,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(home, monkeypatch):
 
 
 def exported(engine: MemoryEngine) -> list[dict]:
-    return list(export.export(engine.store.snapshot, "anna"))
+    return list(export(engine.store.snapshot, "anna"))
 
 
 def test_tiers_export_and_forget_reach_into_blocks(home):

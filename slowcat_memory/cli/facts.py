@@ -359,14 +359,13 @@ def forget(
     speaker: str | None = None,
     session: str | None = None,
     everything: bool = False,
-    keep_backups: bool = False,
 ) -> None:
     """Delete for good: turns, everything derived from them, and their bytes on disk.
 
     Shows a preview and asks first. If several conditions are given, all must match; without
     --user, in everybody's memory. Times are dates such as 2024-05-12 or "2024-05-12 18:30", or
     words such as yesterday or "last week". Backups in the store's own folder still hold it, so they
-    are deleted too, or rewritten with [bold]--keep-backups[/]; delete those elsewhere yourself.
+    are deleted too; delete those elsewhere yourself.
 
     Examples: [bold]slowcat-memory forget 17[/], [bold]slowcat-memory forget "my doctor"[/],
     [bold]slowcat-memory forget --since yesterday[/],
@@ -380,7 +379,6 @@ def forget(
         speaker: Said by this speaker.
         session: Said in this session.
         everything (--all): Everything of everybody, or of --user.
-        keep_backups: Rewrite the backups without it, instead of deleting them.
     """
     from slowcat_memory.records import Forget
 
@@ -421,8 +419,8 @@ def forget(
             raise NotFound("no match, so nothing was deleted", hint=hint)
         if not known.yes:
             _print_preview(memory, preview)
-            known.confirm(_question(memory.config.folder, keep_backups))
-        gone = memory.forget(order, keep_backups=keep_backups)
+            known.confirm(_question(memory.config.folder))
+        gone = memory.forget(order)
     return print_json(gone) if known.as_json else _print_forgotten(gone)
 
 
@@ -462,15 +460,15 @@ def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
         err().print("Blocks that mention it are written anew in idle time.", style="dim")
 
 
-def _question(folder: Path, keep_backups: bool) -> str:
+def _question(folder: Path) -> str:
     """Return the question, which names the backups; warns of the files of damaged stores."""
     from slowcat_memory.store import backups_of, damaged_folders
 
     files, asked = backups_of(folder), "Delete this for good"
     if files:
         days = sorted({f"{backup.at:%Y-%m-%d}" for backup in files})
-        many = f"{count(len(files), 'backup')} ({' to '.join(dict.fromkeys((days[0], days[-1])))})"
-        asked += f", and rewrite {many} without it" if keep_backups else f", and {many}"
+        span = " to ".join(dict.fromkeys((days[0], days[-1])))
+        asked += f", and {count(len(files), 'backup')} ({span})"
     if damaged := damaged_folders(folder):
         names = ", ".join(path.name for path in damaged)
         warn(f"Files of a damaged store may hold it too, and are not deleted: {names}")
@@ -482,8 +480,6 @@ def _print_forgotten(gone: "Forgotten") -> None:
     words = f"Forgotten: {_amount(gone)}"
     if gone.backups_deleted:
         words += f"; {count(gone.backups_deleted, 'backup')} deleted"
-    if gone.backups_rewritten:
-        words += f"; {count(gone.backups_rewritten, 'backup')} rewritten"
     done(f"{words}.")
     if gone.problems:
         warn(

@@ -361,8 +361,8 @@ def backup(known: Settings, file: Path | None = None) -> None:
 
     Every record of the copy is read once to check it. The store's folder keeps the newest
     [bold]store.backups_keep[/] backups and deletes them when something is forgotten, because they
-    still hold it; forget --keep-backups rewrites them. Delete backups elsewhere yourself;
-    [bold]restore[/] leaves out what was forgotten since.
+    still hold it: make a new one then. Delete backups elsewhere yourself; [bold]restore[/] leaves
+    out what was forgotten since.
 
     Example: [bold]slowcat-memory backup /media/stick/memory.mdb[/]
 
@@ -431,8 +431,8 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
         facts (FOLDER): Write the facts instead: a file for each day, and an index.
     """
     from slowcat_memory.runtime.conversation.audience import guest_scope
-    from slowcat_memory.transfer import export as exported
     from slowcat_memory.transfer.fact_files import export_facts
+    from slowcat_memory.transfer.formats import rows
 
     if facts and to:
         raise usage("give --out or --facts")
@@ -448,8 +448,8 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
                 written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            rows = exported.export(engine.snapshot, only, but=guest)
-            lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+            every = rows.export(engine.snapshot, only, but=guest)
+            lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in every)
             written = sum(map(bool, map(sink.write, lines)))
     if to:
         warn(f"{count(written, 'line')} in {to}")

@@ -484,7 +484,6 @@ class MemoryEngine:
         what: Forget | Sequence[Forget],
         *,
         dry_run: bool = False,
-        keep_backups: bool = False,
         undo_s: float = 0.0,
     ) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, cached queries.
@@ -492,8 +491,6 @@ class MemoryEngine:
         Args:
             what: What to forget; several orders are one pass.
             dry_run: Change nothing, and return what would be deleted from disk.
-            keep_backups: Rewrite the backups in the store's folder without it, instead of deleting
-                them; takes about as long as making them did.
             undo_s: Hide it at once, durably, and delete it after as many seconds; until then
                 ``undo`` takes the ``order`` of the result back. 0 deletes it now.
 
@@ -505,7 +502,7 @@ class MemoryEngine:
             return self.eraser.preview(*orders)
         if undo_s:
             return self.eraser.hide(undo_s, *orders)
-        return self.eraser.forget(*orders, keep_backups=keep_backups)
+        return self.eraser.forget(*orders)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""

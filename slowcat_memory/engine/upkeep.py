@@ -81,17 +81,16 @@ class Upkeep:
 
     # ------------------------------------------------------------------- deletion
 
-    def forget(self, *orders: Forget, keep_backups: bool = False) -> Forgotten:
+    def forget(self, *orders: Forget) -> Forgotten:
         """Delete what the orders select, with one reload of each index and one rewrite of the file.
 
-        Recall stops finding it before its rows are deleted and its bytes erased. ``keep_backups``
-        rewrites the backups in the store's folder instead of deleting them.
+        Recall stops finding it before its rows are deleted and its bytes erased.
         """
         if not orders:
             return Forgotten(erased=True)
         wiring = self._wiring
         wiring.indexer.release()
-        gone = wiring.store.forget(orders, keep_backups=keep_backups, on_hidden=self._unindex)
+        gone = wiring.store.forget(orders, on_hidden=self._unindex)
         for scope, ids in sorted(_by_scope(gone).items()):
             try:
                 wiring.indexer.reload(scope)

@@ -34,7 +34,7 @@ from slowcat_memory.engine.background import referring
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Cursor, Event, Forget, Memory, WriteBatch
 from slowcat_memory.store import Ack, Store, replica
-from slowcat_memory.store.disk import codec, keys, outbox
+from slowcat_memory.store.disk import codec, outbox
 from slowcat_memory.store.disk.folder import DOOMED, data_file, remove
 from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
 from slowcat_memory.store.disk.tables import EPOCH
@@ -155,9 +155,9 @@ def read(state: CopyState, sets: Sequence[Unsent]) -> Left:
             appended[cursor.name] = cursor.position
         for key, value in changes.get("log", {}).items():
             if value is None:
-                events.pop(keys.id_of(key), None)
+                events.pop(codec.id_of(key), None)
             else:
-                events[keys.id_of(key)] = _unpack_event(codec.unseal(key, value))
+                events[codec.id_of(key)] = _unpack_event(codec.unseal(key, value))
         for key, value in changes.get("memories", {}).items():
             notes.pop(key, None)
             if value is not None and family((note := codec.decode(Memory, key, value)).id) == NOTE:
@@ -179,15 +179,15 @@ def _cursors(changes: Changes) -> Iterator[Cursor]:
 def _orders(changes: Changes, own: int) -> Iterator[Forget]:
     """Yield what a forget has deleted of what the log has; its own turns begin with ``own``."""
     marks = changes.get("tombstones", {})
-    turns = sorted(keys.id_of(mark) for mark in marks if keys.is_turn_tombstone(mark))
+    turns = sorted(codec.id_of(mark) for mark in marks if codec.is_turn_tombstone(mark))
     if before := tuple(id_ for id_ in turns if id_ < own):
         yield Forget(turns=before)
     for key, value in changes.get("memories", {}).items():
-        scope, id_ = keys.split_scope(key)
+        scope, id_ = codec.split_scope(key)
         which = scope, id_.decode()
         if value is None and marks.keys() & {
-            keys.memory_tombstone(*which),
-            keys.epoch_mark(*which),
+            codec.memory_tombstone(*which),
+            codec.epoch_mark(*which),
         }:
             yield Forget(scope=scope, memories=(which[1],))
 
@@ -215,7 +215,7 @@ def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
 def _without_derived(body: bytes) -> Changes:
     """Return those changes of a change set that ``read`` looks at."""
     changes = outbox.unpack_changes(body)
-    late = {keys.name_key(cursor.name) for cursor in _cursors(changes)}
+    late = {codec.name_key(cursor.name) for cursor in _cursors(changes)}
     result: Changes = {
         "log": changes.get("log", {}),
         "memories": {
@@ -225,7 +225,7 @@ def _without_derived(body: bytes) -> Changes:
         },
         "cursors": {key: changes["cursors"][key] for key in late},
         "tombstones": changes.get("tombstones", {}),
-        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == keys.name_key(EPOCH)},
+        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == codec.name_key(EPOCH)},
     }
     return {table: rows for table, rows in result.items() if rows}
 

@@ -5,7 +5,7 @@ To find a record by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.backups import Restored, restore
-from slowcat_memory.store.care.copy import backups_of, drafting
+from slowcat_memory.store.care.copies import backups_of, drafting
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.disk.environment import disk_error

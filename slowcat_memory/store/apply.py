@@ -42,8 +42,8 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import bookkeeping
-from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.envelope import LZ4
+from slowcat_memory.store.disk import codec
+from slowcat_memory.store.disk.page_reader import LZ4
 from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction
 
@@ -62,15 +62,15 @@ def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transactio
         ValueError: A key cannot be made, or a record is too large.
     """
     for given in events:
-        if tx.get("log", keys.id_key(given.id)) is not None:
+        if tx.get("log", codec.id_key(given.id)) is not None:
             continue  # LMDB said that its commit failed, but it has reached the disk
         event, before = bookkeeping.in_own_session(given, tx)
-        tx.write_record("log", keys.id_key(event.id), event)
-        scoped = keys.scoped_id_key(event.scope, event.id)
+        tx.write_record("log", codec.id_key(event.id), event)
+        scoped = codec.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
         if isinstance(event, Turn):
             log_marked(event, tx)
-        session = keys.name_key(event.session)
+        session = codec.name_key(event.session)
         after = bookkeeping.fold_session(before, event)
         tx.write_record("sessions", session, after)
         if before is None or before.ended != after.ended:
@@ -110,7 +110,7 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     bookkeeping.log_changes(replace(batch, memories=(*batch.memories, *marked)), tx)
     bookkeeping.move_cursor(batch.cursor, tx)
     if batch.command is not None:
-        tx.write_record("commands", keys.id_key(batch.command.id), batch.command)
+        tx.write_record("commands", codec.id_key(batch.command.id), batch.command)
     bookkeeping.put_tasks(batch, tx)
 
 
@@ -121,7 +121,7 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
         gone = bookkeeping.names_forgotten(record.scope, record.id, tx)
         if gone or bookkeeping.any_forgotten(record.sources, tx):
             continue
-        before = tx.read(Memory, "memories", keys.scoped_key(record.scope, record.id))
+        before = tx.read(Memory, "memories", codec.scoped_key(record.scope, record.id))
         kept = inherit(record, before, tx)
         _put_memory(kept, tx)
         if before is not None:
@@ -141,12 +141,12 @@ def _put_memory(memory: Memory, tx: Transaction) -> None:
 
 
 def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
-    row = keys.scoped_key(scope, memory)
+    row = codec.scoped_key(scope, memory)
     tx.drop("memories", row)
     tx.drop("contexts", row)
     for key in tx.keys_with("keys", row + b"?"):
-        id = keys.split_scope(key)[1].decode()
-        if keys.owner_of(id) == memory:
+        id = codec.split_scope(key)[1].decode()
+        if codec.owner_of(id) == memory:
             _drop_key(scope, id, tx)
     bookkeeping.drop_vectors([(scope, memory)], tx)
 
@@ -154,7 +154,7 @@ def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
 def _put_context(context: Context, tx: Transaction) -> None:
     if not _may_be_written(context, tx):
         return
-    key = keys.scoped_key(context.scope, context.memory)
+    key = codec.scoped_key(context.scope, context.memory)
     before = tx.read(Context, "contexts", key)
     if context.text != (before.text if before else ""):
         bookkeeping.drop_vectors([(context.scope, context.memory)], tx)
@@ -165,11 +165,11 @@ def _put_context(context: Context, tx: Transaction) -> None:
 
 
 def _put_key(key: Key, tx: Transaction) -> None:
-    if keys.owner_of(key.id) != key.memory or key.id.endswith("?"):
+    if codec.owner_of(key.id) != key.memory or key.id.endswith("?"):
         raise ValueError("a key's id is its memory's, a question mark, and a name without one")
     if not _may_be_written(key, tx):
         return
-    row = keys.scoped_key(key.scope, key.id)
+    row = codec.scoped_key(key.scope, key.id)
     before = tx.read(Key, "keys", row)
     if before is not None and before.text != key.text:
         bookkeeping.drop_vectors([(key.scope, key.id)], tx)
@@ -177,7 +177,7 @@ def _put_key(key: Key, tx: Transaction) -> None:
 
 
 def _drop_key(scope: str, id: str, tx: Transaction) -> None:
-    tx.drop("keys", keys.scoped_key(scope, id))
+    tx.drop("keys", codec.scoped_key(scope, id))
     bookkeeping.drop_vectors([(scope, id)], tx)
 
 
@@ -196,7 +196,7 @@ def _has_muted_source(record: Context | Key, tx: Transaction) -> bool:
     if not record.text:
         return False
     others = (chunk_id(turn) for turn in record.sources if turn != turn_of(record.memory))
-    rows = (tx.read(Memory, "memories", keys.scoped_key(record.scope, id)) for id in others)
+    rows = (tx.read(Memory, "memories", codec.scoped_key(record.scope, id)) for id in others)
     return any(row is not None and row.muted for row in rows)
 
 
@@ -205,16 +205,16 @@ def _put_vectors(
 ) -> None:
     """Write vectors into a space; token vectors use a space like any other, with its own key."""
     known = tx.meta(EMBEDDERS, {})
-    hashed = keys.embedder_hash(embedder).hex()
+    hashed = codec.embedder_hash(embedder).hex()
     if hashed not in known:
         tx.set_meta(EMBEDDERS, {**known, hashed: embedder})
     for vector in vectors:
         scope, id = vector.scope, vector.memory
-        row = keys.scoped_key(scope, id)
+        row = codec.scoped_key(scope, id)
         if not bookkeeping.exists(scope, id, tx) and tx.get("keys", row) is None:
             continue  # of what does not exist: text can be guessed from a vector
         if not vector.of or digest(bookkeeping.text_of(scope, id, tx)) == vector.of:
-            key = keys.vector_key(embedder, scope, id)
+            key = codec.vector_key(embedder, scope, id)
             tx.put("vectors", key, encode(key, vector))
 
 
@@ -245,7 +245,7 @@ def log_marked(turn: Turn, tx: Transaction) -> None:
     if turn.aside:
         return
     asked = (turn.scope, chunk_id(turn.reply_to))
-    row = tx.read(Memory, "memories", keys.scoped_key(*asked)) if turn.reply_to else None
+    row = tx.read(Memory, "memories", codec.scoped_key(*asked)) if turn.reply_to else None
     local, muted = (row is not None and mark.on(row) for mark in (LOCAL_ONLY, MUTED))
     if turn.local_only or local or muted:
         memory = chunk(turn)
@@ -295,9 +295,9 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
     names = {id.encode() for _, id in wanted}
     names |= {msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id))}
     search = re.compile(b"|".join(map(re.escape, names))).search
-    for scope in scopes.union(keys.scopes(tx.cursor("memories"))):
+    for scope in scopes.union(tx.scopes("memories")):
         for kind in ("",) if scope in scopes else _CROSSING:
-            for key, value in tx.rows_with("memories", keys.scope_prefix(scope) + kind.encode()):
+            for key, value in tx.rows_with("memories", codec.scope_prefix(scope) + kind.encode()):
                 if search(value) or LZ4 in value[1:2]:
                     memory = tx.read(Memory, "memories", key)
                     if memory is not None and not wanted.isdisjoint(origins(memory)):
@@ -306,7 +306,7 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
 
 def _find(tx: Transaction, kind: str, scope: str, id: str) -> Memory | None:
     """Return an origin of a memory of a kind. Only a note may be of a turn of another namespace."""
-    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    memory = tx.read(Memory, "memories", codec.scoped_key(scope, id))
     if memory is None and kind == NOTE and turn_of(id):
         turn = bookkeeping.turn_at(turn_of(id), tx)
         if turn is not None and turn.scope != scope:
@@ -322,7 +322,7 @@ def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
     scope, id = origin
     turn = bookkeeping.turn_at(turn_of(id), tx)
     scope = turn.scope if turn else scope
-    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
+    memory = tx.read(Memory, "memories", codec.scoped_key(scope, id)) if scope else None
     if memory is None:
         return False if turn_of(id) else None
     return mark.on(memory)

@@ -29,8 +29,8 @@ from msgspec import Struct
 from slowcat_memory.core.retention import importance_of_words
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Held, Turn
-from slowcat_memory.store.disk import codec, envelope, keys
-from slowcat_memory.store.disk.envelope import HEADER
+from slowcat_memory.store.disk import codec
+from slowcat_memory.store.disk.page_reader import HEADER, enclose
 from slowcat_memory.store.disk.transaction import Rows, Transaction
 
 T = TypeVar("T")
@@ -141,7 +141,7 @@ def zstd_row(key: bytes, block: Block, level: int) -> bytes:
 
 def _row(key: bytes, head: Head, packed: bytes) -> bytes:
     front = _pack(head)
-    return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
+    return enclose(key, _SIZE.pack(len(front)) + front + packed)
 
 
 def read_head(value: bytes) -> Head:
@@ -239,7 +239,7 @@ def event_keys(rows: Rows, first: bytes = b"") -> Iterator[bytes]:
 
 def last_id(rows: Rows) -> int:
     cursors = map(rows.cursor, EVENTS)
-    return max((keys.id_of(cursor.key()) for cursor in cursors if cursor.last()), default=0)
+    return max((codec.id_of(cursor.key()) for cursor in cursors if cursor.last()), default=0)
 
 
 ReadBlock = Callable[[bytes, bytes], Block]
@@ -270,8 +270,8 @@ class BlockReader:
         if not (number := self.number(key)):
             return None
         table, block = self._find(number)
-        id = keys.id_of(key)
-        return _read_row(lambda: decode_event(block.body(id)), table, keys.id_key(number))
+        id = codec.id_of(key)
+        return _read_row(lambda: decode_event(block.body(id)), table, codec.id_key(number))
 
     def number(self, key: bytes) -> int:
         value = self._get(PLACES, key)
@@ -284,7 +284,7 @@ class BlockReader:
 
     def _find(self, number: int) -> tuple[str, Block]:
         """Return a block and its table."""
-        key = keys.id_key(number)
+        key = codec.id_key(number)
         for table in TABLES:
             if (value := self._get(table, key)) is not None:
                 return table, _read_row(partial(self._read, key, value), table, key)
@@ -319,7 +319,7 @@ def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transa
     """
     reader = BlockReader(tx)
     for number in sorted(numbers):
-        if tx.get(table, keys.id_key(number)) is None:
+        if tx.get(table, codec.id_key(number)) is None:
             continue
         try:
             _rewrite(number, reader.block(number), gone, tx)
@@ -331,23 +331,13 @@ def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None
     kept = [(id, block.body(id)) for id in block.ids if id not in gone]
     _drop(number, tx)
     if kept:
-        key = keys.id_key(number)
+        key = codec.id_key(number)
         tx.put(WARM, key, lz4_row(key, kept, words_at_most=block.head.words))
 
 
 def _drop(number: int, tx: Transaction) -> None:
     for table in TABLES:
-        tx.drop(table, keys.id_key(number))
-
-
-def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
-    """Move some events of a block to rows of their own; delete the block and its other events."""
-    for id in block.ids:
-        tx.drop(PLACES, keys.id_key(id))
-    for id in ids:
-        key = keys.id_key(id)
-        tx.put("log", key, codec.seal(key, block.body(id)))
-    _drop(number, tx)
+        tx.drop(table, codec.id_key(number))
 
 
 # ------------------------------------------------------------------- how much the tiers hold

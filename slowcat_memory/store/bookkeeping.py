@@ -24,7 +24,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store.blocks import EVENTS, BlockReader
-from slowcat_memory.store.disk import keys, tables
+from slowcat_memory.store.disk import codec, tables
 from slowcat_memory.store.disk.transaction import Rows, Transaction
 
 Subject = tuple[str, str]  # scope, id
@@ -37,11 +37,11 @@ def in_own_session(event: Event, tx: Transaction) -> tuple[Event, Session | None
     A session belongs to one scope. In another one the same id gets the scope's name, so that two
     people's sessions of one name stay apart in every table.
     """
-    row = tx.read(Session, "sessions", keys.name_key(event.session))
+    row = tx.read(Session, "sessions", codec.name_key(event.session))
     if row is None or row.scope == event.scope:
         return event, row
     event = replace(event, session=session_in(event.session, event.scope))
-    return event, tx.read(Session, "sessions", keys.name_key(event.session))
+    return event, tx.read(Session, "sessions", codec.name_key(event.session))
 
 
 def fold_session(row: Session | None, event: Event) -> Session:
@@ -77,7 +77,7 @@ def list_unended(is_open: Mapping[str, bool], tx: Transaction) -> None:
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
     if cursor is not None:
-        tx.write_record("cursors", keys.name_key(cursor.name), cursor)
+        tx.write_record("cursors", codec.name_key(cursor.name), cursor)
 
 
 def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
@@ -88,7 +88,7 @@ def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
     """
     if not batch.done:
         return True
-    key = keys.name_key(batch.done)
+    key = codec.name_key(batch.done)
     task = tx.read(Task, "tasks", key)
     tx.drop("tasks", key)
     return task is not None and not any_forgotten(task.sources, tx)
@@ -97,7 +97,7 @@ def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
 def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
     """Write a step's new tasks, except those about forgotten data, and those that are there."""
     for task in batch.tasks:
-        key = keys.name_key(task.id)
+        key = codec.name_key(task.id)
         known = None if batch.retask else tx.read(Task, "tasks", key)
         if known is not None:  # one that was given up may be about something else now
             if known.state != "dead" or (known.sources, known.note) == (task.sources, task.note):
@@ -122,7 +122,7 @@ def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     number = _next_number(tables.LAST_RUN, tx)
     lost = (t for t in batch.tasks if t.id == batch.run.task and any_forgotten(t.sources, tx))
     run = replace(batch.run, id=number, task=batch.run.task if finished and not any(lost) else "")
-    tx.write_record("runs", keys.id_key(number), run)
+    tx.write_record("runs", codec.id_key(number), run)
 
 
 def log_call(batch: WriteBatch, tx: Transaction) -> None:
@@ -132,7 +132,7 @@ def log_call(batch: WriteBatch, tx: Transaction) -> None:
     call = batch.call
     number = _next_number(tables.LAST_CALL, tx)
     kept = tuple(memory for memory in call.memories if not names_forgotten(call.scope, memory, tx))
-    tx.write_record("calls", keys.id_key(number), replace(call, id=number, memories=kept))
+    tx.write_record("calls", codec.id_key(number), replace(call, id=number, memories=kept))
 
 
 def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
@@ -140,7 +140,7 @@ def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
     if any_forgotten((entry.turn,), tx):
         return
     kept = without(entry, lambda memory: names_forgotten(entry.scope, memory, tx))
-    tx.write_record("ledger", keys.id_key(entry.turn), kept)
+    tx.write_record("ledger", codec.id_key(entry.turn), kept)
 
 
 def without(entry: LedgerEntry, gone: Callable[[str], bool]) -> LedgerEntry:
@@ -172,7 +172,7 @@ def subjects_of(batch: WriteBatch) -> list[Subject]:
         *((memory.scope, memory.id) for memory in batch.memories),
         *((context.scope, context.memory) for context in batch.contexts),
         *((key.scope, key.memory) for key in batch.keys),
-        *((scope, keys.owner_of(id)) for scope, id in batch.drop_keys),
+        *((scope, codec.owner_of(id)) for scope, id in batch.drop_keys),
     ]
 
 
@@ -194,7 +194,7 @@ def _write_changes(changed: Mapping[str, Iterable[str]], tx: Transaction) -> Non
     number = _next_number(tables.LAST_CHANGE, tx)
     for scope, ids in changed.items():
         kept = [id for id in ids if not names_forgotten(scope, id, tx)]  # an id may be words
-        tx.write_record("changes", keys.scoped_id_key(scope, number), kept)
+        tx.write_record("changes", codec.scoped_id_key(scope, number), kept)
 
 
 def log_late(events: Sequence[Event], tx: Transaction) -> None:
@@ -217,14 +217,14 @@ def log_late(events: Sequence[Event], tx: Transaction) -> None:
 
 def _subject(vector: Vector, tx: Transaction) -> str:
     """Return the memory of a vector, which may be an index key's."""
-    own = keys.scoped_key(vector.scope, vector.memory)
-    return vector.memory if tx.get("keys", own) is None else keys.owner_of(vector.memory)
+    own = codec.scoped_key(vector.scope, vector.memory)
+    return vector.memory if tx.get("keys", own) is None else codec.owner_of(vector.memory)
 
 
 def drop_changes(scope: str, upto: int, tx: Transaction) -> None:
     """Delete a namespace's numbered changes up to a number; those of ``tx`` itself stay."""
-    for key in tx.keys("changes", keys.scope_prefix(scope)):
-        if keys.id_of(key) > upto:
+    for key in tx.keys("changes", codec.scope_prefix(scope)):
+        if codec.id_of(key) > upto:
             return
         tx.drop("changes", key)
 
@@ -240,7 +240,7 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
             f"index {manifest.generation} was built before something was forgotten",
             hint="Build it again.",
         )
-    tx.write_record("manifest", keys.name_key(manifest.scope), manifest)
+    tx.write_record("manifest", codec.name_key(manifest.scope), manifest)
     drop_changes(manifest.scope, manifest.changes, tx)
 
 
@@ -255,15 +255,15 @@ def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
 def exists(scope: str, memory: str, rows: Rows) -> bool:
     """Return whether a memory, or a chunk's turn, exists."""
     turn = turn_of(memory)
-    if turn and any(rows.get(table, keys.id_key(turn)) is not None for table in EVENTS):
+    if turn and any(rows.get(table, codec.id_key(turn)) is not None for table in EVENTS):
         return True
-    return rows.get("memories", keys.scoped_key(scope, memory)) is not None
+    return rows.get("memories", codec.scoped_key(scope, memory)) is not None
 
 
 def turn_at(id: int, tx: Transaction) -> Turn | None:
     """Return a turn of the log; None for another event, or a damaged one."""
     try:
-        event = BlockReader(tx).event(keys.id_key(id)) if id else None
+        event = BlockReader(tx).event(codec.id_key(id)) if id else None
     except StoreDamagedError:
         return None
     return event if isinstance(event, Turn) else None
@@ -271,7 +271,7 @@ def turn_at(id: int, tx: Transaction) -> Turn | None:
 
 def memory_or_chunk(scope: str, id: str, tx: Transaction) -> Memory | None:
     """Return a memory, or the chunk of a turn that has no row yet; None for a voice command's."""
-    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    memory = tx.read(Memory, "memories", codec.scoped_key(scope, id))
     if memory is None and (turn := turn_at(turn_of(id), tx)) and turn.scope == scope:
         return None if turn.aside else chunk(turn)
     return memory
@@ -280,7 +280,7 @@ def memory_or_chunk(scope: str, id: str, tx: Transaction) -> Memory | None:
 def write_memory(memory: Memory, tx: Transaction) -> None:
     """Write a memory. A chunk's context has a row of its own, so it is not included."""
     row = replace(memory, context="") if turn_of(memory.id) else memory
-    tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), row)
+    tx.write_record("memories", codec.scoped_key(memory.scope, memory.id), row)
 
 
 def text_of(scope: str, id: str, tx: Transaction) -> str:
@@ -288,7 +288,7 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
 
     "" when there is none, or it is damaged.
     """
-    row = keys.scoped_key(scope, id)
+    row = codec.scoped_key(scope, id)
     if key := tx.read(Key, "keys", row):
         return key.text
     memory = memory_or_chunk(scope, id, tx)
@@ -300,7 +300,7 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
 
 def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
     """Return whether an id is a forgotten memory's, or that of a forgotten turn's chunk."""
-    if tx.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
+    if tx.get("tombstones", codec.memory_tombstone(scope, memory)) is not None:
         return True
     turn = turn_of(memory)
     return turn > 0 and any_forgotten((turn,), tx)
@@ -308,7 +308,7 @@ def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
 
 def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
     """Return whether any of the turns is forgotten."""
-    return any(tx.get("tombstones", keys.turn_tombstone(turn)) is not None for turn in turns)
+    return any(tx.get("tombstones", codec.turn_tombstone(turn)) is not None for turn in turns)
 
 
 def embedders(tx: Transaction) -> list[str]:
@@ -320,4 +320,4 @@ def drop_vectors(subjects: Collection[Subject], tx: Transaction) -> None:
     """Delete all vectors of memories or keys, by every embedder, with those of tokens."""
     for embedder in embedders(tx) if subjects else ():
         for scope, id in subjects:
-            tx.drop("vectors", keys.vector_key(embedder, scope, id))
+            tx.drop("vectors", codec.vector_key(embedder, scope, id))

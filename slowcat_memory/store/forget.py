@@ -11,7 +11,7 @@ With a turn its chunk, every memory made from it, and all their vectors are dele
 an index key quote the turns that they were made from, so one forgotten source deletes them, though
 their memory stays; its vectors, made with that context, are deleted too.
 
-The same transaction records that bytes are to be erased (``care.erasure``), and where.
+The same transaction records that bytes are to be erased (``care.copies``), and where.
 """
 
 from collections import defaultdict
@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import MADE_AGAIN, chunk_id, family, session_in, turn_of
@@ -45,7 +44,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import blocks, bookkeeping
 from slowcat_memory.store.bookkeeping import Subject, drop_vectors, fold_session
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import (
     EPOCH,
@@ -62,22 +61,22 @@ ANY = ""  # in place of ids, of a request that names none
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 
 
-def forget(env: Environment, requests: Sequence[Forget], keep_backups: bool = False) -> Forgotten:
+def forget(env: Environment, requests: Sequence[Forget]) -> Forgotten:
     """Delete the rows that checked requests cover; their bytes are still to be erased.
 
     Raises:
         StoreError: Nothing is deleted.
     """
-    return change_beside(env, partial(delete, requests, keep_backups)).result()
+    return change_beside(env, partial(delete, requests)).result()
 
 
-def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "Deletion":
+def delete(requests: Sequence[Forget], tx: Transaction) -> "Deletion":
     """Delete what checked requests cover, and everything that names it."""
     gone = select(requests, tx)
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {blocks.block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(codec.id_key(id), tx) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:
@@ -86,7 +85,9 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     for name, key in gone.damaged:
         tx.drop(name, key)
     _bury(gone, tx)
-    _order_erasure(gone, requests, keep_backups, tx)
+    tx.set_meta(ERASE_DUE, True)
+    # What an earlier deletion names is still due.
+    tx.set_meta(PENDING, sorted(gone.scopes.union(read_pending(tx) or ())))
     return gone
 
 
@@ -94,60 +95,33 @@ def _bury(gone: "Deletion", tx: Transaction) -> None:
     """Write tombstones for turns and for memories that requests name.
 
     The other memories may be made again, differently. They get an epoch mark instead, so that a
-    backup cannot restore them (see ``care.erasure``).
+    backup cannot restore them (see ``care.copies``).
     """
-    tombstones = [keys.turn_tombstone(id) for id in gone.turns]
-    tombstones += [keys.memory_tombstone(*row) for row in gone.memories if gone.is_named(*row)]
+    tombstones = [codec.turn_tombstone(id) for id in gone.turns]
+    tombstones += [codec.memory_tombstone(*row) for row in gone.memories if gone.is_named(*row)]
     for key in tombstones:
         tx.put("tombstones", key, codec.seal(key))
     for scope, memory in gone.unnamed:
-        tx.write_record("tombstones", keys.epoch_mark(scope, memory), tx.meta(EPOCH, 0))
+        tx.write_record("tombstones", codec.epoch_mark(scope, memory), tx.meta(EPOCH, 0))
 
 
 # ------------------------------------------------------------------- what is to be erased
 
 
-class Pending(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the bytes of deleted rows may still be.
+def read_pending(tx: Transaction) -> list[str] | None:
+    """Return the namespaces whose index files may have what is to be erased.
 
-    Attributes:
-        requests: What backups that are kept must lose, besides what has a tombstone.
-        scopes: Namespaces whose index files may have any of it.
-        keep_backups: Whether backups are rewritten without it, instead of deleted.
+    None when nothing is, or the row does not read.
     """
-
-    requests: tuple[Forget, ...] = ()
-    scopes: tuple[str, ...] = ()
-    keep_backups: bool = False
-
-
-def _order_erasure(
-    gone: "Deletion", requests: Sequence[Forget], keep_backups: bool, tx: Transaction
-) -> None:
-    before = read_pending(tx) or Pending(keep_backups=True)  # what it names is still due
-    # Without their many log ids they are still requests for some turns only.
-    named = (replace(request, turns=(0,)) if request.turns else request for request in requests)
-    keep = keep_backups and before.keep_backups
-    pending = Pending(
-        requests=(*before.requests, *named) if keep else (),
-        scopes=tuple(sorted(gone.scopes.union(before.scopes))),
-        keep_backups=keep,
-    )
-    tx.set_meta(ERASE_DUE, True)
-    tx.set_meta(PENDING, pending)
-
-
-def read_pending(tx: Transaction) -> Pending | None:
-    """Return what is to be erased; None when nothing is, or its row does not read."""
     try:
-        return msgspec.convert(tx.meta(PENDING, None), Pending | None)
+        return msgspec.convert(tx.meta(PENDING), list[str] | None)
     except (StoreDamagedError, msgspec.ValidationError):
         return None
 
 
 def end(tx: Transaction) -> None:
     """Record that nothing of what was deleted is left anywhere."""
-    tx.drop("meta", keys.name_key(PENDING))
+    tx.drop("meta", codec.name_key(PENDING))
     tx.set_meta(ERASE_DUE, False)
 
 
@@ -211,7 +185,7 @@ class Deletion:
     @property
     def event_ids(self) -> set[int]:
         """Log ids of all events that go, damaged ones included."""
-        damaged = {keys.id_of(key) for name, key in self.damaged if name in blocks.EVENTS}
+        damaged = {codec.id_of(key) for name, key in self.damaged if name in blocks.EVENTS}
         return damaged.union(self.turns, self.edges)
 
     def result(self) -> Forgotten:
@@ -252,7 +226,7 @@ class Deletion:
             except StoreDamagedError:
                 self.damaged[table, key] = None
                 if table in SUBJECT_TABLES:
-                    scope, id = keys.split_scope(key)
+                    scope, id = codec.split_scope(key)
                     self.subjects.add((scope, id.decode()))
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
@@ -460,12 +434,12 @@ def _drop_named(table: Table, gone: Deletion, tx: Transaction) -> None:
 def _drop_events(table: Table, gone: Deletion, tx: Transaction) -> None:
     scoped = table.key.startswith("scope")
     for id, (scope, _) in gone.events.items():
-        tx.drop(table.name, keys.scoped_id_key(scope, id) if scoped else keys.id_key(id))
+        tx.drop(table.name, codec.scoped_id_key(scope, id) if scoped else codec.id_key(id))
 
 
 def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
     for session, row in gone.sessions.items():
-        key = keys.name_key(session)
+        key = codec.name_key(session)
         if row is None:
             tx.drop(table.name, key)
         elif row != tx.read(Session, table.name, key):
@@ -476,7 +450,7 @@ def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
 
 def _drop_memories(table: Table, gone: Deletion, tx: Transaction) -> None:
     for which in gone.memories:
-        tx.drop(table.name, keys.scoped_key(*which))
+        tx.drop(table.name, codec.scoped_key(*which))
 
 
 def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
@@ -486,7 +460,7 @@ def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
     """
     for scope in gone.scopes:
         if table.key == "scope":
-            tx.drop(table.name, keys.name_key(scope))
+            tx.drop(table.name, codec.name_key(scope))
         else:
             bookkeeping.drop_changes(scope, bookkeeping.LATEST, tx)
     if table.key == "scope":

@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
 from slowcat_memory.records import Manifest
-from slowcat_memory.store.care import copy
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.disk import folder, keys, outbox
+from slowcat_memory.store.disk import codec, folder, outbox
 from slowcat_memory.store.disk.environment import Environment, map_bytes, our_errors
-from slowcat_memory.store.disk.state import mark_stopped
+from slowcat_memory.store.disk.folder import mark_stopped
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact, write_copy
 from slowcat_memory.store.options import StoreOptions
@@ -119,7 +119,7 @@ class Replica:
         """Return change sets after a number, in order; at least one if there is any."""
         sets, size = list[outbox.Unsent](), 0
         with reading(self._env) as tx:
-            for key, value in tx.rows(outbox.OUTBOX, start=keys.id_key(after + 1)):
+            for key, value in tx.rows(outbox.OUTBOX, start=codec.id_key(after + 1)):
                 size += len(value)
                 if sets and size > most_bytes:
                     break
@@ -140,7 +140,7 @@ class Replica:
         Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
         while somebody reads.
         """
-        return self._outbox.is_scrubbed or copy.rewrite(self._env)
+        return self._outbox.is_scrubbed or copies.rewrite(self._env)
 
     def erased(self) -> int | None:
         """Return how many deletions there were; None while bytes of the last one are here."""
@@ -273,7 +273,7 @@ def write(
                     tx.clear(table)
             tx.merge(changes)
         if state is None:
-            return tx.drop("meta", keys.name_key(outbox.COPY))
+            return tx.drop("meta", codec.name_key(outbox.COPY))
         tx.set_meta(outbox.COPY, state)
         if unsent is not None:
             tx.clear(outbox.OUTBOX)

@@ -33,7 +33,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store import blocks as reader
 from slowcat_memory.store.blocks import BlockReader, DamagedRow, ReadBlock
 from slowcat_memory.store.bookkeeping import exists
-from slowcat_memory.store.disk import codec, keys, tables
+from slowcat_memory.store.disk import codec, tables
 from slowcat_memory.store.disk.transaction import BeforeRead as BeforeRead
 from slowcat_memory.store.disk.transaction import Rows
 
@@ -59,13 +59,13 @@ class Snapshot:
     # ------------------------------------------------------------------- the log
 
     def turn(self, id: int) -> Turn | None:
-        event = self._event(keys.id_key(id))
+        event = self._event(codec.id_key(id))
         return event if isinstance(event, Turn) else None
 
     def events(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Event]:
         """Yield turns and session edges in log order; ``scope`` "" means all namespaces."""
         for key in self._ids(scope, after):
-            if upto is not None and keys.id_of(key) > upto:
+            if upto is not None and codec.id_of(key) > upto:
                 return
             event = self._event(key)
             if event is not None:
@@ -77,9 +77,9 @@ class Snapshot:
 
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
         """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
-        cursor = self._rows.cursor("log_by_scope")
-        for key, _ in keys.rows_before(cursor, keys.scope_prefix(scope), before):
-            if (turn := self.turn(keys.id_of(key))) is not None:
+        prefix = codec.scope_prefix(scope)
+        for key, _ in self._rows.rows_before("log_by_scope", prefix, before):
+            if (turn := self.turn(codec.id_of(key))) is not None:
                 yield turn
 
     def turn_before(self, scope: str, session: str, id: int) -> int:
@@ -94,7 +94,7 @@ class Snapshot:
 
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
-        ids = takewhile(lambda id: id <= last, map(keys.id_of, self._ids(scope, first - 1)))
+        ids = takewhile(lambda id: id <= last, map(codec.id_of, self._ids(scope, first - 1)))
         return sum(1 for _ in ids)
 
     def last_id(self) -> int:
@@ -109,16 +109,16 @@ class Snapshot:
 
     def _ids(self, scope: str, after: int) -> Iterator[bytes]:
         if not scope:
-            yield from reader.event_keys(self._rows, keys.id_key(after + 1))
+            yield from reader.event_keys(self._rows, codec.id_key(after + 1))
             return
-        prefix = keys.scope_prefix(scope)
-        for key in self._rows.keys("log_by_scope", prefix, keys.id_key(after + 1)):
+        prefix = codec.scope_prefix(scope)
+        for key in self._rows.keys("log_by_scope", prefix, codec.id_key(after + 1)):
             yield key[len(prefix) :]
 
     # ------------------------------------------------------------------- sessions
 
     def session(self, id: str) -> Session | None:
-        return self._rows.read(Session, "sessions", keys.name_key(id))
+        return self._rows.read(Session, "sessions", codec.name_key(id))
 
     def sessions(self, scope: str = "") -> list[Session]:
         """Return the sessions of a namespace, or of all, earliest first."""
@@ -149,11 +149,11 @@ class Snapshot:
 
     def memory(self, scope: str, id: str) -> Memory | None:
         """Return a memory as it is stored: without its context (see ``read``)."""
-        return self._rows.read(Memory, "memories", keys.scoped_key(scope, id))
+        return self._rows.read(Memory, "memories", codec.scoped_key(scope, id))
 
     def is_forgotten(self, scope: str, id: str) -> bool:
         """Return whether a memory was forgotten for ever: nothing is stored under its id again."""
-        return self._rows.get("tombstones", keys.memory_tombstone(scope, id)) is not None
+        return self._rows.get("tombstones", codec.memory_tombstone(scope, id)) is not None
 
     def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
         """Return those ids that are no memory's, and no turn's; 2 us each."""
@@ -164,30 +164,33 @@ class Snapshot:
 
         ``after`` begins behind an id.
         """
-        prefix, start = keys.scope_prefix(scope) + beginning.encode(), f"{after}\0" if after else ""
+        prefix, start = (
+            codec.scope_prefix(scope) + beginning.encode(),
+            f"{after}\0" if after else "",
+        )
         return self._rows.records(Memory, "memories", prefix, start.encode())
 
     def context(self, scope: str, id: str) -> Context | None:
-        return self._rows.read(Context, "contexts", keys.scoped_key(scope, id))
+        return self._rows.read(Context, "contexts", codec.scoped_key(scope, id))
 
     def contexts(self, scope: str) -> Iterator[Context]:
-        return self._rows.records(Context, "contexts", keys.scope_prefix(scope))
+        return self._rows.records(Context, "contexts", codec.scope_prefix(scope))
 
     def keys(self, scope: str, memory: str = "") -> Iterator[Key]:
         beginning = f"{memory}?".encode() if memory else b""
-        rows = self._rows.records(Key, "keys", keys.scope_prefix(scope) + beginning)
+        rows = self._rows.records(Key, "keys", codec.scope_prefix(scope) + beginning)
         return (key for key in rows if memory in ("", key.memory))
 
     # ------------------------------------------------------------------- vectors
 
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
         """Return the vector of a memory or index key in the space of an embedder key."""
-        key = keys.vector_key(embedder, scope, id)
+        key = codec.vector_key(embedder, scope, id)
         value = self._rows.get("vectors", key)
         return self._rows.undamaged(codec.decode_vector, "vectors", key, value) if value else None
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        for key, value in self._rows.rows("vectors", keys.vector_prefix(embedder, scope)):
+        for key, value in self._rows.rows("vectors", codec.vector_prefix(embedder, scope)):
             if vector := self._rows.undamaged(codec.decode_vector, "vectors", key, value):
                 yield vector
 
@@ -197,18 +200,18 @@ class Snapshot:
         Returns:
             Codes as ``core.ranking.token_codes`` takes them, read-only; None where there are none.
         """
-        prefix = keys.vector_prefix(token_key, scope)
+        prefix = codec.vector_prefix(token_key, scope)
         rows = (
             (key, self._rows.get("vectors", key))
-            for key in (prefix + keys.vector_part(id) for id in ids)
+            for key in (prefix + codec.vector_part(id) for id in ids)
         )
         return [None if value is None else self._tokens(key, value) for key, value in rows]
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
         """Return the ids of the memories that have token vectors."""
-        rows = self._rows.rows("vectors", keys.vector_prefix(token_key, scope))
+        rows = self._rows.rows("vectors", codec.vector_prefix(token_key, scope))
         return {
-            keys.split_vector_key(key)[2]
+            codec.split_vector_key(key)[2]
             for key, value in rows
             if self._tokens(key, value) is not None
         }
@@ -220,7 +223,7 @@ class Snapshot:
 
     def ledger(self, turn: int) -> LedgerEntry | None:
         """Return the ledger entry of a user's turn; the oldest rows are deleted."""
-        return self._rows.read(LedgerEntry, "ledger", keys.id_key(turn))
+        return self._rows.read(LedgerEntry, "ledger", codec.id_key(turn))
 
     def ledger_tail(self, n: int, before: int = 0) -> list[LedgerEntry]:
         """Return the latest ``n`` entries, latest first; with ``before``, those of earlier turns."""
@@ -239,7 +242,7 @@ class Snapshot:
 
     def task(self, id: str) -> Task | None:
         """Return an idle task, None when it is done."""
-        return self._rows.read(Task, "tasks", keys.name_key(id))
+        return self._rows.read(Task, "tasks", codec.name_key(id))
 
     def tasks(self, job: str = "", state: str = "") -> list[Task]:
         """Return the idle tasks of a job, or of all, by rank; within one rank oldest first."""
@@ -261,7 +264,7 @@ class Snapshot:
         return list(islice(self._rows.latest(Run, "runs", before), n))
 
     def cursor(self, name: str) -> Cursor | None:
-        return self._rows.read(Cursor, "cursors", keys.name_key(name))
+        return self._rows.read(Cursor, "cursors", codec.name_key(name))
 
     def cursors(self) -> Iterator[Cursor]:
         return self._rows.records(Cursor, "cursors")
@@ -269,7 +272,7 @@ class Snapshot:
     # ------------------------------------------------------------------- manifests and changes
 
     def manifest(self, scope: str) -> Manifest | None:
-        return self._rows.read(Manifest, "manifest", keys.name_key(scope))
+        return self._rows.read(Manifest, "manifest", codec.name_key(scope))
 
     def last_change(self) -> int:
         """Return the number of the last change of memories or vectors, 0 before the first."""
@@ -277,8 +280,8 @@ class Snapshot:
 
     def changed(self, scope: str, after: int) -> list[str]:
         """Return the ids of memories that changed after a change number; some may be deleted."""
-        prefix, ids = keys.scope_prefix(scope), dict[str, None]()
-        for key in self._rows.keys("changes", prefix, keys.id_key(after + 1)):
+        prefix, ids = codec.scope_prefix(scope), dict[str, None]()
+        for key in self._rows.keys("changes", prefix, codec.id_key(after + 1)):
             ids |= dict.fromkeys(self._rows.read(list[str], "changes", key) or ())
         return list(ids)
 
@@ -286,8 +289,7 @@ class Snapshot:
 
     def scopes(self) -> list[str]:
         """Return every namespace that has an event or a memory, sorted."""
-        cursors = map(self._rows.cursor, ("log_by_scope", "memories"))
-        return sorted(set().union(*map(keys.scopes, cursors)))
+        return sorted({*self._rows.scopes("log_by_scope"), *self._rows.scopes("memories")})
 
     def counts(self) -> dict[str, int]:
         return self._rows.counts()

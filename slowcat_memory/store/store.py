@@ -41,10 +41,10 @@ from slowcat_memory.records import (
 from slowcat_memory.store import bookkeeping, forget
 from slowcat_memory.store.apply import append_events, apply_batch
 from slowcat_memory.store.blocks import KEPT_BLOCKS, read_block
-from slowcat_memory.store.care import copy, erasure, health
+from slowcat_memory.store.care import copies, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up
-from slowcat_memory.store.care.copy import backups_of
+from slowcat_memory.store.care.copies import backups_of
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import folder, transaction
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, damaged_folders
@@ -243,7 +243,6 @@ class Store:
         what: Forget | Sequence[Forget],
         *,
         erase: bool = True,
-        keep_backups: bool = False,
         on_hidden: Callable[[Forgotten], object] = lambda gone: None,
     ) -> Forgotten:
         """Delete everything that the requests cover, with everything derived from it. Blocks.
@@ -255,7 +254,6 @@ class Store:
 
         Args:
             erase: Erase at once; else call ``erase`` soon.
-            keep_backups: Rewrite the backups in the store's folder, instead of deleting them.
             on_hidden: Called with the result once nothing of it is shown any more.
 
         Raises:
@@ -265,14 +263,14 @@ class Store:
         requests = forget.checked(what)
         self._checked_writer().call(lambda: None)  # everything appended before is saved
         with self._erasing():
-            gone = forget.forget(self._env, requests, keep_backups)
+            gone = forget.forget(self._env, requests)
             self._read_block.cache_clear()  # a reader may have unpacked a block until now
             if gone.turns or gone.memories:
                 on_hidden(gone)
             if erase:
-                done = erasure.erase(self._env)
+                done = copies.erase(self._env)
                 return replace(done, turns=gone.turns, memories=gone.memories)
-            return replace(gone, erased=not erasure.is_due(self._env))
+            return replace(gone, erased=not copies.is_due(self._env))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
@@ -293,11 +291,11 @@ class Store:
         """
         self._checked_writer().call(lambda: None)  # not from the writer's thread
         with self._erasing():
-            return not erasure.erase(self._env).problems
+            return not copies.erase(self._env).problems
 
     def is_erasing(self) -> bool:
         """Return whether bytes of deleted rows are still to be removed."""
-        return erasure.is_due(self._env)
+        return copies.is_due(self._env)
 
     def _erasing(self) -> AbstractContextManager[None]:
         """One erasure, rewrite or backup at a time, of all processes and threads."""
@@ -432,10 +430,10 @@ class Store:
         """
         self._checked_writer()
         with self._erasing():
-            return copy.shrink(self._env)
+            return copies.shrink(self._env)
 
     def backup(self, to: Path | None = None) -> Path:
-        """Write a copy, 0600, and verify it in a canary process before it gets its name.
+        """Write a copy, 0600, and verify it in another process before it gets its name.
 
         Args:
             to: The file; it must not exist. None makes one in the store's ``backups`` folder and
@@ -457,7 +455,7 @@ class Store:
         """
         self._check_open()
         with self._erasing():
-            copy.copy_out(self._env, to)
+            copies.copy_out(self._env, to)
 
     def health(self) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one."""

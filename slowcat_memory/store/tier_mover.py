@@ -25,7 +25,7 @@ from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, LedgerEntry
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import move_cursor
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.transaction import Rows, Transaction
 from slowcat_memory.store.snapshot import Snapshot
@@ -123,9 +123,9 @@ class TierMover:
 def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> int:
     """Move events from rows of their own into blocks, one for each share; return how many."""
     for ids in shares:
-        key, bodies = keys.id_key(ids[0]), dict[int, bytes]()
+        key, bodies = codec.id_key(ids[0]), dict[int, bytes]()
         for id in ids:
-            row = keys.id_key(id)
+            row = codec.id_key(id)
             if (value := tx.get("log", row)) is None:
                 raise OvertakenError("an event was forgotten before it was packed")
             bodies[id] = codec.unseal(row, value)
@@ -139,7 +139,7 @@ def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> int:
     """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
     events = 0
     for number in numbers:
-        key = keys.id_key(number)
+        key = codec.id_key(number)
         if (value := tx.get(blocks.WARM, key)) is None:
             raise OvertakenError("a block was forgotten before it was packed")
         try:
@@ -181,7 +181,7 @@ class TierView(Snapshot):
         rows: dict[int, EventRow] = {}
         seen, upto = 0, max(after, end - 1)
         for key in self._ids(scope, after):
-            if (id := keys.id_of(key)) >= end:
+            if (id := codec.id_of(key)) >= end:
                 return rows, upto, True
             if seen == size:
                 return rows, id - 1, False
@@ -218,10 +218,10 @@ class TierView(Snapshot):
         ]
 
     def _block(self, turn: int) -> int:
-        return blocks.block_of(keys.id_key(turn), self._rows) if turn else 0
+        return blocks.block_of(codec.id_key(turn), self._rows) if turn else 0
 
     def _heads(self, scope: str) -> Iterator[tuple[int, blocks.Head]]:
         for key, value in self._rows.rows(blocks.WARM):
             with suppress(StoreDamagedError):
                 if (head := blocks.read_head(value)).scope == scope:
-                    yield keys.id_of(key), head
+                    yield codec.id_of(key), head

@@ -1,5 +1,5 @@
 """Import and export: transcripts and facts as files.
 
 ``reading`` reads transcripts, ``import_`` writes their sessions to the log and can be interrupted
-and repeated, ``export`` writes the log as a transcript.
+and repeated, ``formats.rows`` writes the log as a transcript.
 """

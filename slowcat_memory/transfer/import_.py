@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import accumulate, count
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -21,7 +20,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.store import Snapshot
-from slowcat_memory.transfer.reading import FileReading, Options, readings
+from slowcat_memory.transfer.reading import FileReading
 from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
@@ -57,36 +56,6 @@ class Where(Struct, frozen=True, kw_only=True):
     own: str = ""
     again: bool = False
     undated: datetime | None = None
-
-
-def import_file(
-    memory: MemoryEngine,
-    path: Path,
-    *,
-    scope: str = "",
-    again: bool = False,
-    on_error: Report,
-) -> Imported:
-    """Import every session of a file, folder or archive that is not in the log yet. Blocks.
-
-    Args:
-        memory: Where to.
-        path: A file, a folder or a zip archive.
-        scope: As in ``Where``, like ``again``.
-        on_error: Called with an error for each unreadable line, and each session that cannot be
-            stored.
-
-    Raises:
-        TranscriptError: The file cannot be read.
-        StoreError: The store cannot be written.
-    """
-    where, options = Where(scope=scope, again=again), Options(scoped=not scope, zone=memory.zone)
-    done = Imported()
-    for reading in readings(path, options, on_error, lambda error: None):
-        for error in reading.faults:
-            on_error(error)
-        import_reading(memory, reading, where, done, on_error=on_error)
-    return done
 
 
 def import_reading(

@@ -97,7 +97,7 @@ def test_change_export_asks_before_it_overwrites(filled) -> None:
 
 
 def test_change_a_failed_export_leaves_the_old_file(filled, monkeypatch):
-    from slowcat_memory.transfer import export
+    from slowcat_memory.transfer.formats import rows
 
     out = filled.folder / "out.jsonl"
     out.write_bytes(b"old")
@@ -106,7 +106,7 @@ def test_change_a_failed_export_leaves_the_old_file(filled, monkeypatch):
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "export", broken)
+    monkeypatch.setattr(rows, "export", broken)
     assert "No space left" in filled.fails("export", "-o", str(out), "--yes")
     assert out.read_bytes() == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl"]

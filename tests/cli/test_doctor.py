@@ -175,15 +175,6 @@ def test_forget_the_question_and_the_answer_name_the_backups(filled) -> None:
     assert backups_of(filled.store) == []
 
 
-def test_forget_backups_can_be_kept_without_it(filled) -> None:
-    filled.ok("backup")
-    result = filled("forget", "3", "--keep-backups", stdin="y\n")
-    assert "rewrite 1 backup (20" in result.stderr and "1 backup rewritten" in result.stdout
-    [kept] = backups_of(filled.store)
-    told = filled("restore", str(kept.file), "--yes")
-    assert told.exit_code == 0 and "forgotten since" not in told.stderr, "it has none of it"
-
-
 def test_forget_the_files_of_a_damaged_store_are_named_and_stay(filled) -> None:
     aside = filled.store / "corrupt-20260101T000000Z"
     aside.mkdir()

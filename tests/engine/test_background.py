@@ -196,7 +196,7 @@ def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_change
 ):
     damaged = Mock(side_effect=background.StoreDamagedError("beyond repair"))
     remember(config, "My dog is called Max")
-    monkeypatch.setattr("slowcat_memory.store.disk.state.mark_running", damaged)
+    monkeypatch.setattr("slowcat_memory.store.disk.folder.mark_running", damaged)
     memory = opened()
     assert not memory.attempt() and not memory.attempt() and damaged.call_count == 1
     os.utime(config.folder / "data.mdb", (1, 1))

@@ -11,7 +11,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.generation import Build
 from slowcat_memory.records import Forget, Memory, WriteBatch
-from slowcat_memory.store.care import copy
+from slowcat_memory.store.care import copies
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import SECRET, TALK, Gate, edge, first, texts
 from tests.support.memories import Look, engine_of, residue
@@ -143,7 +143,7 @@ def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home, 
 
 def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(home, monkeypatch):
     """Erasing takes a second per GB; nobody may recall what is being erased."""
-    engine, seen, rewrite = home.open(), [], copy.rewrite
+    engine, seen, rewrite = home.open(), [], copies.rewrite
     (secret,) = home.talk(engine, SECRET)
     home.talk(engine)
 
@@ -151,7 +151,7 @@ def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(home, monkeypatch)
         seen.append(texts(engine.search("swordfish", "anna")))
         return rewrite(*args)
 
-    monkeypatch.setattr(copy, "rewrite", slow)
+    monkeypatch.setattr(copies, "rewrite", slow)
     assert engine.forget(Forget(turns=(secret,))).erased
     assert seen == [[]]
 

@@ -11,7 +11,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, MemoryEvent
 from slowcat_memory.store import restore
-from slowcat_memory.store.care import erasure
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.sharing import living, others_of
 from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.engine_home import first, texts
@@ -28,7 +28,7 @@ VIOLIN, BOAT = "the violin is in the attic", "the boat is blue"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A busy machine's processes confirm late: only a test of who never does may not wait."""
-    monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
+    monkeypatch.setattr(copies, "CONFIRM_S", WAIT_S)
     return tmp_path / "memory"
 
 
@@ -90,7 +90,7 @@ def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_index
 
 
 def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, monkeypatch):
-    monkeypatch.setattr(erasure, "CONFIRM_S", 0.1)
+    monkeypatch.setattr(copies, "CONFIRM_S", 0.1)
     with OtherProcess(folder) as other:
         (violin,) = other.call("say", VIOLIN)
         with stopped(other.process.pid):
@@ -99,7 +99,7 @@ def test_two_processes_one_that_is_stopped_is_named_by_a_forget(folder, engine, 
             assert not engine.upkeep.has_due(), "not all the time"
         assert not gone.erased and str(other.process.pid) in gone.problems[0]
         monkeypatch.setattr(engine.upkeep, "_again_s", 0.0)
-        monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
+        monkeypatch.setattr(copies, "CONFIRM_S", WAIT_S)
         assert engine.upkeep.has_due() and engine.upkeep.erase_due() == 0
         assert not engine.store.is_erasing() and not engine.upkeep.has_due()
 

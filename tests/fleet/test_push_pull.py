@@ -16,7 +16,7 @@ from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, data_file
-from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.tables import COUNTS
 from slowcat_memory.testing import memory_config
 from tests.fleet.talking import rows, say, talking, texts
@@ -61,7 +61,7 @@ def all_rows(folder: Path) -> dict[str, dict[bytes, bytes]]:
     with env.begin() as txn:
         found = {name: dict(txn.cursor(db)) for name, db in dbs.items()}
     env.close()
-    del found["meta"][keys.name_key(COUNTS)]
+    del found["meta"][codec.name_key(COUNTS)]
     return found
 
 

@@ -15,7 +15,7 @@ from tests.support.called_files import CalledFiles
 # Functions without state, as against stations (see `test_user_turn_path`); who is told beside,
 # and how what opens the memory reads, which may end as late as this.
 NOT_COUNTED = ("core/", "store/writer.py", "store/tier_mover.py", "store/apply.py",
-               "store/bookkeeping.py", "store/forget.py", "store/disk/codec", "store/disk/envelope",
+               "store/bookkeeping.py", "store/forget.py", "store/disk/codec", "store/disk/page_reader",
                "runtime/namespaces/", "engine/events", "store/snapshot.py", "store/blocks.py")  # fmt: skip
 WORDS = "My cat is called Mimi."
 MOST = 11

@@ -1,8 +1,8 @@
 """Checks that every damaged file is recognised, and no healthy one is reported.
 
-Files are cut, zeroed and flipped; in a child that may die of it, the canary judges, and a reader
-that knows the contents checks the verdict. Healthy stores are churned (puts, deletes, overflow
-pages, forgetting) and left without a close.
+Files are cut, zeroed and flipped; the check judges, and a reader that knows the contents, in a child
+that may die of it, judges the verdict. Healthy stores are churned (puts, deletes, overflow pages,
+forgetting) and left without a close.
 
 With ``--what yield`` single pages of a store of 2,000 turns are zeroed, and it is cut. No zeroed page may cost more than 2 percent of the turns, a cut none that is in a whole
 page which is not free, and nothing forgotten may come back: neither what is deleted and not erased yet, nor what an
@@ -24,8 +24,15 @@ from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import health, salvage
 from slowcat_memory.store.care.salvage import identify
-from slowcat_memory.store.disk import envelope, folder, state
-from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
+from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk.page_reader import (
+    UNSEEN,
+    WHOLE,
+    PageMap,
+    PageReader,
+    Row,
+    check,
+)
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 from tests.harness.command import Harness, around, main
@@ -70,10 +77,6 @@ def damage(file: Path, way: str, rng: random.Random) -> None:
             flipped = data.read(1)[0] ^ 1 << rng.randrange(8)
             data.seek(at)
             data.write(bytes([flipped]))
-
-
-def verdict(path: Path) -> int:
-    return envelope.main(["check", str(folder.data_file(path))])
 
 
 def rows(path: Path) -> list:
@@ -154,7 +157,7 @@ def salvaged(path: Path, control: str) -> list[int | str]:
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
             patches.enter_context(around(salvage._Salvage, "_put", _put_ignorantly))
-            patch(state, "read_unerased", lambda path: {})
+            patch(folder, "read_unerased", lambda path: {})
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
             notes = [one.id for one in snapshot.memories("anna")]
@@ -204,8 +207,8 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
     rng, tally = random.Random(seed), Counter[str]()
     for number in range(max(1, damaged // 4)):
         make(scratch / f"healthy{number}", seed + number, rng.randrange(20, 120))
-        judged = ask(lambda number=number: verdict(scratch / f"healthy{number}"))
-        tally["accused"] += judged != envelope.WHOLE
+        judged = check(folder.data_file(scratch / f"healthy{number}"))
+        tally["accused"] += judged != WHOLE
     base, copy = scratch / "healthy0", scratch / "copy"
     right, every = ask(lambda: contents(base)), ask(lambda: rows(base))
     assert right and every
@@ -214,7 +217,7 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(base, copy)
         damage(folder.data_file(copy), way, rng)
-        passed = control == "blind" or ask(lambda: verdict(copy)) == envelope.WHOLE
+        passed = control == "blind" or check(folder.data_file(copy)) == WHOLE
         tally[f"{way}_{'passed' if passed else 'caught'}"] += 1
         tally["missed"] += passed and ask(lambda: contents(copy)) != right
         if passed and way == "cut":

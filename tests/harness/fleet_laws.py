@@ -17,7 +17,7 @@ import zstandard
 from msgspec import Struct, field
 
 from slowcat_memory.store import data_file
-from slowcat_memory.store.disk.keys import name_key
+from slowcat_memory.store.disk.codec import name_key
 from slowcat_memory.store.disk.outbox import COPY
 from slowcat_memory.store.disk.tables import COUNTS
 from tests.harness.children import ask

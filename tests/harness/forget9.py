@@ -37,7 +37,7 @@ from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_d
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store, backups_of, drafting, forget
-from slowcat_memory.store.care import copy, erasure, health
+from slowcat_memory.store.care import copies, health
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from tests.harness import samples, thinking, tiers
@@ -57,11 +57,9 @@ READING = DateLocale(zone_of("UTC"), "en")
 # Where a child may be killed: a module or class, and the name of the function.
 POINTS: dict[str, tuple[Any, str]] = {
     "the deletion": (transaction, "transact"),
-    "a copy": (erasure, "remove"),
-    "rewriting a backup": (erasure, "delete_forgotten"),
-    "a rewritten backup": (erasure, "created"),
-    "an unfinished file": (erasure, "remove_drafts"),
-    "the new file": (copy, "_swap"),
+    "a copy": (copies, "remove"),
+    "an unfinished file": (copies, "remove_drafts"),
+    "the new file": (copies, "_swap"),
     "an index": (generation, "finish"),
     "publishing": (Store, "publish"),
 }
@@ -179,21 +177,21 @@ def words(files: Iterator[Path]) -> bytes:
 
 def index_stays() -> Any:
     """Leave sealed indexes: the fault of a version that deleted them only while it ran."""
-    return around(erasure, "remove", lambda real, path: "index" in path.parts or real(path))
+    return around(copies, "remove", lambda real, path: "index" in path.parts or real(path))
 
 
 def backups_stay() -> Any:
-    return mock.patch.object(erasure, "erase_backups", lambda env, found: Forgotten())
+    return mock.patch.object(copies, "erase_backups", lambda path: Forgotten())
 
 
 def drafts_stay() -> Any:
-    return mock.patch.object(erasure, "remove_drafts", lambda path, running: [])
+    return mock.patch.object(copies, "remove_drafts", lambda path, running: [])
 
 
 @contextmanager
 def state_is_lost() -> Iterator[None]:
     """Be killed before the bytes go, and do not continue at the next start."""
-    stay = mock.patch.object(erasure, "is_due", lambda env: False)
+    stay = mock.patch.object(copies, "is_due", lambda env: False)
     with stay, death("the new file", 1, before=True):
         yield
 
@@ -209,7 +207,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
     rng = random.Random(seed)
     with ExitStack() as stack:
         stack.enter_context(fault(control))
-        # Nothing damages files here, and a canary takes longer than everything else.
+        # Nothing damages files here, and a check takes longer than everything else.
         stack.enter_context(mock.patch.object(health, "is_whole", lambda file: True))
         store = Store.open(path)
         tiers.age_for_ever(store)
@@ -238,7 +236,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
                 n = rng.choice(live)
                 live.remove(n)
                 seal = gather(store) if rng.random() < 0.3 else None
-                _forget(store, n, into, keep_backups=rng.random() < 0.3)
+                _forget(store, n, into)
                 thinking.think(store, n)  # a step that began before the forget
                 if seal:
                     (seal if rng.random() < 0.5 else gather(store))()
@@ -254,7 +252,7 @@ def fault(control: str) -> Iterator[None]:
     """Plant the fault to be found."""
     stay = dict.fromkeys(forget.TESTS, lambda record, gone: False)
     planted = {
-        "erase": lambda: mock.patch.object(copy, "rewrite", lambda env: True),
+        "erase": lambda: mock.patch.object(copies, "rewrite", lambda env: True),
         "thoughts": lambda: mock.patch.dict(forget.TESTS, stay),
         "tiers": tiers.blocks_stay,
         "index": index_stays,
@@ -276,12 +274,12 @@ def _append(store: Store, n: int, into: int) -> int:
     return n
 
 
-def _forget(store: Store, n: int, into: int, *, keep_backups: bool) -> None:
+def _forget(store: Store, n: int, into: int) -> None:
     def hidden(_: Forgotten) -> None:
         os.write(into, SAID.pack(b"F", n))
 
     os.write(into, SAID.pack(b"B", n))
-    store.forget(Forget(turns=(n,)), keep_backups=keep_backups, on_hidden=hidden)
+    store.forget(Forget(turns=(n,)), on_hidden=hidden)
 
 
 class Ledger:
@@ -325,7 +323,7 @@ def look(store: Store, told: Ledger) -> Counter:
         recalled=len(found & away),
         unfound=len(set(turns) - found),
         accused=store.opened.moved_aside is not None,
-        bad_backups=sum(not copy.count_rows(one.file, "meta") for one in backups_of(path)),
+        bad_backups=sum(not copies.count_rows(one.file, "meta") for one in backups_of(path)),
     )
 
 

@@ -42,7 +42,7 @@ from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from slowcat_memory.tools.functions import ToolCalls
-from slowcat_memory.transfer import export
+from slowcat_memory.transfer.formats.rows import export
 from tests.support.parroting_llm import think
 
 PEOPLE = ("ann", "anna", "ben")  # the name of one begins that of another
@@ -416,7 +416,7 @@ class Household:
                 mine = may_hold(scope)
                 self.clean("log", [*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean("log", [*snapshot.memories(scope)], mine, f"memories of {scope}")
-                exported = json.dumps([*export.export(self.engine.store.snapshot, scope)])
+                exported = json.dumps([*export(self.engine.store.snapshot, scope)])
                 self.clean("log", exported, mine, "export")
                 turns = [turn.id for turn in snapshot.turns(scope) if not turn.aside]
                 found = [snapshot.read(scope, chunk_id(id_)) for id_ in turns]

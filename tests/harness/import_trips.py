@@ -23,7 +23,9 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer import export, import_
+from slowcat_memory.transfer import import_
+from slowcat_memory.transfer.formats.rows import export
+from slowcat_memory.transfer.reading import Options, readings
 from tests.harness.children import Child
 from tests.harness.command import Harness, around, main
 from tests.support.rows import listed_texts
@@ -100,7 +102,7 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
         wrong += _import(engine, author, gone, "forgotten")
         author.grow(random_.randint(1, 20))
         wrong += _import(engine, author, gone, "forgotten and grown")
-        exported = [json.dumps(row) for row in export.export(engine.snapshot)]
+        exported = [json.dumps(row) for row in export(engine.snapshot)]
     author.path.with_name("export.jsonl").write_text("\n".join(exported))
     with _engine(folder / "other") as engine:
         author.path = author.path.with_name("export.jsonl")
@@ -115,7 +117,19 @@ def _work(store: Path, file: Path, into: int) -> None:
         return append_all(*given, **named)
 
     with _engine(store) as engine, around(Store, "append_all", reported):
-        import_.import_file(engine, file, on_error=lambda error: None)
+        import_file(engine, file, on_error=lambda error: None)
+
+
+def import_file(
+    memory: MemoryEngine, path: Path, *, on_error: Any, **where: Any
+) -> import_.Imported:
+    """Import a file as the command line does."""
+    done, options = import_.Imported(), Options(scoped="scope" not in where, zone=memory.zone)
+    for reading in readings(path, options, on_error, on_error):
+        for error in reading.faults:
+            on_error(error)
+        import_.import_reading(memory, reading, import_.Where(**where), done, on_error=on_error)
+    return done
 
 
 def _engine(store: Path) -> AbstractContextManager[MemoryEngine]:
@@ -125,7 +139,7 @@ def _engine(store: Path) -> AbstractContextManager[MemoryEngine]:
 def _import(
     engine: MemoryEngine, author: Author, forgotten: dict[str, int], step: str
 ) -> list[str]:
-    import_.import_file(engine, author.path, on_error=lambda error: None)
+    import_file(engine, author.path, on_error=lambda error: None)
     with engine.snapshot() as snapshot:
         found = {scope: Counter(t.text for t in snapshot.turns(scope)) for scope in SCOPES}
         sessions = {row.id: row.scope for row in snapshot.sessions()}

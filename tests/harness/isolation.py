@@ -43,7 +43,7 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
-from slowcat_memory.transfer import export as exported
+from slowcat_memory.transfer.formats import rows as own_rows
 from tests.harness.command import Harness, around, main
 from tests.harness.household import (
     GUEST,
@@ -169,7 +169,7 @@ def why(home: Household) -> None:
 
 def export(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
-    rows = partial(exported.export, home.engine.store.snapshot)
+    rows = partial(own_rows.export, home.engine.store.snapshot)
     home.clean("log", [*rows(scope)], may_hold(scope), f"export of {scope}")
     home.clean("log", [*rows(but=GUEST)], (*PEOPLE, HOME), "export")
 

@@ -2,7 +2,7 @@
 
 A child appends exchanges (a user's turn and the agent's, one transaction) and reports each as soon
 as its ack resolves. It is killed at a random moment; the store is opened again and must hold every
-reported exchange, no half of one, and consistent rows. Before it is opened, a canary reads every
+reported exchange, no half of one, and consistent rows. Before it is opened, a check reads every
 record of the file: since the machine has not stopped, opening alone would not. Meanwhile a thread moves turns from rows to
 warm blocks to cold ones: each turn must be in exactly one place.
 """

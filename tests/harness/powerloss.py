@@ -22,7 +22,8 @@ from pathlib import Path
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.disk import envelope, folder
+from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk.page_reader import WHOLE, check
 from tests.harness import powerloss_scenes, samples, tiers
 from tests.harness.children import ask
 from tests.harness.command import Harness, main
@@ -189,7 +190,7 @@ class Promise:
 
 def judge(path: Path, promise: Promise) -> dict:
     """Open and check an image, in a child that may die of it."""
-    if envelope.main(["check", str(folder.data_file(path))]) != envelope.WHOLE:
+    if check(folder.data_file(path)) != WHOLE:
         return {"corrupt": 1, "lost": 0, "undead": 0}
     with Store.open(path, options=OPTIONS) as store:
         with store.snapshot() as snapshot:

@@ -15,8 +15,9 @@ from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import generation
 from slowcat_memory.records import Forget, Manifest
 from slowcat_memory.store import Store, StoreOptions, restore
-from slowcat_memory.store.care import copy, health
-from slowcat_memory.store.disk import envelope, environment, folder
+from slowcat_memory.store.care import copies, health
+from slowcat_memory.store.disk import environment, folder
+from slowcat_memory.store.disk.page_reader import WHOLE, check
 from tests.harness import samples
 from tests.harness.command import around
 
@@ -63,10 +64,6 @@ def turns(path: Path) -> set[int]:
     return set(here)
 
 
-def is_damaged(file: Path) -> bool:
-    return health.check_pages(file) != envelope.WHOLE
-
-
 def verdict(lost: int = 0, corrupt: int = 0, undead: int = 0) -> dict[str, int]:
     return {"lost": lost, "corrupt": int(corrupt), "undead": undead}
 
@@ -88,11 +85,11 @@ def judge_backup(path: Path, said: set[str]) -> dict[str, int]:
     """A backup that was reported is there and whole; none has its name before it is whole."""
     lost = 0
     made = {file.name: file for file in (path / folder.BACKUPS).glob("*.mdb")}
-    corrupt = sum(is_damaged(file) for file in made.values())
+    corrupt = sum(check(file) != WHOLE for file in made.values())
     for word in said - {"opened"}:
         upto, name = word.split()
-        whole = name in made and not is_damaged(made[name])
-        lost += not whole or copy.count_rows(made[name], "log") != int(upto)
+        whole = name in made and check(made[name]) == WHOLE
+        lost += not whole or copies.count_rows(made[name], "log") != int(upto)
     return verdict(lost=lost, corrupt=corrupt)
 
 
@@ -121,12 +118,12 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
     """The folder has the old memory or the new one; the old one stays, without what was forgotten."""
     new = {*range(1, 31)} - {FORGOTTEN}
     old = {*range(1, 61)} - {FORGOTTEN}
-    corrupt = is_damaged(folder.data_file(path))
+    corrupt = check(folder.data_file(path)) != WHOLE
     here = turns(path)
     lost = here not in (old, new) or ("restored" in said and here != new)
     aside = [*path.glob(f"{folder.REPLACED}*/{folder.DATA}")]
     if here == new:
-        lost = lost or all(copy.count_rows(file, "log") != len(old) for file in aside)
+        lost = lost or all(copies.count_rows(file, "log") != len(old) for file in aside)
     token = samples.token(FORGOTTEN).encode()
     undead = sum(token in file.read_bytes() for file in (folder.data_file(path), *aside))
     return verdict(lost=int(lost), corrupt=corrupt, undead=undead)
@@ -160,8 +157,8 @@ def mend(path: Path, said: int, control: bool) -> None:
 def judge_salvage(path: Path, said: set[str]) -> dict[str, int]:
     """What can be read is there, and the damaged file is never lost."""
     before = [folder.data_file(path), *path.glob(f"{folder.CORRUPT}*/{folder.DATA}")]
-    damaged = [file for file in before if file.exists() and is_damaged(file)]
-    whole_now = folder.data_file(path).exists() and not is_damaged(folder.data_file(path))
+    damaged = [file for file in before if file.exists() and check(file) != WHOLE]
+    whole_now = folder.data_file(path).exists() and check(folder.data_file(path)) == WHOLE
     corrupt = "opened" in said and not whole_now
     here = turns(path)
     return verdict(lost=(not damaged) + (len(here) < 20), corrupt=corrupt)

@@ -13,7 +13,7 @@ from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store, blocks, tier_mover
 from slowcat_memory.store.blocks import EVENTS, BlockReader, decode_location
-from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.transaction import reading
 from tests.harness.command import around
 
@@ -47,9 +47,9 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
     with reading(store._env) as tx:
         reader = BlockReader(tx)
         tables = {table: dict(tx.rows(table)) for table in (*EVENTS, *blocks.TABLES)}
-        numbers = [keys.id_of(key) for table in blocks.TABLES for key in tables[table]]
+        numbers = [codec.id_of(key) for table in blocks.TABLES for key in tables[table]]
         found = {number: reader.block(number) for number in numbers if number > after}
-    said = {keys.id_of(k): decode_location(k, v) for k, v in tables["places"].items()}
+    said = {codec.id_of(k): decode_location(k, v) for k, v in tables["places"].items()}
     said = {id: number for id, number in said.items() if number > after}
     held = [(id, number) for number, block in found.items() for id in block.ids]
     wrong = len(set(held) ^ set(said.items())) + len(held) - len({id for id, _ in held})
@@ -69,7 +69,7 @@ def rows_go_first() -> Iterator[None]:
 
     def first(shares, tx):
         for id in (id for ids in shares for id in ids):
-            tx.drop("log", keys.id_key(id))
+            tx.drop("log", codec.id_key(id))
 
     def commit(real, store, change):
         result = real(store, change)

@@ -111,7 +111,7 @@ def test_forget_hidden_first_erased_later(open_store, path):
 
 
 def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.care.copy.READER_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("slowcat_memory.store.care.copies.READER_TIMEOUT_S", 0.05)
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
         assert not store.forget(Forget(turns=(1,))).erased

@@ -27,7 +27,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import Store, StoreOptions, blocks, forget
 from slowcat_memory.store.blocks import BlockReader
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, edge, manifest, memory, token, turn
@@ -87,7 +87,7 @@ def _victim(store: Store, table: str) -> int:
     """Return an event in the middle of a block of a table."""
     with store._env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        number = keys.id_of(list(tx.keys(table))[1])
+        number = codec.id_of(list(tx.keys(table))[1])
         return BlockReader(tx).block(number).ids[2]
 
 

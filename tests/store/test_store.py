@@ -17,7 +17,7 @@ from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor, LedgerEntry, Run, SessionEdge, Task, WriteBatch
 from slowcat_memory.store import Snapshot, Store, StoreOptions
 from slowcat_memory.store.bookkeeping import fold_session
-from slowcat_memory.store.disk import codec, environment, keys
+from slowcat_memory.store.disk import codec, environment
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
 from tests.support.engine_home import stalled
@@ -199,7 +199,7 @@ def test_snapshot_readers_see_whole_exchanges_while_the_map_grows(open_store):
 def test_snapshot_one_damaged_record_is_left_out_and_named(store):
     say(store, 5)
     store.apply("j", WriteBatch(memories=(memory("fact/1"), memory("fact/2")))).wait()
-    event, fact = keys.id_key(3), keys.scoped_key("anna", "fact/1")
+    event, fact = codec.id_key(3), codec.scoped_key("anna", "fact/1")
 
     def damage(tx):
         tx.put("log", event, codec.seal(b"other", b"body"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
 from slowcat_memory.store import Store, blocks, data_file
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
 from tests.support.memories import Look
@@ -236,10 +236,10 @@ def test_recover_a_damaged_block_loses_only_itself(open_store, table):
     rest = [event for event in said if event.id not in ids]
     spoil(store, table, number)
     assert events(store) == rest
-    assert (table, keys.id_key(number)) in store.quarantined
+    assert (table, codec.id_key(number)) in store.quarantined
     assert Look(store).turn(ids[0]) is None
     with Store.open(leave(store), options=SMALL) as mended:
-        assert mended.opened.moved_aside, "the canary sees it"
+        assert mended.opened.moved_aside, "the check sees it"
         assert events(mended) == rest
         check_places(mended)
         assert mended.append(turn(301)).id == 301
@@ -264,8 +264,8 @@ def test_recover_salvage_mends_what_points_to_blocks(open_store):
     age(store)
     block = every_block(store)[min(rows(store, "warm"))]
     spoil(store, "places", block.ids[2])
-    raw = codec.seal(keys.id_key(9), every_block(store)[block_of(store, 9)].body(9))
-    store._writer.call(lambda: transact(store._env, lambda e: e.put("log", keys.id_key(9), raw)))
+    raw = codec.seal(codec.id_key(9), every_block(store)[block_of(store, 9)].body(9))
+    store._writer.call(lambda: transact(store._env, lambda e: e.put("log", codec.id_key(9), raw)))
     with Store.open(leave(store), options=SMALL) as mended:
         assert events(mended) == said
         check_places(mended)

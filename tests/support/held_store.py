@@ -10,7 +10,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.disk import state
+from slowcat_memory.store.disk import folder
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def refusing(error: int) -> Iterator[None]:
         raise OSError(error, errno.errorcode[error])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "mark_running", refuse)
+        patch.setattr(folder, "mark_running", refuse)
         patch.setattr(opening, "TemporaryFile", refuse)
         yield
 

@@ -117,10 +117,10 @@ def _is_stopped(pid: int) -> bool:
 
 def main() -> None:
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.store.care import erasure
+    from slowcat_memory.store.care import copies
     from slowcat_memory.testing import memory_config
 
-    erasure.CONFIRM_S = WAIT_S  # on a busy machine the others confirm late
+    copies.CONFIRM_S = WAIT_S  # on a busy machine the others confirm late
     engine = MemoryEngine(memory_config(sys.argv[1], **json.loads(sys.argv[2])))
     print(json.dumps(os.getpid()), flush=True)
     for line in sys.stdin:

@@ -9,7 +9,7 @@ from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import StoreOptions, blocks
 from slowcat_memory.store.blocks import BlockReader, decode_location
-from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.transaction import reading, transact
 from tests.harness import samples
 from tests.harness.samples import token, turn
@@ -51,7 +51,7 @@ def events(store, **given):
 
 def rows(store, table):
     with reading(store._env) as tx:
-        return {keys.id_of(key): value for key, value in tx.rows(table)}
+        return {codec.id_of(key): value for key, value in tx.rows(table)}
 
 
 def every_block(store):
@@ -61,7 +61,7 @@ def every_block(store):
         return {
             number: reader.block(number)
             for table in blocks.TABLES
-            for number in map(keys.id_of, tx.keys(table))
+            for number in map(codec.id_of, tx.keys(table))
         }
 
 
@@ -70,7 +70,7 @@ def check_places(store):
     lies_in = {id: number for number, block in every_block(store).items() for id in block.ids}
     held = sum(len(block.ids) for block in every_block(store).values())
     assert held == len(lies_in), "an event is in two blocks"
-    said = {id: decode_location(keys.id_key(id), row) for id, row in rows(store, "places").items()}
+    said = {id: decode_location(codec.id_key(id), row) for id, row in rows(store, "places").items()}
     assert said == lies_in
     assert not said.keys() & rows(store, "log").keys()
 
@@ -84,7 +84,7 @@ def traces(store, path: Path, *numbers: int) -> list:
 
 def spoil(store, table, number):
     """Flip one bit in a row, in a transaction of its own."""
-    key = keys.id_key(number)
+    key = codec.id_key(number)
     value = bytearray(rows(store, table)[number])
     value[len(value) // 2] ^= 1
     store._writer.call(lambda: transact(store._env, lambda e: e.put(table, key, bytes(value))))

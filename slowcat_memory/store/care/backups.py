@@ -3,7 +3,7 @@
 A backup is older than the store, and only the store knows what was forgotten in between: the
 tombstones of turns and memories, and the epoch marks of memories deleted without a name. So a backup
 that is restored is copied into a workshop inside the folder, where everything the store has forgotten
-is deleted; only a copy that has no byte of it any more, and that a canary has read, replaces the
+is deleted; only a copy that has no byte of it any more, and that was read once more, replaces the
 store, in one rename. Killed at any moment, the folder has the old store or the new one.
 
 Deletions of a store that no longer exists cannot be known: tombstones restored into an empty folder
@@ -22,9 +22,9 @@ from msgspec import Meta, Struct
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
-from slowcat_memory.store.care import copy, health, open
-from slowcat_memory.store.care.erasure import created, delete_forgotten, erase, tombstones_of
-from slowcat_memory.store.disk import codec, folder, keys
+from slowcat_memory.store.care import copies, health, open
+from slowcat_memory.store.care.copies import created, delete_forgotten, erase, tombstones_of
+from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
@@ -42,14 +42,14 @@ def next_backup(path: Path, now: datetime) -> Path:
     if not backups.is_dir():
         backups.mkdir(mode=0o700, exist_ok=True)
         folder.sync_dir(path)
-    last = max((backup.number for backup in copy.backups_of(path)), default=0)
-    return backups / f"{last + 1:06}-{copy.backup_name(now)}.mdb"
+    last = max((backup.number for backup in copies.backups_of(path)), default=0)
+    return backups / f"{last + 1:06}-{copies.backup_name(now)}.mdb"
 
 
 def back_up(
-    env: Environment, snapshots: copy.Snapshots, to: Path | None, now: datetime, keep: int
+    env: Environment, snapshots: copies.Snapshots, to: Path | None, now: datetime, keep: int
 ) -> Path:
-    """Make a backup: a compact copy that a canary has read before it gets its name.
+    """Make a backup: a compact copy that is read once more before it gets its name.
 
     ``to`` must not exist; None makes one in the store's own folder, and deletes the oldest ones
     beyond ``keep``. ``now`` is kept with the name of the latest backup.
@@ -59,7 +59,7 @@ def back_up(
         StoreDamagedError: The copy does not read back.
         OSError: The disk refuses.
     """
-    others = [] if to else [backup.file for backup in copy.backups_of(env.path)]
+    others = [] if to else [backup.file for backup in copies.backups_of(env.path)]
     to = to or next_backup(env.path, now)
     if to.exists():
         raise StoreError(f"{to} exists", hint="Choose another name.")
@@ -67,8 +67,8 @@ def back_up(
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
     draft.unlink(missing_ok=True)
-    with copy.drafting(env.path, snapshots, draft, to):
-        copy.copy_out(env, draft)
+    with copies.drafting(env.path, snapshots, draft, to):
+        copies.copy_out(env, draft)
         if not health.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
     folder.sync_dir(to.parent)
@@ -152,7 +152,7 @@ def _restore(
     env: Environment, backup: Path, workshop: Path, foreign: bool, on_step: OnStep
 ) -> Restored:
     on_step("copying it")
-    copy.copy_file(backup, workshop / folder.DATA)
+    copies.copy_file(backup, workshop / folder.DATA)
     with closing(Environment(workshop)) as copied:
         check_rows(copied, str(backup))
         related = created(copied) == created(env)
@@ -167,7 +167,7 @@ def _restore(
         with reading(env) as tx:
             next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
         transact(copied, lambda tx: _continue_counters(tx, next_id, epoch))
-        if not copy.rewrite(copied):
+        if not copies.rewrite(copied):
             raise StoreError("what was forgotten could not be erased from the backup's copy")
         with reading(copied) as tx:
             events = sum(map(tx.count, EVENTS))
@@ -178,7 +178,7 @@ def _restore(
     aside = None
     with writing(env):
         if not _is_empty(env):
-            aside = copy.put_aside(env.path, folder.REPLACED, utc_now())
+            aside = copies.put_aside(env.path, folder.REPLACED, utc_now())
         env.swap(fresh)
     return Restored(events=events, forgotten=forgotten, aside=aside)
 
@@ -259,5 +259,5 @@ def check_rows(env: Environment, what: str) -> None:
         for table in TABLES:
             alone = table.key.startswith("u64")
             for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
-                if (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
+                if (alone and len(key) != 8) or not 0 < codec.id_of(key) <= MOST_ID:
                     raise ValueError(f"a key of {table.name} is {key!r:.40}")

@@ -1,6 +1,6 @@
 """Opens a store: for writing or for reading, and first recovers a damaged one.
 
-For writing, if no other process has the store open: folder, leftovers, canary unless the last one
+For writing, if no other process has the store open: folder, leftovers, a check unless the last one
 closed the file or was killed on this boot, running mark, environment, first rows of a new store,
 erasure if one is due. Beside others: the environment alone. For reading: nothing is created or
 changed.
@@ -23,21 +23,29 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
-from slowcat_memory.records import Session
+from slowcat_memory.records import Event, Session
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
-from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
-from slowcat_memory.store.care.erasure import delete_forgotten, erase, sweep
-from slowcat_memory.store.disk import codec, folder, keys, state, tables
-from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.care.copies import (
+    backups_of,
+    copy_file,
+    count_rows,
+    delete_forgotten,
+    erase,
+    put_aside,
+    sweep,
+)
+from slowcat_memory.store.disk import codec, folder, tables
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.outbox import COPY, Outbox
+from slowcat_memory.store.disk.page_reader import FORMAT
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
 from slowcat_memory.store.tier_mover import CURSOR
 
+BLOCKS = 1000  # unpacked in one transaction
 OPENING_S = 10.0  # how long opening waits for a process that opens or leaves the store
 
 
@@ -70,7 +78,7 @@ class Opened:
         with suppress(OSError, StoreError), only:
             self.presence.leave()
             if path and not living(path):
-                state.mark_stopped(path)
+                folder.mark_stopped(path)
         self.presence.leave()  # also if it could not be alone
 
 
@@ -87,8 +95,8 @@ def to_write(
             if is_first:
                 report = examine(path, now, map_bytes(options.map_size_gib))
                 if not report.unclean_stop:
-                    undo.callback(state.distrust, path)
-                state.mark_running(path)
+                    undo.callback(folder.distrust, path)
+                folder.mark_running(path)
             make = partial(_open, path, options, now, outbox)
             try:
                 env = make()
@@ -100,7 +108,7 @@ def to_write(
                 env = make()
             undo.callback(env.close)
             if is_first:
-                state.vouch(path)
+                folder.vouch(path)
                 folder.sync_dir(path)  # LMDB flushes its files, not their names
                 sweep(env)
                 with alone(path / folder.ERASING, 0.0):
@@ -156,7 +164,7 @@ def to_read(path: Path, options: StoreOptions) -> Opened:
     """Open a folder for reading, beside a writer or without one.
 
     Of the options only the rule for file systems matters. A damaged file may kill its reader: a
-    canary reads it first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
+    check comes first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
     """
     folder.require(path)
     with our_errors(path):
@@ -196,9 +204,8 @@ def check_writable(path: Path, options: StoreOptions) -> None:
 
 
 # ------------------------------------------------------------------- recovering a damaged store
-# Salvaging makes the log and the blocks consistent again, so that each event is in exactly one place.
-# A row of ``places`` that was not salvaged is made again from the block of the event; a block is
-# split into rows when one of its events also has a row of its own, or was forgotten.
+# What a salvage finds may overlap: a block and rows of its events, or two versions of a block. So every
+# event gets a row of its own, but for forgotten ones; idle work packs them again.
 
 
 def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
@@ -211,18 +218,18 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     for leftover in folder.entries(path, *folder.UNFINISHED, *drafts):
         folder.remove(leftover)
     data = folder.data_file(path)
-    report = OpenReport(created=not data.exists(), unclean_stop=state.is_unclean(path))
+    report = OpenReport(created=not data.exists(), unclean_stop=folder.is_unclean(path))
     if report.created or is_trusted(path) or health.is_whole(data):
         return report
     return recover(path, now(), map_size, report)
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether the data file is as its last writer left it, so that no canary reads it.
+    """Return whether the data file is as its last writer left it, so that it is not checked.
 
     The writer closed it, or its process was killed and nothing else happened.
     """
-    return state.is_as_left(path) and not health.looks_cut(folder.data_file(path))
+    return folder.is_as_left(path) and not health.looks_cut(folder.data_file(path))
 
 
 def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> OpenReport:
@@ -235,7 +242,8 @@ def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> Ope
     with folder.fresh_folder(path) as workshop:
         health.copy_whole_rows(folder.data_file(path), workshop, map_size)
         with closing(Environment(workshop)) as env:
-            transact(env, repair_blocks)
+            while transact(env, unpack_blocks):
+                pass
             salvaged = transact(env, lambda tx: _rebuild(tx, now))
         backups = (copy.file for copy in reversed(backups_of(path)))
         backup = next(filter(health.is_usable, backups), None)
@@ -245,7 +253,7 @@ def recover(path: Path, now: datetime, map_size: int, report: OpenReport) -> Ope
             salvaged = 0
         else:
             backup = None
-        if forgotten := state.read_unerased(path):
+        if forgotten := folder.read_unerased(path):
             with closing(Environment(workshop)) as env:
                 delete_forgotten(env, forgotten)
                 transact(env, _order_erasure)
@@ -263,63 +271,38 @@ def _order_erasure(tx: Transaction) -> None:
     tx.set_meta(tables.EPOCH, tx.meta(tables.EPOCH, 0) + 1)
 
 
-def repair_blocks(tx: Transaction) -> None:
-    """Make log and blocks of a newly salvaged store consistent."""
+def unpack_blocks(tx: Transaction) -> bool:
+    """Give the events of some blocks rows of their own; return whether there were any blocks."""
     reader = blocks.BlockReader(tx)
-    for table in blocks.TABLES:
-        for key in tx.keys(table):
-            try:
-                _repair_block(keys.id_of(key), reader.block(keys.id_of(key)), tx)
-            except StoreDamagedError:
-                tx.drop(table, key)
-    for key in tx.keys("cursors"):
-        if key.startswith(CURSOR.encode()):
-            tx.drop("cursors", key)  # unpacked events are to be packed again
-
-
-def _repair_block(number: int, block: blocks.Block, tx: Transaction) -> None:
-    """Write the locations of a block's events, or unpack the block."""
-    missing, elsewhere = [], []
-    for id in block.ids:
-        held = _block_with(id, tx)
-        if held < 0 and tx.get("tombstones", keys.turn_tombstone(id)) is None:
-            missing.append(id)
-        elif held != number:
-            elsewhere.append(id)
-    if elsewhere:
-        mine = [id for id in block.ids if id not in elsewhere]
-        blocks.unpack_block(number, block, mine, tx)
-        return
-    for id in missing:
-        key = keys.id_key(id)
-        tx.put(blocks.PLACES, key, blocks.encode_location(key, number))
-
-
-def _block_with(id: int, tx: Transaction) -> int:
-    """Return the recorded block of an event; 0 for a row of its own, -1 for neither."""
-    key = keys.id_key(id)
-    if tx.get("log", key) is not None:
-        return 0
-    value = tx.get(blocks.PLACES, key)
-    return -1 if value is None else blocks.decode_location(key, value)
+    packed = [(table, key) for table in blocks.TABLES for key in tx.keys(table)][:BLOCKS]
+    for table, number in packed:
+        with suppress(StoreDamagedError):
+            block = reader.block(codec.id_of(number))
+            for id in block.ids:
+                key, forgotten = codec.id_key(id), codec.turn_tombstone(id)
+                if tx.get("log", key) is None and tx.get("tombstones", forgotten) is None:
+                    tx.put("log", key, codec.seal(key, block.body(id)))
+        tx.drop(table, number)
+    return bool(packed)
 
 
 def _rebuild(tx: Transaction, now: datetime) -> int:
     """Derive the rows that are not salvaged from those that are; return the number of events."""
     last = events = 0
-    lost = []
+    lost = [codec.id_of(key) for key in tx.keys(blocks.PLACES) if tx.get("log", key) is None]
+    tx.clear(blocks.PLACES)
+    for key in tx.keys("cursors", CURSOR.encode()):
+        tx.drop("cursors", key)
     sessions: dict[bytes, Session] = {}
-    for key, event in blocks.BlockReader(tx).events():
-        if isinstance(event, blocks.DamagedRow):
-            for table in blocks.EVENTS:
-                tx.drop(table, key)
-            if event.table != "log":
-                lost.append(keys.id_of(key))
+    for key in tx.keys("log"):
+        event: Event | None = tx.read(Event, "log", key)  # type: ignore[arg-type]
+        if event is None:
+            tx.drop("log", key)
             continue
-        events, last = events + 1, keys.id_of(key)
-        scoped = keys.scoped_id_key(event.scope, event.id)
+        events, last = events + 1, codec.id_of(key)
+        scoped = codec.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
-        session = keys.name_key(event.session)
+        session = codec.name_key(event.session)
         sessions[session] = fold_session(sessions.get(session), event)
     for session, row in sessions.items():
         tx.write_record("sessions", session, row)
@@ -332,7 +315,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
 
 def forgotten_ids(tx: Transaction) -> list[int]:
     """Return the log ids of forgotten turns."""
-    return [keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key)]
+    return [codec.id_of(key) for key in tx.keys("tombstones") if codec.is_turn_tombstone(key)]
 
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
@@ -341,8 +324,8 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     tx.set_meta(tables.FORMAT_ROW, FORMAT)
     tx.set_meta(tables.CREATED, tx.meta(tables.CREATED, now.isoformat()))
     for name, table in ((tables.LAST_RUN, "runs"), (tables.LAST_CALL, "calls")):
-        tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
+        tx.set_meta(name, max([tx.meta(name, 0), *map(codec.id_of, tx.keys(table))]))
     known = {bytes.fromhex(digest) for digest in tx.meta(tables.EMBEDDERS, {})}
     for key in tx.keys("vectors"):
-        if key[: keys.HASH] not in known:  # a forget would not find it
+        if key[: codec.HASH] not in known:  # a forget would not find it
             tx.drop("vectors", key)

@@ -20,6 +20,7 @@ compared with every tombstone in the file, and what can be made again is left ou
 
 import errno
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -33,9 +34,9 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
 from slowcat_memory.store import blocks
 from slowcat_memory.store.blocks import decode_location
-from slowcat_memory.store.disk import codec, keys, page_reader, state, tables
-from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
+from slowcat_memory.store.disk import codec, folder, page_reader, tables
 from slowcat_memory.store.disk.folder import DATA
+from slowcat_memory.store.disk.page_reader import HEADER, intact
 from slowcat_memory.store.disk.transaction import open_alone
 
 MADE_AGAIN = ("log_by_scope", "sessions", "manifest", "changes")  # from the other tables
@@ -69,7 +70,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         closing(page_reader.PageReader(file)) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
-        _Salvage(reader, out, state.read_unerased(file.parent)).run()
+        _Salvage(reader, out, folder.read_unerased(file.parent)).run()
         out.sync(True)
 
 
@@ -134,7 +135,7 @@ class _Salvage:
 
     def _remember(self, table: str, rows: list[page_reader.Row]) -> None:
         if table in ("log_by_scope", "places"):
-            self._live.update(keys.id_of(key) for key, _ in rows)
+            self._live.update(codec.id_of(key) for key, _ in rows)
         elif table == "meta":
             self._metas.append(dict(rows))
 
@@ -162,7 +163,7 @@ class _Salvage:
             elif known.table in self._broken and (sure or self._may_live(row, known)):
                 rows[known.table].append(row)
         if sure:
-            self._live.update(keys.id_of(key) for key, _ in rows["places"])
+            self._live.update(codec.id_of(key) for key, _ in rows["places"])
         self._metas += self._meta_leaves(page_reader.UNSEEN)
         rows["meta"].clear()
         for table, content in rows.items():
@@ -174,10 +175,10 @@ class _Salvage:
             return True
         if known.table not in WITHOUT_PROOF:
             return False
-        marks = [keys.turn_tombstone(n) for n in _turns_of(row[0], known)]
+        marks = [codec.turn_tombstone(n) for n in _turns_of(row[0], known)]
         if known.table == "memories":
             scope, id = known.record.scope, known.record.id
-            marks += [keys.memory_tombstone(scope, id), keys.epoch_mark(scope, id)]
+            marks += [codec.memory_tombstone(scope, id), codec.epoch_mark(scope, id)]
         return not any(self._has("tombstones", mark) for mark in marks)
 
     def _copy_tombstones(self) -> None:
@@ -188,7 +189,7 @@ class _Salvage:
 
     def _copy_earlier_turns(self) -> None:
         """Copy turns of free pages if they are provably live, and their own page is not there."""
-        first_new, key = sys.maxsize, keys.name_key(tables.NEXT_ID)
+        first_new, key = sys.maxsize, codec.name_key(tables.NEXT_ID)
         if len(self._reader.metas) < 2 and (value := self._get("meta", key)):
             first_new = int(codec.decode_meta(key, value))
         earlier = [
@@ -209,7 +210,7 @@ class _Salvage:
         for value, least in self._pages.large_values() if missed else ():
             for key, names in list(missed.items()):
                 tries -= 1
-                if tries > 0 and (record := trim_to_record(key, value, least)):
+                if tries > 0 and (record := _trim_to_record(key, value, least)):
                     known = identify(key, record)
                     if known and known.table in names:
                         self._put(known.table, [(key, record)])
@@ -222,10 +223,10 @@ class _Salvage:
             places = [identify(*row) for row in txn.cursor(self._tables["places"])]
         missed: dict[bytes, tuple[str, ...]] = {
             key: ("log",)
-            for key in map(keys.id_key, self._live)
+            for key in map(codec.id_key, self._live)
             if not (self._has("log", key) or self._has("places", key))
         }
-        for key in {keys.id_key(row.record) for row in places if row and row.table == "places"}:
+        for key in {codec.id_key(row.record) for row in places if row and row.table == "places"}:
             if not (self._has("warm", key) or self._has("cold", key)):
                 missed[key] = (*missed.get(key, ()), "warm", "cold")
         return missed
@@ -241,7 +242,7 @@ class _Salvage:
         """Delete the rows of turns that have a tombstone."""
         with self._out.begin(write=True) as txn:
             marks = txn.cursor(self._tables["tombstones"]).iternext(values=False)
-            for mark in [key for key in marks if keys.is_turn_tombstone(key)]:
+            for mark in [key for key in marks if codec.is_turn_tombstone(key)]:
                 for table in ("log", "places"):
                     txn.delete(mark[1:], db=self._tables[table])
 
@@ -267,10 +268,26 @@ class _Salvage:
             self._put("meta", version.items())
 
 
+def _trim_to_record(key: bytes, value: bytes, least: int) -> bytes | None:
+    """Return the envelope under a key that a value of unknown length begins with.
+
+    It is at least ``least`` bytes long. None when there is none.
+    """
+    if len(value) < HEADER.size:
+        return None
+    crc = HEADER.unpack_from(value)[3]
+    end = max(least, HEADER.size)
+    crc_here = zlib.crc32(memoryview(value)[HEADER.size : end], zlib.crc32(key))
+    while crc_here != crc and end < len(value):
+        crc_here = zlib.crc32(value[end : end + 1], crc_here)
+        end += 1
+    return value[:end] if intact(key, value[:end]) else None
+
+
 def _turns_of(key: bytes, known: TableRow) -> tuple[int, ...]:
     """Return the turns that a row holds or was made from."""
     if known.table == "log":
-        return (keys.id_of(key),)
+        return (codec.id_of(key),)
     if known.table == "memories":
         turn = turn_of(known.record.id)
         return (*known.record.sources, turn) if turn else known.record.sources
@@ -287,7 +304,7 @@ def _age(version: dict[bytes, bytes]) -> tuple[int, ...]:
 
 
 def _value(version: dict[bytes, bytes], name: str) -> Any:
-    key = keys.name_key(name)
+    key = codec.name_key(name)
     return codec.decode_meta(key, version[key]) if key in version else None
 
 
@@ -338,16 +355,16 @@ def _empty(key: bytes, value: bytes) -> TableRow | None:
     """Recognise rows without a body: the log's index by scope, and most tombstones."""
     if len(value) != HEADER.size:
         return None
-    if keys.is_turn_tombstone(key):
+    if codec.is_turn_tombstone(key):
         return TableRow("tombstones", None)
     scope, _, rest = key.partition(b"\0")
     if len(rest) == 8 and b"\0" in rest and scope.isascii():  # a number: a name has no NUL
-        return TableRow("log_by_scope", keys.id_of(rest))
-    return TableRow("tombstones", None) if keys.is_hashed(key, b"n") else None
+        return TableRow("log_by_scope", codec.id_of(rest))
+    return TableRow("tombstones", None) if codec.is_hashed(key, b"n") else None
 
 
 def _epoch_mark(key: bytes, value: bytes) -> TableRow | None:
-    if not keys.is_hashed(key, b"g"):
+    if not codec.is_hashed(key, b"g"):
         return None
     return TableRow("tombstones", codec.decode(int, key, value))
 
@@ -360,30 +377,30 @@ def _meta(key: bytes, value: bytes) -> TableRow | None:
 
 def _vector(key: bytes, value: bytes) -> TableRow | None:
     """Recognise a vector by its key's hash and scope; its body has no name."""
-    space, scope, id = keys.split_vector_key(key)
+    space, scope, id = codec.split_vector_key(key)
     if not scope or not id or len(value) <= HEADER.size:
         return None
     return TableRow("vectors", space)
 
 
 _NUMBERED: tuple[Test, ...] = (
-    _record("log", lambda event: keys.id_key(event.id)),
+    _record("log", lambda event: codec.id_key(event.id)),
     _place,
-    _record("ledger", lambda entry: keys.id_key(entry.turn)),
-    _record("calls", lambda call: keys.id_key(call.id)),
-    _record("runs", lambda run: keys.id_key(run.id)),
-    _record("commands", lambda command: keys.id_key(command.id)),
+    _record("ledger", lambda entry: codec.id_key(entry.turn)),
+    _record("calls", lambda call: codec.id_key(call.id)),
+    _record("runs", lambda run: codec.id_key(run.id)),
+    _record("commands", lambda command: codec.id_key(command.id)),
     _block,
     _meta,  # a name of eight letters
 )
 _NAMED: tuple[Test, ...] = (
     _empty,
     _epoch_mark,
-    _record("memories", lambda memory: keys.scoped_key(memory.scope, memory.id)),
-    _record("keys", lambda key: keys.scoped_key(key.scope, key.id)),
-    _record("contexts", lambda context: keys.scoped_key(context.scope, context.memory)),
-    _record("tasks", lambda task: keys.name_key(task.id)),
-    _record("cursors", lambda cursor: keys.name_key(cursor.name)),
+    _record("memories", lambda memory: codec.scoped_key(memory.scope, memory.id)),
+    _record("keys", lambda key: codec.scoped_key(key.scope, key.id)),
+    _record("contexts", lambda context: codec.scoped_key(context.scope, context.memory)),
+    _record("tasks", lambda task: codec.name_key(task.id)),
+    _record("cursors", lambda cursor: codec.name_key(cursor.name)),
     _meta,
     _vector,
 )

@@ -31,16 +31,11 @@ from slowcat_memory.errors import (
     StoreGoneError,
     StoreUnsafeError,
 )
-from slowcat_memory.store.disk import folder, keys
-from slowcat_memory.store.disk.envelope import (
-    FORMAT_KEY,
-    MAX_TABLES,
-    is_file_damage,
-    is_of_another_format,
-)
-from slowcat_memory.store.disk.folder import KnownFolder
+from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk.codec import name_key
+from slowcat_memory.store.disk.folder import RENEW_S, KnownFolder, vouch
 from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
-from slowcat_memory.store.disk.state import RENEW_S, vouch
+from slowcat_memory.store.disk.page_reader import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -54,6 +49,8 @@ LONGEST_READ_S = 5.0  # of a snapshot: pages that are freed while it is held are
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+# The machine or its settings are at fault, not the file.
+SYSTEM = (*FULL, *READ_ONLY, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOENT)
 # The record is at fault, not the disk: a retry changes nothing.
 POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
 # The environment is unusable until it is reopened.
@@ -200,7 +197,7 @@ class Environment:
             generation.handles = self._open_tables(env)
             if self.outbox is not None:
                 with env.begin() as txn:
-                    self.outbox.read(txn.get(keys.name_key(COPY), db=generation.handles["meta"]))
+                    self.outbox.read(txn.get(name_key(COPY), db=generation.handles["meta"]))
             if not self.readonly:
                 env.reader_check()
             generation.files = self._inodes(generation)
@@ -441,7 +438,9 @@ def our_errors(path: Path) -> Iterator[None]:
             raise StoreBusyError(message, hint="Share the open store.") from error
         if error.code in FULL:
             raise disk_error(path, OSError(error.code, os.strerror(error.code))) from error
-        raise (StoreDamagedError if is_file_damage(error) else StoreError)(message) from error
+        if error.code in SYSTEM or isinstance(error, lmdb.MemoryError | lmdb.VersionMismatchError):
+            raise StoreError(message) from error
+        raise StoreDamagedError(message) from error
 
 
 def disk_error(path: Path, error: OSError) -> StoreError:

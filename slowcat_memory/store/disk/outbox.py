@@ -19,7 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk import codec, envelope, keys
+from slowcat_memory.store.disk import codec
+from slowcat_memory.store.disk.page_reader import enclose
 from slowcat_memory.store.disk.tables import COUNTS, EPOCH
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key;
 OUTBOX = "outbox"  # a copy's table of change sets that may not have been sent
 COPY = "copy"  # row of ``meta``: ``CopyState``
 LOCAL_TABLES = frozenset({OUTBOX, "manifest"})  # manifests name files of this machine
-LOCAL_META = frozenset(map(keys.name_key, (COUNTS, COPY)))
+LOCAL_META = frozenset(map(codec.name_key, (COUNTS, COPY)))
 LEVEL = 1  # of zstd: 0.1 ms for a turn, a third of its size; vectors do not shrink further
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -80,7 +81,7 @@ def unpack_changes(body: bytes) -> Changes:
 
 def forgets(changes: Changes) -> bool:
     """Return whether something was forgotten: what was built from earlier rows must go."""
-    return keys.name_key(EPOCH) in changes.get("meta", {})
+    return codec.name_key(EPOCH) in changes.get("meta", {})
 
 
 class CopyState(Struct, frozen=True, kw_only=True):
@@ -125,8 +126,8 @@ def decode(key: bytes, value: bytes) -> Unsent:
 
 def encode(unsent: Unsent) -> tuple[bytes, bytes]:
     """Return a change set's row."""
-    key = keys.id_key(unsent.seq)
-    return key, envelope.seal(key, _pack(unsent))
+    key = codec.id_key(unsent.seq)
+    return key, enclose(key, _pack(unsent))
 
 
 class Outbox:
@@ -155,7 +156,7 @@ class Outbox:
         """
         if row is None:
             raise StoreDamagedError("this folder is not the copy of a memory in a database")
-        self._state = msgspec.convert(codec.decode_meta(keys.name_key(COPY), row), CopyState)
+        self._state = msgspec.convert(codec.decode_meta(codec.name_key(COPY), row), CopyState)
 
     @property
     def seq(self) -> int:
@@ -181,7 +182,7 @@ class Outbox:
     def trim(self, tx: "Transaction") -> None:
         """Delete what was sent."""
         for key in tx.keys(OUTBOX):
-            if keys.id_of(key) > self.sent:
+            if codec.id_of(key) > self.sent:
                 return
             tx.drop(OUTBOX, key)
 
@@ -197,7 +198,7 @@ class Outbox:
         state = replace(state, seq=state.seq + 1, epoch=self._epoch)
         if forgets(changes):
             self._forgot = state.seq
-        events = map(keys.id_of, tx.puts("log"))
+        events = map(codec.id_of, tx.puts("log"))
         unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack(changes))
         tx.put(OUTBOX, *encode(unsent))
         tx.set_meta(COPY, state)

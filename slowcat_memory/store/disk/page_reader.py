@@ -1,8 +1,10 @@
-"""Reads a data file's pages without LMDB: no damage can kill its reader.
+"""The bytes of a data file: envelopes of records, LMDB's pages, and whether all of it is whole.
 
-LMDB trusts its file, so a zeroed page aborts the process and a cut file ends it by SIGBUS. Here
-bytes are read, never mapped, and every number in them is checked before it is used. Whether a
-record is whole is decided by its envelope. Layout of LMDB 0.9 on this machine (data format 1)::
+Read without LMDB, so that no damage can kill the reader: LMDB trusts its file, so a zeroed page
+aborts the process and a cut file ends it by SIGBUS. Here bytes are read, never mapped, and every
+number in them is checked before it is used. Imports nothing of the package, because it is also a
+script, which starts fast and does not slow a conversation down. Layout of LMDB 0.9 on this machine
+(data format 1)::
 
     page      number | pad u16 | flags u16 | lower u16, upper u16 (or u32 pages of an overflow)
     lower     the end of an array of u16 offsets, one for each node
@@ -14,15 +16,60 @@ record is whole is decided by its envelope. Layout of LMDB 0.9 on this machine (
 The main tree has a node for each table: its name, and its tree. A page that a transaction frees is
 listed in the free tree, so a page that is neither listed there nor reachable belongs to a tree whose
 pages above it are damaged.
+
+Usage::
+
+    python page_reader.py FILE [live]        exit 0: every record is whole
 """
 
+import json
 import struct
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from slowcat_memory.store.disk.envelope import MAX_TABLES
+import lmdb
+
+FORMAT = "slowcat-7"  # of a store; change it whenever a row, a key or a table changes
+FORMAT_KEY = b"schema"  # of its row in ``meta``, which all stores have
+MAX_TABLES = 32  # limit to set in LMDB
+
+# ------------------------------------------------------------------- envelopes
+# The checksum covers key and body, so that a record stored under a wrong key is rejected:
+# ver u8 | codec u8 | flags u16 | crc32(key + body) u32 | body
+
+HEADER = struct.Struct(">BBHI")
+VERSION = 1
+RAW, LZ4 = 0, 1  # codecs of a body
+
+
+def enclose(key: bytes, body: bytes, codec: int = RAW) -> bytes:
+    """Return an envelope around a body as it is, of any size."""
+    return HEADER.pack(VERSION, codec, 0, zlib.crc32(body, zlib.crc32(key))) + body
+
+
+def intact(key: bytes, value: bytes) -> bool:
+    """Return whether a record is as it was written under this key: header, key and body."""
+    if len(value) < HEADER.size:
+        return False
+    version, codec, flags, crc = HEADER.unpack_from(value)
+    if version != VERSION or codec not in (RAW, LZ4) or flags:
+        return False
+    return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)
+
+
+def is_of_another_format(row: bytes | None) -> bool:
+    """Return whether the row of the format names another one; False for none, or a damaged one."""
+    if row is None or FORMAT.encode() in row:
+        return False
+    return row[:1] != bytes([VERSION]) or intact(FORMAT_KEY, row)
+
+
+# ------------------------------------------------------------------- pages
 
 WORD = struct.Struct("Q" if sys.maxsize > 1 << 32 else "I")
 PAGE_HEADER = WORD.size + 8
@@ -42,6 +89,7 @@ Row: TypeAlias = tuple[bytes, bytes]
 """Key and envelope of a table's row; not checked yet."""
 
 UNSEEN, REACHED, FREE = 0, 1, 2  # states of a page
+VERDICTS = WHOLE, DAMAGED, OTHER_FORMAT = 0, 3, 4  # of ``check``, as exit codes
 
 
 class Tree(NamedTuple):
@@ -194,6 +242,7 @@ class PageMap:
         self._states = bytearray(reader.pages)
         self._states[: min(2, reader.pages)] = bytes([REACHED]) * min(2, reader.pages)
         self.free_known = False
+        self.free_is_used = False  # a page that is listed as free was reached
 
     def walk(self, tree: Tree) -> "Walk":
         return Walk(self._reader, self, tree)
@@ -202,6 +251,7 @@ class PageMap:
         """Mark a page as reached; False when it does not exist or was reached before."""
         if number >= len(self._states) or self._states[number] == REACHED:
             return False
+        self.free_is_used |= self._states[number] == FREE
         self._states[number] = REACHED
         return True
 
@@ -301,3 +351,59 @@ def tables(reader: PageReader, pages: PageMap, meta: MetaPage) -> tuple[dict[str
         else:
             walk.whole = False
     return trees, walk.whole
+
+
+# ------------------------------------------------------------------- the judge
+
+
+def check(file: Path, *, live: bool = False) -> int:
+    """Read every record, and compare the row counts; return the verdict.
+
+    Args:
+        live: Another process may write to it.
+
+    Raises:
+        OSError: The file cannot be opened.
+        lmdb.Error: Likewise, where it is live.
+    """
+    with ExitStack() as held:
+        if live:  # keeps the pages of this version as they are; LMDB reads none of them
+            env = lmdb.open(str(file.parent), readonly=True, create=False, lib_version=0)
+            held.enter_context(env)
+            held.enter_context(env.begin())
+        reader = held.enter_context(closing(PageReader(file)))
+        if len(reader.metas) < 2:
+            return DAMAGED  # LMDB would refuse it
+        meta, pages = reader.metas[0], PageMap(reader)
+        pages.read_free_tree(meta)
+        trees, whole = tables(reader, pages, meta)
+        walk = pages.walk(trees.pop("meta", Tree(NO_PAGE, 0)))
+        about = dict(walk)
+        if not (pages.free_known and whole):
+            return DAMAGED
+        if is_of_another_format(about.get(FORMAT_KEY)):
+            return OTHER_FORMAT
+        rows = {name: _count(pages.walk(tree)) for name, tree in trees.items()}
+        if None in rows.values() or not (walk.whole and all(starmap(intact, about.items()))):
+            return DAMAGED
+        if pages.free_is_used:  # the next write could overwrite it
+            return DAMAGED
+    counts = about.get(b"counts")
+    if counts is None:  # the tables are made, their first rows were not committed
+        return DAMAGED if about or any(rows.values()) else WHOLE
+    expected = json.loads(counts[HEADER.size :])
+    return DAMAGED if any(rows.get(name) != count for name, count in expected.items()) else WHOLE
+
+
+def _count(walk: Walk) -> int | None:
+    """Count rows; None if one is damaged, or not all can be reached."""
+    rows = 0
+    for row in walk:
+        if not intact(*row):
+            return None
+        rows += 1
+    return rows if walk.whole else None
+
+
+if __name__ == "__main__":
+    sys.exit(check(Path(sys.argv[1]), live=len(sys.argv) > 2))

@@ -1,7 +1,7 @@
 r"""Every table, its keys and values, and how its rows name their sources.
 
 Those up to ``cold`` are the log; those up to ``vectors`` can be made again from it; the others are
-about both. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8
+about both. Keys are made in ``codec``; in their layout ``\0`` separates, ``u64`` is 8
 bytes, big-endian. A value is a record in an envelope; ``empty`` is an envelope without a body.
 """
 
@@ -104,7 +104,7 @@ NAMES = tuple(table.name for table in TABLES)
 RECORDS: dict[str, Any] = {table.name: getattr(records, table.value, None) for table in TABLES}
 
 # Rows of ``meta``.
-FORMAT_ROW = "schema"  # str: ``envelope.FORMAT``
+FORMAT_ROW = "schema"  # str: ``codec.FORMAT``
 CREATED = "created"  # str: ISO 8601
 NEXT_ID = "next_id"  # int: smaller ids are never used again, not even those of forgotten events
 EPOCH = "forget_epoch"  # int: number of deletions so far
@@ -113,7 +113,7 @@ LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_CALL = "last_call"  # int: number of the last row of ``calls``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
-PENDING = "erasure"  # forget.Pending: what is to be erased; missing when nothing is
+PENDING = "erasure"  # [str]: scopes of what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
 CLOCK = "clock"  # TrustedTime; missing while the wall clock was never doubted
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

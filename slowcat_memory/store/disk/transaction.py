@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
-from slowcat_memory.store.disk import codec, keys, state
-from slowcat_memory.store.disk.envelope import LZ4, MAX_TABLES
+from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.outbox import Changes
+from slowcat_memory.store.disk.page_reader import LZ4, MAX_TABLES
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
@@ -60,14 +60,43 @@ class Rows:
         self, table: str, prefix: bytes = b"", start: bytes = b""
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
-        for row in keys.rows_with(self.cursor(table), prefix, start):
+        cursor = self.cursor(table)
+        for row in cursor if cursor.set_range(prefix + start) else ():
+            if not row[0].startswith(prefix):
+                return
             self.before_read()
             yield row
 
     def keys(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[bytes]:
-        for key in keys.keys_with(self.cursor(table), prefix, start):
+        """Yield the keys that ``rows`` yields; reads no value."""
+        cursor = self.cursor(table)
+        is_placed = cursor.set_range(prefix + start)
+        for key in cursor.iternext(values=False) if is_placed else ():
+            if not key.startswith(prefix):
+                return
             self.before_read()
             yield key
+
+    def rows_before(
+        self, table: str, prefix: bytes, number: int = 0
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield rows of a prefix and a number, the last first; those below ``number``, 0 for all."""
+        cursor = self.cursor(table)
+        is_placed = cursor.set_range(prefix + (codec.id_key(number) if number else codec.PAST))
+        while cursor.prev() if is_placed else cursor.last():
+            is_placed, row = True, cursor.item()
+            if not row[0].startswith(prefix):
+                return
+            yield row
+
+    def scopes(self, table: str) -> Iterator[str]:
+        """Yield the scopes that the keys of a table begin with; reads a key of each."""
+        cursor = self.cursor(table)
+        more = cursor.first()
+        while more:
+            scope, _ = codec.split_scope(cursor.key())
+            yield scope
+            more = cursor.set_range(scope.encode() + b"\1")
 
     def stat(self, table: str) -> "lmdb._StatDict":
         return self.txn.stat(self.handles[table])
@@ -98,7 +127,7 @@ class Rows:
 
     def latest(self, kind: type[T], table: str, before: int = 0) -> Iterator[T]:
         """Yield the records of a numbered table, the last first; with ``before``, earlier ones."""
-        return self._records(kind, table, keys.rows_before(self.cursor(table), b"", before))
+        return self._records(kind, table, self.rows_before(table, b"", before))
 
     def _records(
         self, kind: type[T], table: str, rows: Iterable[tuple[bytes, bytes]]
@@ -119,7 +148,7 @@ class Rows:
 
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
-        key = keys.name_key(name)
+        key = codec.name_key(name)
         value = self.get("meta", key)
         return default if value is None else codec.decode_meta(key, value)
 
@@ -168,7 +197,7 @@ class Transaction(Rows):
         self.put(table, key, codec.encode(key, record))
 
     def set_meta(self, name: str, value: Any) -> None:
-        key = keys.name_key(name)
+        key = codec.name_key(name)
         self.put("meta", key, codec.encode_meta(key, value))
 
     def drop(self, table: str, key: bytes) -> None:
@@ -180,7 +209,7 @@ class Transaction(Rows):
 
     def erased(self) -> bool:
         """Return whether this transaction records that nothing deleted is left to erase."""
-        key = keys.name_key(ERASE_DUE)
+        key = codec.name_key(ERASE_DUE)
         value = self.puts("meta").get(key)
         return value is not None and not codec.decode_meta(key, value)
 
@@ -221,8 +250,8 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 result = change(tx)
                 if forgotten := tx.puts("tombstones"):
                     with our_errors(env.folder.last_path):
-                        size = state.add_unerased(env.folder, forgotten)
-                    undo.callback(state.take_back_unerased, env.folder, size)
+                        size = folder.add_unerased(env.folder, forgotten)
+                    undo.callback(folder.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
                     if env.outbox is not None:
                         copy_state = env.outbox.add_to(tx)
@@ -235,7 +264,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             if writes and env.outbox is not None:
                 env.outbox.committed(copy_state)
             if tx.erased():
-                state.clear_unerased(env.folder)
+                folder.clear_unerased(env.folder)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)

@@ -1,4 +1,4 @@
-"""Our own rows, as JSON lines or in a JSON list: turns, notes and whole conversations.
+"""Our own rows, as JSON lines or in a JSON list, read and written: turns, notes, conversations.
 
 A turn, as ``export`` writes it; only "text" is required::
 
@@ -18,14 +18,18 @@ A conversation, as in evaluation sets: ``{"conversation_id", "sessions": [{"sess
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.records import Role
+from slowcat_memory.records import Memory, Role, Turn
+from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.transcript import (
     AGENTS,
     MOST_VALUES,
@@ -49,6 +53,7 @@ from slowcat_memory.transfer.transcript import (
     time_of,
 )
 
+PART = 1000  # turns that are read in one snapshot
 MOST_TOOLS = 100
 MOST_CUT = 2**53  # the largest integer that every JSON reader keeps
 PEOPLE = frozenset({"user", "human"})
@@ -202,6 +207,72 @@ def _clean(words: str) -> tuple[str, int]:
     if not text:
         raise ValueError("the text is empty")
     return text, cut
+
+
+# ------------------------------------------------------------------- written
+
+
+def export(
+    snapshots: Callable[[], AbstractContextManager[Snapshot]], scope: str = "", but: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Yield turns and notes as rows: by scope, turns in order, then notes.
+
+    Derived data is excluded, because it is derived again after an import. So are forgotten turns
+    that are not erased yet. No snapshot is held while its rows are written.
+
+    Args:
+        snapshots: Opens a snapshot of the store.
+        scope: Only this namespace; "" for all.
+        but: A namespace that is exported only when ``scope`` names it.
+    """
+    with snapshots() as snapshot:
+        names = [scope] if scope else [name for name in snapshot.scopes() if name != but]
+    for name in names:
+        after: int | None = 0
+        while after is not None:
+            with snapshots() as snapshot:
+                pending = [row for row in snapshot.commands() if row.state == "done" and row.due]
+                forgotten = {turn for row in pending for turn in row.turns}
+                logged = (turn for turn in snapshot.turns(name, after) if turn.id not in forgotten)
+                turns = list(islice(logged, PART))
+                rows = [turn_row(turn, snapshot.memory(name, chunk_id(turn.id))) for turn in turns]
+                notes = () if turns else snapshot.memories(name, f"{NOTE}/")
+                rows += [note_row(note) for note in notes if note.retired_at is None]
+            yield from rows
+            after = turns[-1].id if turns else None
+
+
+def turn_row(turn: Turn, chunk: Memory | None) -> dict[str, Any]:
+    """Return the row of a turn, without default values; ``chunk`` adds the user's marks."""
+    row: dict[str, Any] = {
+        "id": str(turn.id),
+        "scope": turn.scope,
+        "session": turn.session,
+        "at": turn.at.isoformat(),
+        "speaker": turn.speaker,
+        "role": turn.role,
+        "text": turn.text,
+    }
+    unusual = {
+        "channel": "voice" if turn.channel == "voice" else "",
+        "interrupted": turn.interrupted,
+        "tools": list(turn.tools),
+        "cut": turn.cut,
+        "aside": turn.aside,
+        **(marks_of(chunk) if chunk else {}),
+    }
+    return row | {key: value for key, value in unusual.items() if value}
+
+
+def note_row(memory: Memory) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "note": memory.text,
+        "scope": memory.scope,
+        "at": memory.valid_from.isoformat(),
+        "speaker": memory.speaker,
+        "importance": memory.importance,
+    }
+    return row | {name: True for name, on in marks_of(memory).items() if on}
 
 
 FORMAT = Format(name="JSON lines", knows=_knows, read=_read)

@@ -10,7 +10,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import HashEmbedder
-from slowcat_memory.transfer.export import export
+from slowcat_memory.transfer.formats.rows import export
 from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import Look, residue
@@ -95,7 +95,7 @@ CRASH = """
 import os, sys
 from tests.support import engine_talks as t
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.store.care import erasure
+from slowcat_memory.store.care import copies
 from slowcat_memory.testing import FixedClock, memory_config
 clock = FixedClock()
 engine = MemoryEngine(memory_config(sys.argv[1]), clock=clock)
@@ -103,7 +103,7 @@ first, reply = t.talk(engine, f"a {t.WORD} lives here", "nice")
 t.hide(engine, first, reply)
 if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
     clock.advance(t.UNDO_S)
-    erasure.erase = lambda *_: os._exit(9)
+    copies.erase = lambda *_: os._exit(9)
     engine.eraser.erase_due()
 os._exit(9)
 """

@@ -8,8 +8,8 @@ from unittest.mock import Mock, patch
 import pytest
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, backups_of, data_file, drafting, forget
-from slowcat_memory.store.care import copy, erasure
+from slowcat_memory.store import Store, StoreOptions, data_file, drafting, forget
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
@@ -61,7 +61,7 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(path, monkeypatc
     store.backup()
     folder = sealed(store, token(1))
     with monkeypatch.context() as deadly, pytest.raises(Dead):
-        deadly.setattr(copy if name == "rewrite" else erasure, name, DIES)
+        deadly.setattr(copies, name, DIES)
         store.forget(Forget(speaker="bob"))
     assert {seen.speaker for seen in Look(store).turns()} == {"anna"}, "gone at once"
     assert Look(store).memory("anna", "fact/1") is None
@@ -92,10 +92,10 @@ def test_erasure_control_without_the_state_the_words_stay(path, monkeypatch):
     """Else the test of its moments proves nothing."""
     store = filled(path)
     with pytest.raises(Dead):
-        monkeypatch.setattr(copy, "rewrite", DIES)
+        monkeypatch.setattr(copies, "rewrite", DIES)
         store.forget(Forget(speaker="bob"))
     store.close()
-    monkeypatch.setattr(erasure, "is_due", lambda env: False)
+    monkeypatch.setattr(copies, "is_due", lambda env: False)
     with Store.open(path, options=SMALL):
         pass
     assert traces(path, 598) == [(598, data_name(path))]
@@ -187,42 +187,6 @@ def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(path, tmp_pat
     assert traces(path, 1) == []
 
 
-def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path):
-    with filled(path, 30) as store:
-        first, second = store.backup(), store.backup()
-        gone = store.forget(Forget(speaker="bob"), keep_backups=True)
-        assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
-    assert traces(path, *(n for n in range(1, 31) if n % 3)) == []
-    backups = (f"backups/{one.name}" for one in (first, second))
-    assert {name for _, name in traces(path, 3)} == {data_name(path), *backups}
-    for file in (first, second):
-        assert copy.count_rows(file, "log") == 10 and file.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("step", ["delete_forgotten", "created", "sync_dir"])
-def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_start(
-    path, monkeypatch, step
-):
-    store = filled(path, 30)
-    store.backup(), store.backup()
-    with monkeypatch.context() as deadly, pytest.raises(Dead):
-        deadly.setattr(erasure, step, DIES)
-        store.forget(Forget(speaker="bob"), keep_backups=True)
-    assert all(copy.count_rows(backup.file, "log") in (10, 30) for backup in backups_of(path))
-    store.close()
-    with Store.open(path, options=SMALL):
-        assert [copy.count_rows(backup.file, "log") for backup in backups_of(path)] == [10, 10]
-    assert traces(path, 1, 2, 29) == []
-
-
-def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path):
-    with filled(path, 9) as store:
-        spoilt = store.backup()
-        spoilt.write_bytes(spoilt.read_bytes()[:5000])
-        gone = store.forget(Forget(turns=(1,)), keep_backups=True)
-        assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (1, 0)
-
-
 # ------------------------------------------------------------------- damaged copies, other programs
 
 
@@ -238,7 +202,7 @@ def test_erasure_says_that_the_files_of_a_damaged_store_remain(path):
 
 def test_erasure_on_a_full_disk_says_so(path):
     with filled(path, 3) as store:
-        with patch.object(copy, "copy_out", side_effect=OSError(28, "No space left on device")):
+        with patch.object(copies, "copy_out", side_effect=OSError(28, "No space left on device")):
             gone = store.forget(Forget(turns=(1,)))
         assert not gone.erased and "No space left" in gone.problems[0]
         assert store.erase()
@@ -253,7 +217,7 @@ def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(path, 
     pid = os.fork()
     if not pid:
         try:
-            with copy.noted(path, draft):
+            with copies.noted(path, draft):
                 draft.write_text(token(1))
                 os._exit(9)
         finally:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.records import Context, Forget, IndexFile, Key, Vector, WriteBatch
 from slowcat_memory.store import BadIndex, Store, StoreOptions
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.children import Child
@@ -70,14 +70,14 @@ def test_health_deleted_text_and_free_pages_are_told_of(filled, path):
 
 def test_health_rows_about_nothing_are_found_and_taken_away(filled):
     def record(table, scope, id, made) -> None:
-        key = keys.scoped_key(scope, id)
+        key = codec.scoped_key(scope, id)
         change(filled, table, key, codec.encode(key, made))
 
     record("contexts", "anna", "fact/9", Context(scope="anna", memory="fact/9", text="t"))
     lost = Key(scope="anna", memory="fact/9", id="fact/9?q", kind="note", text="t")
     record("keys", "anna", lost.id, lost)
     for embedder, id in (("e", "fact/9"), ("e", "fact/9?q"), ("e", "chunk/3?no"), ("x", "chunk/1")):
-        key = keys.vector_key(embedder, "anna", id)
+        key = codec.vector_key(embedder, "anna", id)
         row = Vector(scope="anna", memory=id, values=np.ones(2, np.float32))
         change(filled, "vectors", key, codec.encode_vector(key, row))
     assert filled.health().orphans == {"contexts": 1, "keys": 1, "vectors": 4}
@@ -87,8 +87,8 @@ def test_health_rows_about_nothing_are_found_and_taken_away(filled):
 
 
 def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled):
-    change(filled, "contexts", keys.scoped_key("anna", "chunk/2"), b"nonsense")
-    change(filled, "log", keys.id_key(4), b"nonsense, but 20 bytes")
+    change(filled, "contexts", codec.scoped_key("anna", "chunk/2"), b"nonsense")
+    change(filled, "log", codec.id_key(4), b"nonsense, but 20 bytes")
     assert filled.health().damaged == {"contexts": 1, "log": 1}
     assert filled.repair() == {"contexts": 1}
     assert filled.health().damaged == {"log": 1}

@@ -12,11 +12,10 @@ import pytest
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, restore
-from slowcat_memory.store.care.backups import next_backup
-from slowcat_memory.store.care.copy import noted, remove_drafts
-from slowcat_memory.store.disk import codec, keys, tables
-from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.care.copies import noted, remove_drafts
+from slowcat_memory.store.disk import codec, tables
 from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.page_reader import FORMAT
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
@@ -236,19 +235,6 @@ def test_backups_a_damaged_store_is_recovered_from_the_newest_by_the_counter(pat
         assert store.opened.restored_from == newest
 
 
-def test_backups_those_of_earlier_versions_are_older_than_numbered_ones(path):
-    folder = path / "backups"
-    folder.mkdir(parents=True)
-    for name in ("20290101T000000.000000Z.mdb", "20250101T000000.000000Z-schema3.mdb"):
-        (folder / name).touch()
-    assert [backup.number for backup in backups_of(path)] == [0, 0]
-    numbered = next_backup(path, NOW)
-    numbered.touch()
-    found = backups_of(path)
-    assert found[-1].file == numbered and found[-1].at == NOW
-    assert [backup.at.year for backup in found] == [2025, 2029, 2026]
-
-
 def test_backups_a_copy_is_no_backup(path, tmp_path):
     with Store.open(path, options=OPTIONS) as store:
         store.append(turn(1)).wait()
@@ -286,7 +272,7 @@ def meta(name: str, value: object) -> Craft:
 
 
 def no_meta(name: str) -> Craft:
-    return lambda tx: tx.drop("meta", keys.name_key(name))
+    return lambda tx: tx.drop("meta", codec.name_key(name))
 
 
 def row(table: str, key: bytes) -> Craft:

@@ -179,7 +179,7 @@ def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
     open_store()
 
 
-# ------------------------------------------------------------------- the canary
+# ------------------------------------------------------------------- the check in another process
 
 
 def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_alone(
@@ -220,7 +220,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from slowcat_memory.store import Store
-from slowcat_memory.store.care import copy
+from slowcat_memory.store.care import copies
 from slowcat_memory.store.disk import folder
 left = int(sys.argv[2])
 
@@ -241,7 +241,7 @@ class Os:
 
 store = Store.open(Path(sys.argv[1]))
 folder.os = Os()
-copy.rewrite(store._env)
+copies.rewrite(store._env)
 os._exit(1)
 """
 

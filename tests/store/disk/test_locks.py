@@ -14,7 +14,7 @@ from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, 
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import health
-from slowcat_memory.store.disk import folder, state
+from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.folder import STATE
 from slowcat_memory.store.sharing import Presence, living
 from tests.harness.children import Child
@@ -216,14 +216,14 @@ def test_folder_network_file_systems_are_refused_unless_allowed(
     open_store(options=StoreOptions(map_size_gib=0.0625, allow_unsafe_fs=True))
 
 
-# ------------------------------------------------------------------- what the state that a killed writer left proves, and when a canary reads the file all the same
+# ------------------------------------------------------------------- what the state that a killed writer left proves, and when the file is checked all the same
 
 OPTIONS = StoreOptions(map_size_gib=1 / 16)
 
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that a canary read."""
+    """The files that were checked."""
     files: list[Path] = []
     whole = health.is_whole
     monkeypatch.setattr(health, "is_whole", lambda f: files.append(f) or whole(f))
@@ -245,7 +245,7 @@ def killed(path: Path, forget: bool = False) -> Path:
     child = Child(write)
     child.wait_for(b"up")
     assert child.kill_after(0)[1], "it was not killed"
-    assert state.is_unclean(path)
+    assert folder.is_unclean(path)
     return path
 
 
@@ -255,14 +255,14 @@ def open_again(path: Path) -> set[int]:
         return {event.id for event in snapshot.events()}
 
 
-def test_state_after_a_kill_on_the_same_boot_no_canary_reads_the_file(path, checked):
+def test_state_after_a_kill_on_the_same_boot_the_file_is_not_checked(path, checked):
     assert open_again(killed(path)) == {1, 2} and checked == []
     with Store.open(path, options=OPTIONS) as store:
         assert not store.opened.unclean_stop
     assert health.is_whole(path / folder.DATA), "and it would have found nothing"
 
 
-def test_state_a_reader_needs_no_canary_either(path, checked):
+def test_state_a_reader_needs_no_check_either(path, checked):
     killed(path)
     with Store.open(path, options=OPTIONS, readonly=True) as store:
         assert store.opened.moved_aside is None
@@ -299,7 +299,7 @@ def replaced(path: Path) -> None:
 
 
 def written_since(path: Path) -> None:
-    earlier = (path / folder.DATA).stat().st_ctime - state.LATE_S - 1
+    earlier = (path / folder.DATA).stat().st_ctime - folder.LATE_S - 1
     os.utime(path / STATE, (earlier, earlier))
 
 
@@ -319,7 +319,7 @@ def emptied(path: Path) -> None:
     "happened",
     [other_boot, other_disk, copied, replaced, written_since, of_an_earlier_version, torn, emptied],
 )
-def test_state_whatever_else_happened_a_canary_reads_the_file(path, checked, happened):
+def test_state_whatever_else_happened_the_file_is_checked(path, checked, happened):
     happened(killed(path))
     assert open_again(path) == {1, 2} and checked == [path / folder.DATA]
 
@@ -343,4 +343,4 @@ def test_state_another_boot_after_the_check_vouches_for_the_file(path, checked):
     """The mark of a boot that ended with a power cut is replaced once the file was checked."""
     other_boot(killed(path))
     with Store.open(path, options=OPTIONS):
-        assert checked == [path / folder.DATA] and state.is_as_left(path)
+        assert checked == [path / folder.DATA] and folder.is_as_left(path)
