@@ -217,3 +217,9 @@ def test_exports_what_is_damaged_or_too_much_is_refused_with_the_remedy(
     monkeypatch.setattr(sources_, "MOST_BYTES", most)
     with pytest.raises(TranscriptError, match=reason):
         read(written(tmp_path, content))
+
+
+def test_exports_what_takes_too_long_to_read_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources_, "MOST_S", -1)
+    with pytest.raises(TranscriptError, match="file takes longer than"):
+        read(written(tmp_path, f"Anna: {DOG}"))
