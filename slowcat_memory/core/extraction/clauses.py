@@ -185,8 +185,7 @@ def clauses(sentence: str, speaker: str, language: Language) -> list[Clause]:
     if not parts or signs["asks"].match(_without_fillers(line[slice(*parts[0])], signs)):
         return []
     if line.rstrip().endswith("?"):
-        own = signs["own_tag"].search(line[slice(*parts[-1])].rstrip(" ?"))
-        parts = parts[: -2 if own else -1]
+        parts = parts[:-1]
     pieces = list[Clause]()
     for start, end in parts:
         text = _without_fillers(line[start:end], signs)

@@ -173,9 +173,6 @@ def _read_words(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     if ended := by_rules(words.endings, reading, clause):
         return ended[:1]
     if not reading.whole:
-        once = signs["used_to"].match(reading.words)
-        if once and signs["gave_up"].search(clause.after):
-            return _over(replace(reading, words=reading.words[once.end() :]), clause)
         if signs["no_longer"].search(reading.words):
             positive = without_adverbs(rewritten(reading.words, words.positive), signs)
             return _over(replace(reading, words=_SPACES.sub(" ", positive).strip()), clause)

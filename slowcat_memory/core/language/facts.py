@@ -82,13 +82,10 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         false_sentence: Signs that a sentence is supposed, quoted, or of a story.
         false_clause: Signs that a clause is supposed, or only of the moment.
         asks: Beginning of a question.
-        own_tag: A question about what was just said ("don't I").
         request: A request to be reminded; group ``o`` is its statement.
         negation: Signs of a negation behind a subject, which only some rules allow.
         no_longer: Signs that what is said holds no longer.
         positive: Rewrites that remove them.
-        used_to: Beginning of what was done once; over only if ``gave_up`` follows; "" for none.
-        gave_up: Signs that what was said before is over.
         first: The speaker as a subject.
         possessive: The speaker's possessives.
         others: Pronouns of a third person, then their possessives.
@@ -158,13 +155,10 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     false_sentence: str
     false_clause: str
     asks: str
-    own_tag: str
     request: str
     negation: str
     no_longer: str
     positive: Rewrites
-    used_to: str = ""
-    gave_up: str = ""
     first: str
     possessive: str
     others: tuple[str, str]

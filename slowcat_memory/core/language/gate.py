@@ -37,7 +37,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
         requests: First words of requests, which are no names there: "explain", "lies".
         noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
             name.
-        leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
         time: Matches whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
@@ -74,7 +73,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
     anything: frozenset[str]
     numeric: frozenset[str]
     requests: frozenset[str]
-    leads: re.Pattern[str]
     noun_case: str
     time: re.Pattern[str]
     about_now: re.Pattern[str]

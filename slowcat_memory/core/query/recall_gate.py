@@ -200,10 +200,7 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
     forms, words = forms[first:], words[first:]
     if _states(sentence, words, table):
         return False
-    skip = _count(table.leads, words)
-    return _is_of_world(forms, words, table) or (
-        0 < skip < len(words) and _is_of_world(forms[skip:], words[skip:], table)
-    )
+    return _is_of_world(forms, words, table)
 
 
 def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:

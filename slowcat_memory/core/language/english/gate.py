@@ -100,13 +100,6 @@ GATE = gate_words(
         r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
         r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
-    leads=lazy_pattern(
-        r"(?:(?:(?:can|could|would|will) you (?:please |just |quickly |maybe )*(?:tell|explain|remind|show|give|"
-        r"read|teach)(?: to)? (?:me|us)|(?:please )?(?:tell|explain to|show|teach) (?:me|us)|do you (?:happen to )?"
-        r"know|any idea|i wonder|i was (?:just )?wondering|i'm (?:just )?curious|out of curiosity|quick question|"
-        r"i'd (?:like|love) to know|i want to know|just curious|random question|while we're at it|by the way|"
-        r"tell me|hey slowcat|let me ask you something)(?: please| quickly| something| about)* )+"
-    ),
     asides=lazy_pattern(
         r"\b(?:tell|give|show|read|teach|sing|explain to|play|spell|get|help|find) (?:me|us)(?: (?:with|again))?\b",
         r"\bfor (?:me|us)\b",
@@ -156,16 +149,10 @@ GATE = gate_words(
     sums=lazy_pattern(
         rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|times|divided by|multiplied by|percent|per cent|squared|"
         rf"cubed|over|to the power of|modulo|take away|less|add(?:ed to)?) ?(?:of )?{_NUMS}",
-        rf"\b(?:add|subtract|take|multiply|divide|split|share) {_NUMS} ?(?:{_UNIT} )?(?:and|from|by|with|to|"
-        rf"between|among|into|equally)? ?{_NUMS}",
         rf"\b(?:square|cube) root of {_NUMS}|\bhalf of {_NUMS}$",
         rf"\b{_NUMS} ?{_UNIT}(?: (?:and )?{_NUMS} ?{_UNIT}?)?(?: of \w+)? (?:in|to|into|is how many|equals?) "
         rf"(?:how many )?{_UNIT}",
         rf"\bhow (?:many|much) {_UNIT} is {_NUMS}",
-        r"\bhow many days (?:are |is )?(?:there )?(?:are |is )?(?:between|from|in) (?:the )?(?:\w+ of |january|"
-        r"february|march|april|may|june|july|august|september|october|november|december)",
-        rf"\b{_NUMS}(?:{_UNIT} )?(?:divided|split|shared) (?:by|between|among|into|over)\b",
-        rf"\b{_NUMS}(?:{_UNIT} )?each\b",
         rf"\bhow (?:many|much) {_UNIT} (?:are |is |do |does )?(?:there )?(?:are |is )?(?:in|to|make|go into|equal)\b",
     ),
     world_begins=lazy_pattern(
@@ -174,11 +161,6 @@ GATE = gate_words(
         r"statue|atlantic|pacific|milky|speed|mont|kilimanjaro|matterhorn|blue whale|colosseum|pyramids?|"
         r"sphinx|rhine|danube|thames|mississippi|ocean|constance|superior|victoria|geneva|como|garda)",
         r"^(?:and |so |er |um )?(?:who|which \w+) (?:invented|discovered|composed|painted|sculpted) ",
-        r"^(?:why|how) (?:is|are|was|do|does|did) (?:the |a |an )?(?:sky|sea|ocean|grass|sun|moon|earth|"
-        r"blood|snow|rain|rainbows?|thunder|lightning|wind|ice|stars?|planets?|volcano(?:es)?|clouds?|leaves|"
-        r"tides?|water|fire|fog|hail|northern lights|planes?|magnets?|batter(?:y|ies)|engines?|internet|"
-        r"wifi|vaccines?|caterpillars?|onions?|heart|brain|human|stock market|microwave|fridge magnet|"
-        r"compass|radar|laser|gravity|solar panels?|soap|yeast|bread rise|popcorn)\b",
         r"^(?:why|how|where|when) do (?!you|we|they|i|the|these|those|his|her|their|this)(?:\w+s|fish|sheep|geese|"
         r"mice|people) [a-z]+(?: \w+){0,4}$",
         r"^(?:please |can you |could you |would you )*(?:explain|define|describe) (?!why|what|how|that|this|it|the|"
@@ -187,15 +169,9 @@ GATE = gate_words(
         r"^(?:and |so |er |um )?who (?:wrote|directed|sang|sings|founded|built|played in|starred in|played|won) "
         r"(?:the )?(?P<title>(?!my|our|that|this|it)[\w' ]+)$",
         r"^who (?:is|was) the (?:president|prime minister|king|queen|pope|chancellor|emperor|god|goddess|ruler|mayor) of\b",
-        r"^(?:what|which) (?:country|countries|planet|city|river|ocean|sea|continent|animal|mammal|bird|metal|gas|element|"
-        r"vitamin|language|languages|currency|instrument|organ|bone|fruit|colou?rs?|shape|century|ingredients|"
-        r"scientist|composer|painter|author|emperor|mountain|desert|island|blood type|side of the road) (?:is|are|do|does|did|"
-        r"has|have|was|were|flows?|lives?|contains?|runs?|make|makes|go|can|belongs?|comes?|gave|wrote|spoke|in)\b",
         r"^how (?:does|do) (?:an? )?(?!you|we|they|i|the|these|those|his|her|their|this|it)\w+(?: \w+){0,2} (?:work|fly|"
         r"float|form|happen|taste|move|live|breathe|communicate|see|hear|sleep|grow|swim|reproduce|know|survive|"
         r"made|get)\b",
-        r"^(?:do|can|does) (?:an? )?(?!you|we|they|i|the|he|she|it|these|those|this|that|your|people)\w+s? (?:have|eat|sleep|fly|swim|"
-        r"see|hear|lay|sting|bite|dream|float|sink|freeze|burn|talk|jump|smell|feel)\b",
         r"^(?:please |can you |could you )*(?:play|put on) (?:me |us )?(?:some|something|any|a bit of)(?: (?!please)\w+){1,2}$",
         rf"^(?:and )?what(?:'s| is| will be) the (?:date|day|time|year){_WHEN}$",
         r"^(?:please )?(?:how do you |how is |can you |could you )?spell(?:ed)? \w+",
@@ -212,7 +188,6 @@ GATE = gate_words(
         r"(?: (?:about|with|for) (?:an? |the )?\w+(?: \w+)?)?$",
         rf"^how (?:long|much time) does it take to \w+|^(?:how (?:do|can|would|should) (?:you|i|we)|how to|how does "
         rf"one|(?:what's|what is) the (?:best|easiest|quickest|right) way to) {_COOKING} ",
-        rf"^how long (?:do you|should you|does) (?:{_COOKING}|an?|the egg|pasta|rice)\b",
     ),
     world=lazy_pattern(
         r"\b(?:flip|toss) a coin|\broll (?:a|the|two|some) (?:dice|die)",

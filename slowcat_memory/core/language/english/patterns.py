@@ -246,11 +246,6 @@ COMMANDS = filled(
             needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
         ),
         table.CommandRule(
-            kind="off_record",
-            says="(?:stop|pause) (?:recording|remembering|logging|taking notes|(?:{memory}))(?: "
-            "this| that| everything| me| us)?",
-        ),
-        table.CommandRule(
             kind="undo",
             says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|what you just did|the last "
             "(?:thing|one|command|change|order)))?",

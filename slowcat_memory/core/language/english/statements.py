@@ -92,12 +92,11 @@ STATEMENTS = StatementWords(
     endings=rules.ENDINGS,
     over=rules.OVER,
     expand=(
-        (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),
         (r"\bi'm\b", "I am"), (r"\bim\b(?= )", "I am"), (r"\bive\b", "I have"), (r"\b(we|you|they)'re\b", r"\1 are"),
         (r"\b(i|we|you|they)'ve\b", r"\1 have"), (r"\b(\w+)'ll\b", r"\1 will"),
-        (r"\bwon't\b", "will not"), (r"\b(can)'t\b", r"\1't"), (r"\b(is|are|has|have|was|were)n't\b", r"\1 not"),
+        (r"\bwon't\b", "will not"), (r"\b(is|are|has|have|was|were)n't\b", r"\1 not"),
         (r"\bcannot\b", "can't"), (r"\b(do|does|did)n't\b", r"\1 not"),
-        (r"\bthere's\b", "there is"), (r"\b(\w+) and me both\b", r"\1"),
+        (r"\bthere's\b", "there is"),
         (r"\b(\w+)'s (?=(?:just |already |recently |finally |now )?(?:been|got|had|left|moved|started|gone|passed|bought|sold|"
          r"quit|turned|won|finished|given|stopped|decided|become|retired|qualified|joined|died|lost|broken|taken)\b)", r"\1 has "),
         (r"\b(he|she|it|that|who|home|place|name)'s\b", r"\1 is"),
@@ -165,7 +164,6 @@ STATEMENTS = StatementWords(
         r"(?:do|does|did|is|are|am|was|were|has|have|had|can|could|will|would|should|shall|may|isn't|aren't|don't|didn't|haven't|can't|won't|wasn't)"
         r" (?:i|you|he|she|it|we|they|this|that|there|the|my|your|our|his|her|their|a|an|anyone|anybody|someone|everyone)\b"
     ),
-    own_tag=r"\b(?:do|don't|am|aren't|did|didn't|have|haven't|was|wasn't|is|isn't|does|doesn't)(?: not)? (?:i|we|he|she|it)(?: not)?$",
     request=r"^(?:\w+,? )?(?:(?:can|could|will|would) you )?(?:please )?(?P<o>(?:remind me (?:to|about|of)|call me) .+?)(?:,? please)?[?.!]*$",
     negation=r"^(?:\S+ ){0,4}(?:not|never)\b(?! only)",
     no_longer=r"\bno longer\b|(?:\bnot|'t)\b.*\b(?:any ?more|any longer|no more)\b",
@@ -173,8 +171,6 @@ STATEMENTS = StatementWords(
         (r"\b(am|is|are|was|were|have|has) not\b", r"\1"), (r"\b(?:do|does) not ", ""), (r"\bcan't ", ""), (r"\bno longer ", ""),
         (r",? ?\b(?:any ?more|any longer|no more)\b", ""),
     ),
-    used_to=r"used to ",
-    gave_up=r"\b(?:packed it in|gave it up|given it up|gave up|(?:have )?stopped|(?:have )?quit|not any ?more|no longer|had to stop|do not any ?more|don't any ?more|had to give (?:it )?up)\b",
     plural=(
         r"\b(?:my|our|the|two|three|four) (?:\w+ )?(?P<kin>kids|children|sons|daughters|brothers|sisters|boys|girls|grandchildren|grandsons|granddaughters|"
         r"nieces|nephews|cousins|dogs|cats|rabbits|hamsters|horses|guinea pigs|kittens|puppies|parrots|twins)(?:,| are| are called| called| named)+ (?P<o>\S+(?:, \S+)* and \S+)"

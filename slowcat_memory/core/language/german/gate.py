@@ -47,7 +47,6 @@ GATE = gate_words(
         r"\b(?:erinnerst|entsinnst) du dich\b|\bdich (?:noch )?erinnern\b",
         r"\bweisst du (?:noch|wie|wo|was|wer|wann|welche\w*|ob|etwas über)?\b.*"
         r"\b(?:ich|mein\w*|wir|unser\w*|mir|mich)\b",
-        r"\bweisst du noch\b",
         r"\bkennst du (?:mein\w*|mich|unser\w*)\b",
         r"\b(?:habe?|hatte|haben|hatten) (?:ich|wir)\b",
         r"\b(?:ich|wir|du) .*(?:erzählt|gesagt|erwähnt|besprochen|gesprochen|empfohlen|"
@@ -64,8 +63,6 @@ GATE = gate_words(
     advice=lazy_pattern(
         r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|sollte|"
         r"muss|müsste|darf|dürfte) (?:ich|wir|man)\b(?! (?:dir|dich))",
-        r"(?:kannst|könntest|würdest) du (?:mir |uns |bitte )*(?:helfen|ein\w*|etwas|sagen wie "
-        r"man)\b",
     ),
     general=lazy_pattern(
         r"\bwie (?:hoch|weit|gross|tief|schwer|schnell|heiss|lang|viele menschen) (?:ist|sind|"
@@ -75,21 +72,11 @@ GATE = gate_words(
         r"in|der|des|zwischen|für|aus)\b",
         r"\bwer (?:hat|ist|war)\b.*\b(?:geschrieben|erfunden|gemalt|komponiert|entdeckt|gegründet|"
         r"gebaut|gewonnen|kanzler\w*|präsident\w*|könig\w*|papst)\b",
-        r"\bwas (?:bedeutet|heisst)\b|\bwie sagt man\b|\bübersetz",
-        r"\b(?:wetter|nachrichten)\b",
     ),
     named=lazy_pattern(
         r"(?i:\b(?:hat|hatte|ist|war|wird|wurde|will|wollte|kann|konnte|mag|heißt|wohnt|arbeitet|"
         r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
         r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
-    ),
-    leads=lazy_pattern(
-        r"(?:(?:(?:kannst|könntest|würdest|magst) du (?:mir |uns )?(?:bitte |mal |kurz |schnell |vielleicht |eben )*"
-        r"(?:sagen|erklären|verraten|erzählen|zeigen|ausrechnen)|(?:sag|erklär|erkläre|verrat|zeig|erzähl)(?: mir| uns)?"
-        r"(?: bitte| mal| doch| kurz| eben| schnell)*|weisst du(?: eigentlich| zufällig| vielleicht)*|"
-        r"hast du eine ahnung|ich (?:wüsste|würde|möchte)(?: gern| gerne)* ?(?:wissen)?|ich frage? mich|ich frage mich gerade|mich "
-        r"(?:würde|interessiert)(?: mal)?(?: interessieren)?|kurze frage|eine frage|nur so aus neugier|keine ahnung|übrigens|mal ne frage|"
-        r"sag mal) )+"
     ),
     asides=lazy_pattern(
         r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
@@ -126,8 +113,6 @@ GATE = gate_words(
         r"tschau|ciao|bis|dann|bald|später|morgen|nachher|schlaf|schlafen|träum|schön|was|schöne|schönes|schönen|wochenende|noch|"
         r"auf|wiedersehen|wiederhören|mach's|machs|na|also|so|und|einen|ein|feierabend|alle|zusammen|mein|freund|"
         r"computer|assistent|roboter|slowcat|wieder|da|willkommen|zurück|liebe|lieber|träume) ?)+$",
-        r"^(?:(?:und|hey|hallo|na|so|also) )*(?:wer|wie alt|woher|was) bist du(?: (?:eigentlich|denn|genau|so))*$|^wie (?:heisst du|ist dein name|"
-        r"geht(?:'s| es)? ?(?:dir|ihnen|so)?)(?: (?:heute|denn|eigentlich|so))*$|^was kannst du(?: (?:eigentlich|denn|alles|so))*$",
         r"^bist du (?:ein\w*|echt|da|noch|wach|"
         r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$",
     ),
@@ -144,25 +129,8 @@ GATE = gate_words(
         r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)",
     ),
     world_begins=lazy_pattern(
-        r"^(?:ist|sind) (?:ein\w* )?(?!du|das|der|die|er|sie|es|wir|ihr)\w+ (?:ein\w* )?(?:\w+ )?(?:obst|gemüse|säugetiere?|vogel|vögel|fisch\w*|"
-        r"insekt\w*|tier|planet|stern|metall|land|beeren?|nüsse|giftig|essbar|vegan|gefährlich|frucht|reptil\w*)\b",
-        r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
-        r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
-        rf"^(?:wird|soll|bleibt|ist) es"
-        rf"{_WHEN}{_PLACE}{_WHEN} (?:regnen|schneien|kalt|warm|heiss|sonnig|trocken|windig|glatt|schön)(?: (?:bleiben|werden|sein))?$",
-        r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
-        r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
-        r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
-        r"blauwal|müritz|chiemsee|watzmann|brocken|berliner fernsehturm|fernsehturm|mariana\w*|mississippi)",
         r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der|die|das|den)? ?\w+(?: \w+)? (?:erfunden|entdeckt|komponiert|"
         r"gemalt)$",
-        r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der |die |das |den )?(?P<title>\w+(?: \w+)?) (?:geschrieben|"
-        r"gesungen|gedreht|gegründet|gebaut|gewonnen|inszeniert)$",
-        r"^(?:welche[rsnm]?|was für ein\w*|wie viele) (?:land|länder|planet\w*|stadt|fluss|meer|kontinent\w*|tier\w*|"
-        r"säugetier\w*|vogel|vögel|metall\w*|gas|element\w*|vitamin\w*|sprachen?|währung|instrument\w*|organ\w*|knochen|obst|"
-        r"farben?|form|jahrhundert|zutaten|bundesländer|einwohner|beine|zähne|herzen|tasten|saiten|zeitzonen|"
-        r"buchstaben|silben|menschen|spieler|monde|augen|ecken|kanten|seiten|kalorien) (?:ist|sind|hat|haben|war|waren|fliesst|liegt|lebt|"
-        r"leben|enthält|gibt|spricht|kommt|gehört|entsteht|ergibt|ergeben|in|wohnen|stecken)\b",
         r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
         r"dein\w*)\w+(?: \w+){0,4}$",
         r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",

@@ -57,7 +57,6 @@ _LIFE = (
 RULES = (
     Rule("event", "event", "{s} wird {o}.", r"(?:werde|werden|wird) (?P<o>(?:.* )?(?:vater|mutter|oma|opa|eltern|großeltern|tante|onkel|papa|mama))(?=$|,| und| im)", "value"),
     Rule("person", "diet", "{s} isst {o} nicht.", r"(?:esse|essen|isst|trinke|trinken|trinkt) (?P<o>(?!das\b|es\b|viel\b|so\b).+?) (?:überhaupt |gar |grundsätzlich )?nicht$", "things", denies=True),
-    Rule("preference", "likes", "{s} hat als Hobby {o}.", r"'s (?:größtes |großes )?(?:hobby|leidenschaft) ist (?:das |die |der )?(?P<o>.+)", "thing"),
     Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
@@ -81,10 +80,8 @@ RULES = (
     Rule("person", "works_as", "{s} arbeitet als {o}.", rf"(?:arbeite|arbeitet|jobbe|jobbt) {_ANY}als (?P<o>(?:{_A} )?\w+)", "value"),
     Rule("person", "works_as", "{s} ist {o}.", rf"{_BIN} (?:von beruf |ja |eigentlich |gelernter |gelernte |{_A} )*(?P<o>{JOB})(?=$|,| in\b| bei\b| und| an| am| im| auf| von beruf| beim| seit)(?! (?:von|und (?:er|sie)))", "value"),
     Rule("person", "works_as", "{s} macht eine Ausbildung {o}.", rf"(?:mache|macht) {_ANY}(?:{_A} )?(?:ausbildung|lehre|umschulung) (?P<o>(?:zum|zur|als) \w+)", "value"),
-    Rule("person", "works_as", "{s} hat {o}.", rf"(?:{_HAB}|führe|führt|betreibe|betreibt|leite|leitet) (?P<o>(?:{_A} )(?:\w+ )?{_SHOP}\b(?: in \w+)?)", "value"),
     Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"(?:arbeite|arbeiten|arbeitet|jobbe|jobbt|schaffe|schafft) {_ANY}(?P<n>bei der|bei|beim|für|in der|in einer|in einem|im|an der|an einer|am|auf dem|auf einem) (?P<o>.+)", "organisation"),
     Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?:{JOB}|angestellt|beschäftigt) (?P<n>bei der|bei|beim|für|in der|in einer|in einem|im|an der|an einer|am|auf dem|auf einem) (?P<o>.+)", "organisation"),
-    Rule("person", "works_at", "{s} hat eine Stelle bei {o}.", rf"{_HAB} {_ANY}(?:die|den|eine|einen) (?:\w+ )?(?:stelle|job|posten|ausbildungsplatz|zusage) (?:bei|beim|in|an) (?P<o>.+?) (?:bekommen|gekriegt|angenommen|ergattert)", "organisation"),
     Rule("person", "works_at", "{s} fängt bei {o} an.", rf"(?:fange|fängt|fang) {_ANY}(?:bei der|bei|beim|im|in der|am|an der) (?P<o>.+?) an\b", "organisation"),
     Rule("person", "works_at", "{s} hat bei {o} angefangen.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) angefangen", "organisation"),
     Rule("person", "studies", "{s} studiert {o}.", r"(?:studiere|studiert) (?:in \w+ |jetzt |seit \w+ )?(?P<o>(?!in\b|an\b|noch\b|seit\b)\w+(?: und \w+)?)", "value"),
@@ -94,7 +91,6 @@ RULES = (
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "person"),
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der |die )?(?P<o>[\w-]+)(?=$|,)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} {_A} (?:\w+ )?(?P<kin>{KIN}|{PET})(?: namens|, (?:der|die|das) heißt|,| mit (?:dem )?namen) (?P<o>.+)", "people"),
-    Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir |jetzt |endlich )*{_A} (?:\w+ )?(?P<kin>{PET}) (?:geholt|gekauft|angeschafft|adoptiert|bekommen|zugelegt|gerettet)(?:, | namens |, namens )(?P<o>.+)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:zwei|drei|vier|fünf|\d) (?:\w+ )?(?P<kin>{_PETS}|kinder|söhne|töchter|brüder|schwestern)(?:,|:| namens|, die heißen)? (?P<o>.+)", "people"),
     Rule("person", "has_child", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:kinder|söhne|töchter|sohn|tochter))\b(?! namens| und (?:mein|unser)|(?: \w+)* (?:bekommen|gekriegt|verloren))", "value"),
     Rule("person", "has_sibling", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:brüder|schwestern|geschwister|bruder|schwester)(?: und (?:zwei|drei|vier|{_A}) (?:brüder|schwestern|bruder|schwester))?)\b(?! namens)", "value"),
@@ -131,11 +127,7 @@ RULES = (
     Rule("event", "event", "{s} hat sich verlobt{o}.", rf"{_HAB} (?:uns|mich|sich) (?P<o>.*?) ?verlobt", "due"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "dated", inflect=True),
     Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "text"),
-    Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
-    Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "text"),
     # What happened
-    Rule("decision", "decided", "{s} hat sich {n} {o} entschieden.", rf"{_HAB} (?:mich|uns|sich) (?:jetzt |endlich |nun )*(?P<n>für|gegen) (?P<o>.+?) entschieden", "text"),
-    Rule("decision", "decided", "{s} hat beschlossen, {o}.", rf"{_HAB} (?:jetzt )?(?:beschlossen|entschieden),? (?P<o>.+)", "text", denies=True),
     Rule("possession", "bought", "{s} hat {o} gekauft.", rf"{_HAB} (?:mir |uns |sich )?{_T}(?P<o>(?:{_A}|das|den|die|zwei|drei|neue\w*|karten)\b.+?) (?:gekauft|bestellt|angeschafft|gegönnt|zugelegt|geholt|erworben)", "bought"),
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei) (?:\w+ ){{0,2}}\w*{_THING}\b(?: (?:am|in|an|auf|im) .+)?)$", "text"),
     Rule("success", "achieved", "{s} wurde {o}.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
@@ -150,12 +142,10 @@ ENDINGS = (
     Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=LOVE),
     Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=WORK),
     Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=WORK),
-    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=LOVE),
     Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
     Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=WORK),
     Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=WORK),
-    Rule("person", "works_at", "{s} arbeitet nicht mehr.", r"(?:mir|uns) (?:wurde|ist) (?:gestern |heute |letzte woche )?gekündigt(?P<o>)", "nothing", over=True, ends=WORK, whose="me"),
     Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} {_T}(?:meinen|den|seinen|ihren|meine|die) (?:job|stelle|arbeit|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=WORK),
     Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=LOVE),
     Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=LOVE),
@@ -170,7 +160,6 @@ ENDINGS = (
 )  # fmt: skip
 OVER = (
     Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} zusammen mit (?P<o>.+)", "person"),
-    Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|{_THE}|{_MY}) .+)", "thing"),
     Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|weiß|verstehe|rede|reden|redet|spreche|sprechen|spricht|treffen)\b)\w+(?: .+)?)", "deed", inflect=True),
 )  # fmt: skip
 

@@ -107,7 +107,6 @@ STATEMENTS = StatementWords(
         r" (?:ich|du|er|sie|es|wir|ihr|das|der|die|man|mein\w*|dein\w*|unser\w*|jemand|ein\w*)\b(?=.*\?|.*\b(?:eigentlich|laut dir|denn)\b)|kommt ein mann|"
         r"(?:hast|bist|kannst|könntest|weißt|kennst|magst|willst|warst) du\b|(?:hab|habe|bin|wohne|arbeite|heiße) ich (?:laut|dir|eigentlich|schon mal|jemals|mal)\b"
     ),
-    own_tag=r"\b(?:oder nicht|oder)$",
     request=r"^(?:\w+,? )?(?:(?:kannst|könntest|könnten|können|würdest) (?:du|sie) )?(?:bitte )?(?P<o>(?:erinnere? mich|erinnern sie mich|nenn(?:e)? mich|nennen sie mich) .+?)(?:,? bitte)?[?.!]*$",
     negation=r"\b(?:nicht|kein\w*|nie|niemals|nichts)\b",
     no_longer=r"\bnicht (?:mehr|länger)\b|\bkein\w*\b.*\bmehr\b",
