@@ -187,7 +187,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
         tones: Changes of tone: ``{tones}``.
         tone_of_day: One step of ``{tones}``: ``{tone}``, ``{day}``.
         then: Separates two steps.
-        tone_names: By tone, with the keys of ``Language.tones``.
         advised: Advice of the agent: ``{day}``, ``{text}``.
         recent: ``{text}`` of the last session's summary.
         of_week: ``{text}`` of the latest week's summary, which began on ``{day}``.
@@ -199,7 +198,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
     tones: str
     tone_of_day: str
     then: str
-    tone_names: Mapping[str, str]
     advised: str
     recent: str
     of_week: str
@@ -283,12 +281,7 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
         own: First-person words that mark a statement.
         advice: Patterns of advice anywhere in a sentence.
         advice_begins: Patterns of advice at its beginning.
-        denials: Words that negate the tone word after them.
-        eased: Words behind a tone of distress that say that it passes ("my anxiety is gone").
-        feels: Pattern of what begins a statement of one's own feeling: "I am", "my".
-        unreal: Pattern of clauses that state no feeling of one's own now.
-        degrees: Words between such a beginning and the tone word.
-        polite: Words right behind a tone word that make it a phrase: "happy to help".
+        denials: Words that negate what is after them.
     """
 
     clause: frozenset[str]
@@ -297,11 +290,6 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     advice: str
     advice_begins: str = ""
     denials: frozenset[str]
-    eased: frozenset[str]
-    feels: str
-    unreal: str
-    degrees: frozenset[str]
-    polite: frozenset[str]
 
 
 class ExtractWords(Struct, frozen=True, kw_only=True):
@@ -433,7 +421,6 @@ class Language(Sentences, frozen=True, kw_only=True):
         code: Two-letter code.
         native: Its name in the language itself.
         other_names: Further names, e.g. the three-letter code.
-        tones: Words that show a speaker's tone, separated by spaces, by tone.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
         importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
@@ -452,7 +439,6 @@ class Language(Sentences, frozen=True, kw_only=True):
     facts: FactWords
     persons: PersonWords
     names: NameWords
-    tones: Mapping[str, str]
     overview: OverviewWords
     orders: OrderWords
     importance: tuple[tuple[str, float], ...]
@@ -487,7 +473,6 @@ def language_of_tables(package: str, **names: Any) -> Language:
         **names,
         **tables,
         persons=read_toml(package, "persons.toml", PersonWords),
-        tones=words["tones"],
         extracts=filled(ExtractWords, words["extracts"]),
         **asdict(read_toml(package, "sentences.toml", Sentences)),
     )
