@@ -360,6 +360,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         ignorance: Matches the part of the agent's sentence that says that it does not know.
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
+        joins: Matches the beginning of a follow-up ("and", "what about").
+        refers: Words that stand for what was spoken of before.
+        own: Words for oneself, with which a question stands on its own.
         change: Matches a folded statement that something is different from before.
         named_days: Matches two words that only together name something: "last day".
         renewal: Matches one that is so only if both statements are about the same matter.
@@ -394,6 +397,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     ignorance: re.Pattern[str]
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
+    joins: re.Pattern[str]
+    refers: frozenset[str]
+    own: frozenset[str]
     change: re.Pattern[str]
     named_days: re.Pattern[str]
     renewal: re.Pattern[str]

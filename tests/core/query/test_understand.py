@@ -79,6 +79,21 @@ def test_leans_accepts_a_follow_up(text: str) -> None:
     assert leans(text)
 
 
+@each_listed("rules/understand_follow_up", "leans_accepts_a_german_follow_up")
+def test_leans_accepts_a_german_follow_up(text: str) -> None:
+    assert leans(text, "german")
+
+
+@each_listed("rules/understand_follow_up", "leans_refuses_what_stands_on_its_own_in_german")
+def test_leans_refuses_what_stands_on_its_own_in_german(text: str) -> None:
+    assert not leans(text, "german")
+
+
+def test_parse_query_a_german_follow_up_takes_words_from_the_dialogue() -> None:
+    found = ask("und wo wohnt sie?", turn("Heute hat Clara angerufen."), language="german")
+    assert "Clara" in found.words.split()
+
+
 @each_row(
     "text",
     ["", *listed_texts("rules/understand_follow_up", "leans_refuses_what_stands_on_its_own")],
