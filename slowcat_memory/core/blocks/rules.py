@@ -8,14 +8,13 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.near_days import coming_lines
-from slowcat_memory.core.blocks.statements import SourcedLine, is_ruled, valid_of_kind
+from slowcat_memory.core.blocks.statements import SourcedLine, coming_lines, is_ruled, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date, spoken_day
-from slowcat_memory.core.summaries.extractive import is_advice
+from slowcat_memory.core.summaries.by_rule import is_advice
 from slowcat_memory.core.summaries.summary import DAY, WEEK, until, without_repeats
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
