@@ -2,7 +2,7 @@
 
 An event is asked about once it is over, and only if it lay ahead when it was told: somebody who
 told how it was need not be asked. A reminder comes on its day. What a later statement closed, moved
-or called off is not brought up (``closing``).
+or called off is not brought up (``closed_by``).
 """
 
 import re
@@ -226,7 +226,7 @@ def of_facts(
     """Find the open threads in facts: the most important first, without expired or closed ones.
 
     Args:
-        later: What may have closed them; see ``closing``.
+        later: What may have closed them; see ``closed_by``.
     """
     facts = [m for m in memories if m.kind in (THREAD, EVENT, PLAN) and keepable(m.text)]
     threads = list[OpenThread]()
