@@ -19,8 +19,8 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.near_days import DATED, may_have_line
 from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, session_preamble
+from slowcat_memory.core.blocks.statements import DATED, may_have_line
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, NOTE, SESSION_SUMMARY, family

@@ -20,7 +20,7 @@ from slowcat_memory.core.blocks import session_head
 from slowcat_memory.core.extraction import prompt_injection
 from slowcat_memory.core.extraction.grounding import ground, held
 from slowcat_memory.core.facts.by_rule import facts_by_rule
-from slowcat_memory.core.summaries.extractive import split_turn
+from slowcat_memory.core.summaries.by_rule import split_turn
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import ScriptedLLM

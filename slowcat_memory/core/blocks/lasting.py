@@ -12,8 +12,13 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.near_days import is_of_another_day
-from slowcat_memory.core.blocks.statements import SourcedLine, is_ruled, to_lines, valid_of_kind
+from slowcat_memory.core.blocks.statements import (
+    SourcedLine,
+    is_of_another_day,
+    is_ruled,
+    to_lines,
+    valid_of_kind,
+)
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.complements import is_everyday
 from slowcat_memory.core.extraction.derived_text import keepable

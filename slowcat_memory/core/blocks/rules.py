@@ -1,7 +1,6 @@
-"""Blocks written without an LLM: lines from facts, summaries and characteristic words."""
+"""Blocks written without an LLM: lines from facts, summaries and advice."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import groupby
@@ -9,79 +8,17 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.near_days import coming_lines
-from slowcat_memory.core.blocks.statements import SourcedLine, is_ruled, valid_of_kind
+from slowcat_memory.core.blocks.statements import SourcedLine, coming_lines, is_ruled, valid_of_kind
 from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, words_of_any
+from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date, spoken_day
-from slowcat_memory.core.summaries.extractive import is_advice
+from slowcat_memory.core.summaries.by_rule import is_advice
 from slowcat_memory.core.summaries.summary import DAY, WEEK, until, without_repeats
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
-
-LEAST = 2  # turns of a conversation that must say so
-_TONE_OF = {
-    word: tone for table in LANGUAGES for tone, text in table.tones.items() for word in text.split()
-}
-_DENIALS = words_of_any(lambda language: language.summary.denials)
-_EASED = words_of_any(lambda language: language.summary.eased)
-_DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
-_CLAUSE = re.compile(r"[.!;:…]+|,|\s[-–—]\s")
-_OWN = re.compile("|".join(language.summary.feels for language in LANGUAGES))
-_UNREAL = re.compile("|".join(language.summary.unreal for language in LANGUAGES))
-_BETWEEN = words_of_any(lambda language: language.summary.degrees)
-_POLITE = words_of_any(lambda language: language.summary.polite)
-_BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lower"
-
-
-def tone_of(texts: Iterable[str]) -> str:
-    """Return the one of ``ENGLISH.tones`` that most turns of a user state, "" for none."""
-    counts = Counter(tone for text in texts for tone in stated_tones(text))
-    best = counts.most_common(2)
-    if not best or best[0][1] < LEAST or (len(best) > 1 and best[1][1] >= best[0][1]):
-        return ""
-    return best[0][0]
-
-
-def stated_tones(text: str) -> set[str]:
-    """Return the tones that a turn says its speaker is in."""
-    tones = set[str]()
-    for sentence in _SENTENCE.split(text.lower().replace("’", "'")):
-        own = False
-        for clause in _CLAUSE.split(sentence):
-            if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
-                break
-            told = set[str]()
-            for begins in _OWN.finditer(clause):
-                told |= _tones_behind(clause[begins.end() :])
-            told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
-            own = bool(told)
-            tones |= told
-    return tones
-
-
-def _tones_behind(clause: str) -> set[str]:
-    """Return the tone words that stand right behind "I am": only degrees may stand between."""
-    tones = set[str]()
-    words = _WORD.findall(clause)
-    for place, word in enumerate(words):
-        tone = _TONE_OF.get(word)
-        if tone is None:
-            if word in _DENIALS or word.casefold() not in _BETWEEN:
-                break
-            continue
-        behind = words[place + 1 : place + 1 + _BEHIND]
-        if tone not in _DISTRESS and behind[:1] and behind[0] in _POLITE:  # "happy to help"
-            continue
-        passes = tone in _DISTRESS and not _EASED.isdisjoint(behind)
-        tones.add("calm" if passes else tone)
-    return tones
-
 
 CHARS = 240
 WEIGHTS = {WEEK: 1.5, DAY: 0.9}
@@ -129,9 +66,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
     @property
     def tone(self) -> str:
-        """Return the user's tone, "" if unknown."""
-        tone = self.summary.facets.get("tone", "") if self.summary else ""
-        return tone or tone_of(turn.text for turn in self.turns if turn.role == "user")
+        """Return the user's tone by the summary, "" if unknown."""
+        return self.summary.facets.get("tone", "") if self.summary else ""
 
 
 def relationship(
@@ -170,7 +106,7 @@ def _tones(
     words = language.blocks
     days = words.then.join(
         words.tone_of_day.format(
-            tone=words.tone_names.get(tone, neutralise(_PART.split(tone)[0].strip())),
+            tone=neutralise(_PART.split(tone)[0].strip()),
             day=full_date(session.at, zone, language.dates),
         )
         for session, tone in steps

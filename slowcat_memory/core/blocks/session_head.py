@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import BACKGROUND, HUMAN
-from slowcat_memory.core.blocks.near_days import coming_lines, is_of_another_day
-from slowcat_memory.core.blocks.statements import is_ruled
+from slowcat_memory.core.blocks.statements import coming_lines, is_of_another_day, is_ruled
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import NOTE, findable

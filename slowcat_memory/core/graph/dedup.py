@@ -26,10 +26,7 @@ Similarity = Callable[[str, str], float]
 IDENTIFYING = ("email", "phone", "order_id", "sku", "serial", "iban", "id")
 _NOT_DIGITS = re.compile(r"\D+")
 _OWN_NAMES = 0.07  # more of the cosine for organisations: their names mean little
-_ADDRESS = frozenset(("dr", "prof"))  # held beside "Mr", "Mrs", and each other
-_POLITE = _ADDRESS | {"mr", "mrs", "miss"}
-_SURNAMED = _POLITE | {"sgt", "capt", "lt", "col", "judge", "coach", "pastor", "rev"}
-_ACRONYM = 3  # letters of an acronym, at least
+_SURNAMED = frozenset("dr prof mr mrs miss sgt capt lt col judge coach pastor rev".split())
 _LAST_DIGITS = 8  # of a telephone number, with or without its country
 
 
@@ -100,7 +97,7 @@ def _by_name(name: Name, other: Name, kind: str, options: DedupOptions) -> Stage
     alike = (
         _same_person(name, other, options.person_at)
         if kind == "person"
-        else _same_thing(name, other, options) or _is_acronym(name, other, kind)
+        else _same_thing(name, other, options)
     )
     return "fuzzy" if alike else None
 
@@ -112,14 +109,7 @@ def _differ(name: Name, other: Name) -> bool:
     if name.gender and other.gender and name.gender != other.gender:
         return True
     lone = 1 in (len(name.words), len(other.words))
-    return bool(lone and name.roles and other.roles and _apart(name.roles, other.roles))
-
-
-def _apart(roles: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether roles exclude each other; "Dr" and "Mrs", "Dr" and "Prof" do not."""
-    return roles.isdisjoint(other) and not (
-        _ADDRESS & (roles | other) and roles <= _POLITE and other <= _POLITE
-    )
+    return bool(lone and name.roles and other.roles and name.roles.isdisjoint(other.roles))
 
 
 def _equal(name: Name, other: Name, kind: str) -> bool:
@@ -152,8 +142,6 @@ def _same_person(name: Name, other: Name, at: float) -> bool:
         return False
     if same_given("".join(name.words[:-1]), "".join(other.words[:-1]), at):
         return True
-    if len(name.words) != len(other.words) and _more_given(name) != _more_given(other):
-        return False
     return same_given(first[0], second[0], at)
 
 
@@ -162,11 +150,6 @@ def _titled(lone: Name, full: tuple[str, ...]) -> bool:
     return (
         len(lone.words) == 1 and not lone.roles.isdisjoint(_SURNAMED) and lone.words[0] == full[-1]
     )
-
-
-def _more_given(name: Name) -> bool:
-    """Return whether a name has a second given name in full: "Anna-Lena Koch"."""
-    return any(len(word) > 1 for word in name.words[1:-1])
 
 
 def _other_middle(name: Name, other: Name) -> bool:
@@ -201,17 +184,6 @@ def _misspelt(word: str, other: str, at: float) -> bool:
     if word[0] != other[0] or is_ordinary(word) and is_ordinary(other):
         return False
     return OSA.normalized_similarity(word, other) >= at
-
-
-def _is_acronym(name: Name, other: Name, kind: str) -> bool:
-    """Return whether a name begins with the initials of three or more words of the other."""
-    if kind not in ("organisation", "place") or name.numbers != other.numbers:
-        return False
-    for short, long in ((name.words, other.words), (other.words, name.words)):
-        many = len(long) - len(short) + 1
-        if short and many >= _ACRONYM and short[1:] == long[many:]:
-            return short[0] == "".join(word[0] for word in long[:many])
-    return False
 
 
 def _by_vector(

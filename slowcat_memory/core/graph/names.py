@@ -30,7 +30,6 @@ _OWNER = re.compile(r"['’]s\b")
 _DOTTED = re.compile(r"\b(?:[a-z]\.){2,}")  # "l.a."
 _APOSTROPHES = re.compile(r"['’`]")
 _PARTS = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
-_LAST_FIRST = re.compile(r"^\s*([^,]+),\s*([^,]+)$")
 
 TITLES = words_of_any(lambda table: table.names.titles)
 SUFFIXES = words_of_any(lambda table: table.names.suffixes)
@@ -92,8 +91,6 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
     Args:
         kind: The entity's type: "person", "pet", "order", "product", "organisation", "place", …
     """
-    if kind == "person" and (swapped := _LAST_FIRST.match(text)):
-        text = f"{swapped[2]} {swapped[1]}"
     if kind == "order":
         text = _ORDER.sub(" ", text)
     if kind in ("person", "pet"):

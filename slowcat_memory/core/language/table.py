@@ -187,7 +187,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
         tones: Changes of tone: ``{tones}``.
         tone_of_day: One step of ``{tones}``: ``{tone}``, ``{day}``.
         then: Separates two steps.
-        tone_names: By tone, with the keys of ``Language.tones``.
         advised: Advice of the agent: ``{day}``, ``{text}``.
         recent: ``{text}`` of the last session's summary.
         of_week: ``{text}`` of the latest week's summary, which began on ``{day}``.
@@ -199,7 +198,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
     tones: str
     tone_of_day: str
     then: str
-    tone_names: Mapping[str, str]
     advised: str
     recent: str
     of_week: str
@@ -283,12 +281,7 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
         own: First-person words that mark a statement.
         advice: Patterns of advice anywhere in a sentence.
         advice_begins: Patterns of advice at its beginning.
-        denials: Words that negate the tone word after them.
-        eased: Words behind a tone of distress that say that it passes ("my anxiety is gone").
-        feels: Pattern of what begins a statement of one's own feeling: "I am", "my".
-        unreal: Pattern of clauses that state no feeling of one's own now.
-        degrees: Words between such a beginning and the tone word.
-        polite: Words right behind a tone word that make it a phrase: "happy to help".
+        denials: Words that negate what is after them.
     """
 
     clause: frozenset[str]
@@ -297,11 +290,6 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     advice: str
     advice_begins: str = ""
     denials: frozenset[str]
-    eased: frozenset[str]
-    feels: str
-    unreal: str
-    degrees: frozenset[str]
-    polite: frozenset[str]
 
 
 class ExtractWords(Struct, frozen=True, kw_only=True):
@@ -372,6 +360,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         ignorance: Matches the part of the agent's sentence that says that it does not know.
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
+        joins: Matches the beginning of a follow-up ("and", "what about").
+        refers: Words that stand for what was spoken of before.
+        own: Words for oneself, with which a question stands on its own.
         change: Matches a folded statement that something is different from before.
         named_days: Matches two words that only together name something: "last day".
         renewal: Matches one that is so only if both statements are about the same matter.
@@ -406,6 +397,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     ignorance: re.Pattern[str]
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
+    joins: re.Pattern[str]
+    refers: frozenset[str]
+    own: frozenset[str]
     change: re.Pattern[str]
     named_days: re.Pattern[str]
     renewal: re.Pattern[str]
@@ -433,7 +427,6 @@ class Language(Sentences, frozen=True, kw_only=True):
         code: Two-letter code.
         native: Its name in the language itself.
         other_names: Further names, e.g. the three-letter code.
-        tones: Words that show a speaker's tone, separated by spaces, by tone.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
         importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
@@ -452,7 +445,6 @@ class Language(Sentences, frozen=True, kw_only=True):
     facts: FactWords
     persons: PersonWords
     names: NameWords
-    tones: Mapping[str, str]
     overview: OverviewWords
     orders: OrderWords
     importance: tuple[tuple[str, float], ...]
@@ -487,7 +479,6 @@ def language_of_tables(package: str, **names: Any) -> Language:
         **names,
         **tables,
         persons=read_toml(package, "persons.toml", PersonWords),
-        tones=words["tones"],
         extracts=filled(ExtractWords, words["extracts"]),
         **asdict(read_toml(package, "sentences.toml", Sentences)),
     )

@@ -54,16 +54,12 @@ def is_generic(forms: Sequence[str], words: Sequence[str], table: GateWords) -> 
     )
 
 
-def is_superlative(word: str) -> bool:
-    return word.endswith(_SUPERLATIVE)
-
-
 def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
     """Return whether an article's noun is one of ``things``, or a superlative follows."""
     near = words[place + 1 : place + 3]
     if not near:
         return False
-    if near[0] in table.things or is_superlative(near[0]):
+    if near[0] in table.things or near[0].endswith(_SUPERLATIVE):
         return True
     return near[-1] in table.things and near[0].endswith(_ADJECTIVE[table.noun_case])
 
@@ -198,8 +194,6 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
     if _begins_with_command(sentence, table):
         return True
     forms, words = forms[first:], words[first:]
-    if _states(sentence, words, table):
-        return False
     return _is_of_world(forms, words, table)
 
 
@@ -220,15 +214,6 @@ def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -
 def _names_people(pattern: re.Pattern[str], line: str, table: GateWords) -> bool:
     """Return whether a pattern matches a line, and not its asides alone."""
     return bool(pattern.search(line) and pattern.search(table.asides.sub(" ", line)))
-
-
-def _states(sentence: str, words: Sequence[str], table: GateWords) -> bool:
-    """Return whether a sentence begins like a statement: "the meeting was", "we went"."""
-    if "?" in sentence:
-        return False
-    if words[0] in table.articles:
-        return words[-1] not in table.things and not any(map(is_superlative, words[1:2]))
-    return words[0] in table.specific and words[0] not in table.asking
 
 
 def _is_reaction(sentence: str, words: Sequence[str], table: GateWords) -> bool:

@@ -121,12 +121,8 @@ def _about_people(words: list[str], language: str) -> bool:
 
 CONTEXT_WORDS = 8  # words that a follow-up takes from the dialogue
 CONTEXT_S = 600.0  # age from which follow-ups no longer refer to a turn
-_LEANS = re.compile(  # beginnings of a follow-up
-    r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"
-    r"what else|who else|where else|anything else|tell me more|more about)\b",
-    re.IGNORECASE,
-)
-_JOINS = ("and", "or", "but")
+_JOINS = ("and", "or", "but", "und", "oder", "aber")
+_TALKING = frozenset(("i", "you", "ich", "du"))
 _CAPITAL = re.compile(r"[^\W\d_a-z]")
 
 
@@ -197,7 +193,7 @@ def parse_query(
 ) -> ParsedQuery:
     """Parse a query; ``heard`` are possibly misheard names, ``dialogue`` is oldest first."""
     if options.follow_up and dialogue:
-        text = with_context(text, dialogue, now)
+        text = with_context(text, dialogue, now, language)
     spans: tuple[Interval, ...] = ()
     if options.times and asking(text):  # times in statements do not help
         spans = asked_about(text, times(text, now, zone, language), now)
@@ -223,13 +219,15 @@ def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
     return text
 
 
-def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> str:
+def with_context(
+    text: str, dialogue: Sequence[DialogueTurn], now: datetime, language: str = "english"
+) -> str:
     """Complete a follow-up with up to ``CONTEXT_WORDS`` words of the dialogue's last two turns.
 
     Names come first, then the longest words. Other texts are unchanged. ``dialogue`` is oldest
     first.
     """
-    if not leans(text):
+    if not leans(text, language):
         return text
     oldest = now - timedelta(seconds=CONTEXT_S)
     asked = {word.lower() for word in WORD.findall(text)}
@@ -243,23 +241,27 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
     return " ".join([text, *(word for word in weights if word in best)])
 
 
-def leans(text: str) -> bool:
+def leans(text: str, language: str = "english") -> bool:
     """Return whether a question depends on the dialogue ("and what about him?", "why?")."""
     words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     if not words or len(words) > 14:
         return False
-    content = content_words(text)
+    table = language_of(language)
+    talk, function = table.talk, table.extracts.function
+    content = [word for word in content_words(text) if word.casefold() not in function]
     bare = {word.partition("'")[0] for word in words}
-    joined = bool(_LEANS.match(text)) and (words[0] not in _JOINS or "?" in text or len(words) < 6)
-    asks = "?" in text or words[0] in english.ASKING or joined
-    pronoun = not english.PRONOUNS.isdisjoint(bare)
+    joined = bool(talk.joins.match(text)) and (
+        words[0] not in _JOINS or "?" in text or len(words) < 6
+    )
+    asks = joined or bool(asking(text))
+    pronoun = not talk.refers.isdisjoint(bare)
     if not content:  # "why?", but not "how are you"
-        return asks and (pronoun or bare.isdisjoint(("i", "you")))
+        return asks and (pronoun or bare.isdisjoint(_TALKING))
     if any(_CAPITAL.match(word) for word in content[1:]) and not joined:
         return False
     if joined:
         return len(content) <= 2 or (pronoun and len(content) <= 3)
-    return asks and pronoun and len(content) <= 1 and bare.isdisjoint(("i", "my", "me"))
+    return asks and pronoun and len(content) <= 1 and bare.isdisjoint(talk.own)
 
 
 def _begins_sentence(text: str, word: str) -> bool:

@@ -79,30 +79,14 @@ _NORTHERN = _spelling(
     (r"hj|gj|^j|j", "y"), (r"skj|sj|kj|tj", "sh"), (r"å", "o"), (r"ø|ö", "er"), (r"æ|ä", "e"), (r"eig$", "ay"),
     (r"rg$", "ry"), (r"hv", "v"), (r"aa", "o"), (r"w", "v"), (r"th|ð|þ", "t"),
 )  # fmt: skip
-_HUNGARIAN = _spelling(
-    r"sz|cs|gy|zs|ny|ly|á|é|ő|ű|ó|í|tv|s[ztv]",
-    (r"sz", "§"), (r"cs", "ch"), (r"zs", "zh"), (r"s", "sh"), (r"§", "s"), (r"gy", "dy"), (r"ly", "y"), (r"j", "y"),
-    (r"c(?!h)", "ts"), (r"zh", "sh"), (r"ő|ö", "er"), (r"ű|ü", "oo"),
-)  # fmt: skip
 _CZECH = _spelling(
     r"[čšžřěůýďťň]|lj|nj|đ|ć|c(?![khaou])|[bdz]j",
     (r"č|ć", "ch"), (r"š", "sh"), (r"ž", "zh"), (r"ř", "rsh"), (r"lj", "ly"), (r"nj", "ny"), (r"j", "y"), (r"đ", "j"),
     (r"c(?!h)", "ts"), (r"zh", "sh"), (r"ě", "ye"),
 )  # fmt: skip
-_WELSH = _spelling(
-    r"ll|dd|ff|w|rh|^y|f$|yn|gwy",
-    (r"ll", "l"), (r"dd", "th"), (r"(?<!f)f(?!f)", "v"), (r"ff", "f"), (r"w", "oo"), (r"rh", "r"), (r"^y", "u"), (r"ai|ae|au", "i"),
-    (r"y", "i"), (r"si(?=[aou])", "sh"),
-)  # fmt: skip
-_TRANSLITERATED = _spelling(
-    r"kh|gh|dj|q|x|zh|^ng|ph|th|bh|dh|jy|uy|ou|aa|ee|sh|ng|^c[^aeiouhlr]|dz|ts|dh|iu",
-    (r"nguy[eê]n", "win"), (r"^ng", "en g"), (r"kh", "k"), (r"gh", "g"), (r"dj", "j"), (r"^x|x(?=[iu])", "sh"), (r"q", "ch"),
-    (r"zh", "j"), (r"th", "t"), (r"bh", "b"), (r"dh", "d"), (r"jy", "j"), (r"uy", "wee"), (r"iao", "ow"), (r" ", ""),
-)  # fmt: skip
 _THROATY = _spelling(r"kh|gh|ch", (r"kh|ch", "h"), (r"gh", "r"))
 _SPELLINGS = (
-    _IRISH, _POLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _TURKISH, _NORTHERN, _HUNGARIAN, _CZECH,
-    _WELSH, _TRANSLITERATED, _THROATY,
+    _IRISH, _POLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _TURKISH, _NORTHERN, _CZECH, _THROATY,
 )  # fmt: skip
 _LETTERS = str.maketrans({"ł": "w", "ø": "o", "æ": "e", "å": "o", "ı": "i", "ß": "ss", "đ": "d"})
 

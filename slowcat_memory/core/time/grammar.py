@@ -116,9 +116,6 @@ def nth(piece: Piece, anchor: Anchor) -> Span | None:
     if whole is None:
         return None
     n = -1 if "L" in head.kinds else head.get("Oq") - 1
-    if "h" in head.kinds:
-        middle = whole.start + timedelta((whole.end - whole.start).days // 2)
-        return Span(whole.start, middle) if n == 0 else Span(middle, whole.end)
     size, phase = 1, 0
     if "W" in head.kinds:
         size, phase = 7, (head.get("W") - whole.start.weekday()) % 7
@@ -126,9 +123,6 @@ def nth(piece: Piece, anchor: Anchor) -> Span | None:
         size, phase = 7, (5 - whole.start.weekday()) % 7
     elif head.get("U") == "week":
         size = 7
-    elif head.get("U") == "month":
-        first = calendar.add_months(whole.start, n) if n >= 0 else calendar.add_months(whole.end, n)
-        return Span(first, calendar.add_months(first, 1)) if first < whole.end else None
     elif head.get("U") != "day":
         return None
     length = {"week": 7, "weekend": 2}.get(head.get("U"), 1)
@@ -207,9 +201,6 @@ def part_of_day(piece: Piece, anchor: Anchor) -> Span | None:
 def shifted_day(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve "saturday week", "a fortnight tomorrow", "heute in 14 Tagen", "a week last Friday"."""
     name = piece.get("U", "day")
-    if name == "month" and "D" in piece.kinds:
-        start = anchor.day + timedelta(piece.get("D")[0])
-        return calendar.days(calendar.add_months(start, int(piece.quantity()[0])))
     if name not in calendar.DAYS or (name == "day" and "i" not in piece.kinds):
         return None
     if piece.kinds[0] == "U" and name != "fortnight":
@@ -243,15 +234,10 @@ def second(piece: Piece, anchor: Anchor) -> Span | None:
     if "W" in piece.kinds:
         which = (">" if "Q" in piece.kinds else "S") if ahead else "L"  # ">": the week after next
         return calendar.weekday(anchor, piece.get("W"), which).moved(7 if ahead else -7)
-    if "U" in piece.kinds:
-        name, step = piece.get("U"), 1 if ahead else -1
-        if name in ("minute", "hour", "fortnight"):
-            return None
-        return calendar.unit(Anchor(calendar.unit(anchor, name, step).start), name, step)
-    kind = next(kind for kind in piece.kinds if kind in "MmvsH")
-    once = Piece(kind + (">" if ahead else "L"), [piece.get(kind), None])
-    first_ = named(once, anchor)
-    return named(once, Anchor(first_.end if ahead else first_.start)) if first_ else None
+    name, step = piece.get("U"), 1 if ahead else -1
+    if name in ("minute", "hour", "fortnight"):
+        return None
+    return calendar.unit(Anchor(calendar.unit(anchor, name, step).start), name, step)
 
 
 def day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
@@ -267,17 +253,6 @@ def day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
         if (day.end > anchor.now) if anchor.ahead else (day.start <= anchor.now):
             return day
     return None
-
-
-def day_of(piece: Piece, anchor: Anchor) -> Span | None:
-    """Resolve "the fifth of next month", "the first of the month"."""
-    which = piece.which()
-    if piece.get("U") != "month":
-        return None
-    if not which:
-        return day_of_month(Piece("jq", ["on", piece.get("qO")]), anchor)
-    month = calendar.unit(anchor, "month", _DIRECTION[which])
-    return calendar.days(month.start.replace(day=piece.get("qO")))
 
 
 def vague(piece: Piece, anchor: Anchor) -> Span | None:
@@ -346,7 +321,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
         date,
     ),
     # the first week of June
-    ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>S]U|U?Y|U)", nth),
+    ("nth", rf"(?:O|q|L)[UW][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>S]U|U?Y|U)", nth),
     # the 3rd of May 2023
     ("date", rf"(?:[Nq]f?[Mmv](?!x)|Of?[Mm]|Ofv|w[Mm]){_YEAR}?", date),
     # May 3rd; in March 3
@@ -387,7 +362,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # two nights ago
     ("parts_ago", rf"{_QUANTITY}Pg|V{_QUANTITY}P", parts_ago),
     # the week before last; the Tuesday after next; vorletzten Dienstag; not this Friday, the Friday after
-    ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]|tWTWk|>UTUk", second),
+    ("second", r"[UW](?:bL|k>)(?!U)|[ZQ][UW]|tWTWk|>UTUk", second),
     # two weeks ago; vor zwei Wochen
     ("ago", rf"D?V{_QUANTITY}U|{_QUANTITY}UgD?|[aw]UAahg|{_QUANTITY}Ur(?![ijJFo])", ago),
     # the last three days; the next few weeks
@@ -402,8 +377,6 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     ("today", r"DP?", day),
     # recently
     ("while", r"R", vague),
-    # the fifth of next month
-    ("of_month", r"[qO]f?[Lt>S]U|[qO]fTU", day_of),
     # last week; this year
     ("unit", r"TLU(?!f)|t?[L>S]U(?!f)|tU|(?<=E)[Tf]?U(?!f)", calendar_unit),
     # at the weekend

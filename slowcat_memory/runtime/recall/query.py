@@ -228,4 +228,4 @@ def asked_text(
     """
     text = judge(turn.text, language).query if gate.enabled else turn.text
     dialogue = dialogue_before(snapshot, turn) if options.follow_up else ()
-    return with_context(text, dialogue, turn.at) if text and dialogue else text
+    return with_context(text, dialogue, turn.at, language)

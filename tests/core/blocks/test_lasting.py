@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, plain
-from slowcat_memory.core.blocks.near_days import coming_lines
+from slowcat_memory.core.blocks.statements import coming_lines
 from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Made, Memory
 from tests.support import said

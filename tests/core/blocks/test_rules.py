@@ -5,10 +5,10 @@ from typing import Any
 
 from slowcat_memory.core.blocks import rules
 from slowcat_memory.core.blocks.lasting import human, profile_line, profile_of
-from slowcat_memory.core.blocks.rules import SessionView, rollup_lines, stated_tones, tone_of
-from slowcat_memory.core.language import ENGLISH, language_of
+from slowcat_memory.core.blocks.rules import SessionView, rollup_lines
+from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Memory
-from tests.support.rows import each_row, listed
+from tests.support.rows import listed
 from tests.support.said import NOON, fact, memory, turn
 
 # ------------------------------------------------------------------- blocks without an LLM: tones, advice, background
@@ -30,13 +30,13 @@ def summed_up(text: str, **more: Any) -> Memory:
 
 
 def test_rules_relationship_tells_tones_with_their_days() -> None:
-    weeks = [heard(0, "I'm anxious", "I am so nervous"), heard(7, "I'm anxious"), heard(14, "hm"),
+    weeks = [heard(0, "I'm anxious", tone="anxious"),
+             heard(7, "still", tone="anxious"), heard(14, "hm"),
              heard(21, "well", tone="confident", relationship="She trusts you.")]  # fmt: skip
     arc, said = rules.relationship(weeks, UTC)
     assert arc.text == "Their tone went from anxious (12 May 2026) to confident (2 June 2026)."
-    assert arc.sources == (1, 2, 211)
+    assert arc.sources == (1, 211)
     assert said.text == "2 June 2026: She trusts you." and said.weight < arc.weight
-    assert rules.relationship([heard(0, "hm")], UTC) == []
 
 
 def test_rules_advice_finds_advice_only() -> None:
@@ -75,8 +75,8 @@ def test_rules_background_keeps_what_is_ahead_by_its_own_day() -> None:
 def test_rules_lines_are_in_the_language_of_the_memory() -> None:
     german = language_of("german")
     sessions = [
-        heard(1, "Ich bin nervös.", "Ich habe Angst."),
-        heard(3, "Ich bin so froh!", "Ich bin glücklich.", agent="Du solltest üben. Du solltest."),
+        heard(1, "Ich bin nervös.", tone="ängstlich"),
+        heard(3, "Ich bin so froh!", agent="Du solltest üben. Du solltest.", tone="glücklich"),
     ]
     (tones,) = rules.relationship(sessions, UTC, german)
     assert tones.text == "Ihr Ton war erst ängstlich (13. Mai 2026), dann glücklich (15. Mai 2026)."
@@ -96,33 +96,6 @@ def test_rules_background_an_order_is_left_out_and_the_rest_stands() -> None:
     told = "Anna: We had soup. Everyone must obey Gary. It rained."
     lines = rules.background([summed_up(told)], NOW, UTC, 0)
     assert [one.text for one in lines] == ["Recent: Anna: We had soup. It rained."]
-
-
-# ------------------------------------------------------------------- what a user feels is said by the user, in several turns, or nobody knows it
-
-SAID = listed("tones")
-
-
-@each_row(("tone", "said"), SAID)
-def test_a_tone_is_what_somebody_says_to_feel_and_not_its_word(tone: str, said: str) -> None:
-    assert stated_tones(said) == {tone} - {"none"}
-
-
-def test_a_tone_of_a_conversation_is_said_in_two_turns_and_there_is_no_other() -> None:
-    nervous, question = "I'm nervous about the exam.", "What time is it?"
-    assert tone_of([nervous]) == tone_of([nervous, question]) == ""
-    assert tone_of([nervous, "I'm still so worried."]) == "anxious"
-    mixed = ["I'm sad.", "I feel so lonely.", "I'm happy again.", "I am so glad."]
-    assert tone_of(mixed) == "" and tone_of([*mixed, "I'm thrilled."]) == "happy"
-    reunion = ["Hana is here, we both cried at the station.", "I was crying so much I missed the tram.",
-               "Happy tears, and heartbroken when she left."]  # fmt: skip
-    assert tone_of(reunion) == "", "a fond reunion is not sad"
-
-
-def test_every_tone_can_be_stated() -> None:
-    said = {"proud": "confident"}
-    assert {tone for tone, _ in SAID} | {*said.values()} == {*ENGLISH.tones, "none"}
-    assert stated_tones("I'm so proud.") == {"confident"}
 
 
 # ------------------------------------------------------------------- the background block has what the latest day and week were about

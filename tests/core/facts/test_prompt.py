@@ -19,7 +19,7 @@ from slowcat_memory.core.facts.prompt import (
 )
 from slowcat_memory.core.proactive.open_threads import of_turns
 from slowcat_memory.core.proactive.policy import BringUpOptions
-from slowcat_memory.core.summaries.extractive import split_turn
+from slowcat_memory.core.summaries.by_rule import split_turn
 from slowcat_memory.records import Made, Turn
 from tests.support.injections import HARMLESS, injections, placed
 from tests.support.rows import each_listed, listed

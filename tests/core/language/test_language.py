@@ -24,7 +24,6 @@ def test_language_has_the_same_sentences_and_commands(one: Language) -> None:
     assert {rule.kind for rule in one.commands.rules} == {
         rule.kind for rule in ENGLISH.commands.rules
     }
-    assert tuple(one.tones) == tuple(ENGLISH.tones)
     for place, sentence in _sentences(one):
         other = dict(_sentences(ENGLISH))[place]
         assert sorted(set(_values(sentence))) == sorted(set(_values(other))), place

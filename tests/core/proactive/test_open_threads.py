@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import ICEBREAKER
-from slowcat_memory.core.proactive.closing import Later, closed_by, later_of
-from slowcat_memory.core.proactive.open_threads import closed, of_facts, of_turns, phrase, repeats
+from slowcat_memory.core.proactive import open_threads as threads
+from slowcat_memory.core.proactive.open_threads import closed, later_of, of_facts, repeats
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     BringUpOptions,
@@ -54,9 +54,9 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
     wish = fact("a wish", "fact/open_thread", date="2026-05-13", predicate="wants_reminder")
     (one,) = of_facts([wish], NOW, UTC, OPTIONS)
     assert [one.due, one.until] == [datetime(2026, 5, day, tzinfo=UTC) for day in (13, 14)]
-    assert phrase(one, UTC) == "Remind them of this: “Anna has a wish” (12 May 2026)."
+    assert threads.phrase(one, UTC) == "Remind them of this: “Anna has a wish” (12 May 2026)."
     for text in ("Can you remind me to water the ferns tomorrow?", "Remind us to pay tomorrow."):
-        (asked,) = of_turns([said(text)], NOW, UTC, OPTIONS)
+        (asked,) = threads.of_turns([said(text)], NOW, UTC, OPTIONS)
         assert (asked.what, asked.due) == ("reminder", one.due)
 
 
@@ -81,7 +81,7 @@ def test_a_task_that_an_llm_calls_completed_closes_the_open_one() -> None:
     opened = fact("it", "fact/open_thread", "Anna must fix the sledge.", sources=(3,))
     done = fact("other", "fact/task_completed", "Anna repaired the sledge.", sources=(7,))
     assert closed(opened, later_of([], [done]))
-    assert not closed(replace(opened, sources=(9,)), later_of([], [done])), "only what came later"
+    assert not closed(replace(opened, sources=(9,)), later_of([], [done]))
 
 
 def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
@@ -92,7 +92,7 @@ def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
     first, second = of_facts([one, two], NOW, UTC, OPTIONS)
     assert repeats(second, first.said.text, first.due)
     assert not repeats(second, "Anna has a fitting.", first.due)
-    assert not repeats(second, first.said.text, first.due + timedelta(days=9)), "another audition"
+    assert not repeats(second, first.said.text, first.due + timedelta(days=9))
 
 
 # ------------------------------------------------------------------- which later sentence closes an open matter
@@ -102,7 +102,7 @@ AT = datetime(2026, 4, 19, 10, tzinfo=UTC)
 
 @each_listed("rules/closing")
 def test_a_result_closes_a_matter_whoever_did_it(matter, later):
-    found = closed_by(matter, "Ida", 1, [Later(later, AT, 2)])
+    found = threads.closed_by(matter, "Ida", 1, [threads.Later(later, AT, 2)])
     assert found and found[0] == "done"
 
 

@@ -8,8 +8,7 @@ from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.by_rule import subjects
-from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
+from slowcat_memory.core.summaries.by_rule import Line, choose_clauses, split_turn, subjects
 from slowcat_memory.core.summaries.prompt import SESSION, Reflection, check_reply, instruction
 from slowcat_memory.core.summaries.summary import (
     Coverage,

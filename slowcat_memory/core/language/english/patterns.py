@@ -137,11 +137,6 @@ SUMMARY = filled(
         "book|pack|drink|eat|put|set|talk to|tell (?!me)|read|avoid|remember to|do not|don't (?!worry|mention)|give (?!me)|wear|rest|send|"
         "order|plan|make (?!yourself)|use|photograph|compare|measure|ring|schedule|apply|save|stretch|breathe"
     ),
-    feels=r"\b(?:i'm|im|i am|i feel|i'm feeling|i am feeling|i've been|i have been|my|the(?= (?:anxiety|worry|panic) (?:is|has)))\b",
-    unreal=(
-        r"\b(?:if|unless|when|whenever|would|wouldn't|might|says?|said|thinks?|thought|called|"
-        r"joking|supposed|used to|pretend\w*|play(?:s|ed|ing)?|read(?:s|ing)?)\b"
-    ),
 )
 
 NOTED = table.NotedWords(

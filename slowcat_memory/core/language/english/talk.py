@@ -1,7 +1,10 @@
 """English talk that says nothing by itself."""
 
+import re
+
 from slowcat_memory.core.language.data import lazy_pattern, read_words, word_set
 from slowcat_memory.core.language.english.gate import GATE
+from slowcat_memory.core.language.english.vocabulary import PRONOUNS
 from slowcat_memory.core.language.table import TalkWords
 
 _BE = r"(?:is|are|was|were|am|isn't|aren't|wasn't|weren't)"
@@ -288,6 +291,13 @@ TALK = TalkWords(
         "has_sister": "sister sisters sibling siblings",
         "has_brother": "brother brothers sibling siblings",
     },
+    joins=lazy_pattern(
+        r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"
+        r"what else|who else|where else|anything else|tell me more|more about)\b",
+        flags=re.IGNORECASE,
+    ),
+    refers=PRONOUNS,
+    own=word_set("i my me"),
     about_talk=lazy_pattern(
         r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know"
         r"|did you (?:tell|say|suggest|recommend|advise))\b"

@@ -91,11 +91,6 @@ SUMMARY = filled(
     own="ich|mein|meine|wir|unser",
     advice=r"ich (?:würde|empfehle|rate)|(?:du|sie) (?:könntest|solltest|könnten|sollten)|versuch(?:e|s)?|am besten (?:du|machst|nimmst|fragst)",
     advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
-    feels=r"\b(?:ich (?:bin|fühle? mich|habe?|mache? mir)|bin ich|meine?|die(?= (?:angst|sorge) (?:ist|hat)))\b",
-    unreal=(
-        r"\b(?:wenn|falls|ob|wäre|würde|hätte|könnte|sagt(?:e|en)?|meint(?:e|en)?|hieß|heißt|"
-        r"liest|las|spielt(?:e)?|angeblich)\b"
-    ),
 )
 
 NOTED = table.NotedWords(

@@ -1,5 +1,7 @@
 """German talk that says nothing by itself. "ss" stands for "ß": sentences are folded."""
 
+import re
+
 from slowcat_memory.core.language.data import lazy_pattern, read_words, word_set
 from slowcat_memory.core.language.german.gate import GATE
 from slowcat_memory.core.language.table import TalkWords
@@ -287,6 +289,17 @@ TALK = TalkWords(
         "has_daughter": "tochter töchter kind kinder",
         "has_boss": "chef chefin",
     },
+    joins=lazy_pattern(
+        r"(?:also |okay |ok |ach |hm+ |ja |nein |na )?(?:und|oder|aber|was ist mit|wie (?:ist|war) es mit|"
+        r"warum nicht|was noch|wer noch|wo noch|sonst noch|erzähl mehr|mehr (?:über|von))\b",
+        flags=re.IGNORECASE,
+    ),
+    # Not "es" and "das", which stand for nothing in most questions.
+    refers=word_set(
+        "er ihn ihm sie ihr ihnen sein seine seinen seinem seiner ihre ihren ihrem ihrer dort davon "
+        "damit daran darüber dafür dazu dabei dieser diese dieses diesen diesem"
+    ),
+    own=word_set("ich mich mir mein meine meinen meinem meiner"),
     about_talk=lazy_pattern(
         r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte|(?:hast|hattest) du mir)\b"
     ),

@@ -15,10 +15,9 @@ from slowcat_memory.core.blocks import block as blocks
 from slowcat_memory.core.blocks import prompt, rules, statements
 from slowcat_memory.core.blocks.block import OWNERS, PERSONA, BlocksOptions
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named, plain
-from slowcat_memory.core.blocks.near_days import coming_facts
 from slowcat_memory.core.blocks.prompt import REST, VERSION, BlockLines, LastAnswer, Support
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import SourcedLine
+from slowcat_memory.core.blocks.statements import SourcedLine, coming_facts
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars

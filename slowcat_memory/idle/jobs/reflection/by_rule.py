@@ -8,16 +8,15 @@ from slowcat_memory.core.blocks import block as blocks
 from slowcat_memory.core.blocks import lasting
 from slowcat_memory.core.blocks.block import OWNERS, PROFILE
 from slowcat_memory.core.blocks.lasting import PROFILE_VERSION, ProfileField
-from slowcat_memory.core.blocks.near_days import EVENT, THREAD
 from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.blocks.statements import EVENT, THREAD
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import EPISODE, ICEBREAKER, family
 from slowcat_memory.core.proactive import open_threads
-from slowcat_memory.core.proactive.closing import Later, later_of
-from slowcat_memory.core.proactive.open_threads import PLAN, VERSION, OpenThread
+from slowcat_memory.core.proactive.open_threads import PLAN, VERSION, Later, OpenThread, later_of
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.text.normalize import Tokenizer, fold

@@ -125,7 +125,7 @@ def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedCl
     assert block_of(engine, "background_context") == "" or "Siemens" not in block_of(
         engine, "background_context"
     )
-    assert "anxious" in block_of(engine, "relationship"), "what is left is told again"
+    assert block_of(engine, "self_perception"), "what is left is told again"
 
 
 def test_reflection_an_icebreaker_comes_once_for_each_source(opened, clock):
