@@ -19,10 +19,10 @@ from loguru import logger
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.clock import seconds_of
+from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
 from slowcat_memory.idle.options import IdleOptions
@@ -43,12 +43,7 @@ OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of fi
 
 
 class IdleWork:
-    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open).
-
-    Attributes:
-        events: Tells its listeners on the idle thread; see ``MemoryEngine.subscribe``.
-        on_pause: Called there likewise.
-    """
+    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open)."""
 
     def __init__(
         self,
@@ -59,7 +54,7 @@ class IdleWork:
         index: Callable[[WriteBatch], None],
         jobs: Sequence[Job] | None = None,
         *,
-        gate: IdleGate | None = None,
+        callers: Callers | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Wire it without starting it.
@@ -70,15 +65,15 @@ class IdleWork:
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add; None for the built-in ones.
-            gate: Closed while someone speaks or recalls; None for one of its own.
+            callers: Their gate is closed while someone speaks or recalls; they are called on the
+                idle thread. None for nobody.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
-        self.gate = gate or IdleGate(options)
-        self.events = EventSender(parts.store, parts.clock, metrics, LISTENER_FAILURES)
-        self.on_pause: list[Callable[[], object]] = []
+        self._callers = callers or Callers(IdleGate(options))
+        self.gate = self._callers.gate
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
         self._wanted, self._stopping = threading.Event(), False
@@ -220,7 +215,7 @@ class IdleWork:
                 options=self._options,
                 metrics=self._metrics,
                 on_applied=self._index,
-                events=self.events,
+                listeners=self._callers.on_idle,
                 sleep=self._pause,
             )
 
@@ -233,7 +228,7 @@ class IdleWork:
         steps = sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
         if steps != self._steps_at_pause:
             self._steps_at_pause = steps
-            for listener in tuple(self.on_pause):
+            for listener in tuple(self._callers.on_pause):
                 try:
                     listener()
                 except Exception as error:  # a subscriber's code

@@ -18,10 +18,9 @@ from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
-from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.expiry import ClockGuard
 from slowcat_memory.idle.events import EventSender
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
@@ -91,6 +90,7 @@ class EngineWiring:
         self,
         config: Config,
         availability: Availability,
+        callers: Callers,
         readonly: bool,
         clock: Clock,
         embedder: Embedder | None,
@@ -102,7 +102,7 @@ class EngineWiring:
         self.metrics = metrics or Metrics()
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
-        self.gate = IdleGate(config.idle)  # closed by every recall, whoever asks for it
+        self.gate = callers.gate  # closed by every recall, whoever asks for it
         self.store = (open_store or Store.open)(
             config.folder,
             readonly=readonly,
@@ -112,9 +112,9 @@ class EngineWiring:
             metrics=self.metrics,
         )
         with or_undo(self.store.close):  # or this process would keep it from every later try
-            self._connect(embedder)
+            self._connect(embedder, callers)
 
-    def _connect(self, embedder: Embedder | None) -> None:
+    def _connect(self, embedder: Embedder | None, callers: Callers) -> None:
         config, clock = self.config, self.clock
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
@@ -159,7 +159,9 @@ class EngineWiring:
             self.users,
             config.memory.language,
         )
-        self.events = MemoryEvents(self.store, clock, self.metrics, "listener_failures")
+        self.events = MemoryEvents(
+            self.store, clock, self.metrics, "listener_failures", callers.on_event
+        )
         self.others = OtherProcesses(self)
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)

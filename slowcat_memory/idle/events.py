@@ -15,12 +15,16 @@ class EventSender:
     """Passes on what batches change. ``listeners`` run on the thread on which it happened."""
 
     def __init__(
-        self, store: Store, clock: Callable[[], datetime], metrics: Metrics, counter: str
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        metrics: Metrics,
+        counter: str,
+        listeners: list[OnMemory],
     ) -> None:
-        """Start without listeners; ``counter`` is the name under which their failures count."""
+        """Set up; ``counter`` is the name under which failures of listeners count."""
         self._store, self._clock = store, clock
-        self._metrics, self._counter = metrics, counter
-        self.listeners: list[OnMemory] = []
+        self._metrics, self._counter, self.listeners = metrics, counter, listeners
 
     def of(self, job: str, batch: WriteBatch) -> tuple[MemoryEvent, ...]:
         """Return an event for each memory that a batch, not yet applied, changes.

@@ -211,9 +211,9 @@ def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_the
     memory.attempt()
     assert memory.engine
     assert "kitchen/user speaks" in str(vars(memory.engine.idle.gate))
-    assert len(memory.engine.idle.on_pause) == 1
+    assert len(memory.engine.callers.on_pause) == 1
     end()
-    assert memory.engine.idle.on_pause == []
+    assert memory.engine.callers.on_pause == []
 
 
 def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config):
@@ -258,8 +258,8 @@ def started(config: Config) -> BackgroundEngine:
 def test_background_releasing_while_the_store_is_still_being_opened_frees_it_later(
     config, monkeypatch
 ):
-    gate = Gate(background.acquire)
-    monkeypatch.setattr(background, "acquire", gate)
+    gate = Gate(background.MemoryEngine)
+    monkeypatch.setattr(background, "MemoryEngine", gate)
     monkeypatch.setattr(background, "CLOSE_S", 0.0)
     memory = BackgroundEngine(config)
     memory.start(0.0)

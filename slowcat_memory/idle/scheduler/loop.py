@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import StoreClosedError, StoreFullError, describe_error
-from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
+from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender, OnMemory
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -62,7 +62,7 @@ class IdleLoop:
         on_applied: OnApplied = lambda batch: None,
         *,
         clock: Callable[[], datetime] | None = None,
-        events: EventSender | None = None,
+        listeners: list[OnMemory] | None = None,
         budget: Budget | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -76,7 +76,7 @@ class IdleLoop:
                 failure.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
-            events: Its listeners are told, on the loop's thread, of each memory that changes.
+            listeners: They are told, on the loop's thread, of each memory that changes.
             budget: The limits; None makes one from the options.
         """
         store, clock = contexts.deps.store, clock or contexts.deps.clock
@@ -89,7 +89,8 @@ class IdleLoop:
         }
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
         self._metrics, self._on_applied = metrics or Metrics(), on_applied
-        self.events = events or EventSender(store, clock, self._metrics, LISTENER_FAILURES)
+        self.listeners = [] if listeners is None else listeners
+        self._events = EventSender(store, clock, self._metrics, LISTENER_FAILURES, self.listeners)
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: contexts(job, self._budget)
         self._discard_views = contexts.views.clear
@@ -309,7 +310,7 @@ class IdleLoop:
         self._queued(tasks)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
-        events = self.events.of(job, batch) if batch.done else ()
+        events = self._events.of(job, batch) if batch.done else ()
         ack = self._store.apply(job, batch)
         await asyncio.wrap_future(ack.future)
         if not batch.done:
@@ -319,7 +320,7 @@ class IdleLoop:
         except Exception as error:  # the batch is written even if the listener fails
             self._metrics.count(LISTENER_FAILURES)
             logger.warning(f"A listener to idle work failed: {describe_error(error)}")
-        self.events.send(events)
+        self._events.send(events)
 
     def _measure(self, run: Run, result: StepResult) -> None:
         self._metrics.count(f"idle_{run.outcome}")

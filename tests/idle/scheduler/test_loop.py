@@ -215,7 +215,7 @@ def test_loop_listeners_hear_what_comes_changes_and_goes(rig):
         raise ValueError
 
     one = rig(Fake(behave=lambda task, context: batches.pop(0)))
-    one.loop.events.listeners += [broken, heard.append]
+    one.loop.listeners += [broken, heard.append]
     one.say(*"abc")
     one.done()
     assert [(e.what, *e.ids, e.kind, e.job) for e in heard] == [
