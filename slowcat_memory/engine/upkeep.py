@@ -124,9 +124,9 @@ class Upkeep:
         self._wiring.indexer.talk.submit(self._wiring.forget_queries)
 
     def has_due(self) -> bool:
-        """Return whether a hidden memory is due, or an erasure that could not be completed."""
+        """Return whether ``erase`` has something to do: milliseconds."""
         waits = time.monotonic() >= self._again_s and self._wiring.store.is_erasing()
-        return waits or self._wiring.undo_log.has_due()
+        return waits or self._wiring.undo_log.has_due() or self.expired()
 
     def erase_due(self) -> int:
         """Erase in one pass what commands hid and can no longer be undone; return how many.
@@ -142,16 +142,12 @@ class Upkeep:
 
     def _erase_after(self, seconds: float) -> None:
         """Erase what a command hid when it is due; what ends before is erased at the next start."""
-        erase = WeakMethod(self._erase_on_worker)  # a closed memory is not kept by its timer
+        erase = WeakMethod(self.erase_soon)  # a closed memory is not kept by its timer
         timer = threading.Timer(seconds + LATE_S, lambda: (now := erase()) and now())
         timer.daemon = True
         timer.start()
 
-    def _erase_on_worker(self) -> None:
-        with suppress(RuntimeError):  # it is closed
-            self._wiring.indexer.later(self.erase_due)
-
-    def erase_expired(self, stop: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
+    def erase_expired(self, stop: Stop = lambda: False) -> tuple[int, ...]:
         """Erase turns of guests and known users past their retention period; return their log ids.
 
         Cheap if there are none; nothing while the clock is doubted.
@@ -159,8 +155,9 @@ class Upkeep:
         Args:
             stop: Called between slices of the search. True leaves the rest to the next call.
         """
-        gone = self.forget(*self.expiry.orders(stop)).turns
-        self.expiry.erased()
+        orders = self.expiry.orders(stop)
+        gone = self.forget(*orders).turns
+        self.expiry.erased(orders)
         return gone
 
     def overdue(self) -> Overdue:
@@ -179,20 +176,20 @@ class Upkeep:
         )
 
     def erase_soon(self) -> None:
-        """Erase what is due and what has expired, on the second worker."""
-        self._wiring.indexer.later(self.erase_due)
-        self._wiring.indexer.later(self._erase_expired)
+        """Erase what is due or has expired, on the second worker, unless that is closed."""
+        with suppress(RuntimeError):
+            self._wiring.indexer.later(self._erase_slice)
 
-    def _erase_expired(self) -> None:
-        """Search in slices, between which the worker does what else is queued."""
+    def _erase_slice(self) -> None:
+        """Search for a while, so that the worker does what else is queued."""
         until = time.monotonic() + SLICE_S
-        self.erase_expired(lambda: time.monotonic() > until)
+        self.erase(lambda: time.monotonic() > until)
         if self.expired():
-            self._wiring.indexer.later(self._erase_expired)
+            self.erase_soon()
 
-    def erase(self) -> tuple[int, tuple[int, ...]]:
+    def erase(self, stop: Stop = lambda: False) -> tuple[int, tuple[int, ...]]:
         """Erase what is due or has expired; nothing while the clock is doubted."""
-        return self.erase_due(), self.erase_expired()
+        return self.erase_due(), self.erase_expired(stop)
 
     # ------------------------------------------------------------------- the rest
 

@@ -146,16 +146,10 @@ class Maintenance(Protocol):
         """Move old texts into compressed blocks, until ``stop`` returns True."""
 
     def has_due(self) -> bool:
-        """Return whether anything that was forgotten can no longer be undone."""
+        """Return whether anything that was forgotten can no longer be undone, or has expired."""
 
-    def erase_due(self) -> int:
-        """Permanently erase what was forgotten and can no longer be undone."""
-
-    def expired(self) -> bool:
-        """Return whether anything is past its retention period."""
-
-    def erase_expired(self, stop: Callable[[], bool]) -> Any:
-        """Erase what is past its retention period; ``stop`` ends the search for it."""
+    def erase(self, stop: Callable[[], bool]) -> Any:
+        """Permanently erase that; ``stop`` ends the search for what has expired."""
 
 
 class JobDeps(Struct, frozen=True, kw_only=True):
