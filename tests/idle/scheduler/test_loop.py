@@ -176,7 +176,7 @@ def test_loop_a_plan_that_fails_holds_only_its_own_job(rig):
     broken, job = Broken("broken"), Fake()
     one = rig(broken, job, said="a")
     assert one.done() == 0 and job.steps == ["1"]
-    assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 1
+    assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 2
 
 
 def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
