@@ -100,7 +100,6 @@ class IdleWork:
             why = error if isinstance(error, SlowcatError) else describe_error(error)
             logger.warning(f"memory: idle work goes on without an LLM ([idle_llm] url): {why}")
         self._thread = self._make_thread(opened)
-        self._thread.start()
 
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
@@ -141,7 +140,6 @@ class IdleWork:
                 thread = self._make_thread(self._open_llm(), jobs)
                 ends.callback(self._close_contexts)
                 ends.callback(thread.stop)
-                thread.start()
 
             def report() -> None:
                 if progress is not None:
