@@ -299,12 +299,10 @@ def hotwords(
     hidden |= frozenset() if local else local_only_ids(memories)
     if not hidden:
         return namespace.searcher.hotwords(n)
-    names, muted = namespace.searcher.hotwords(MOST_NAMES), namespace.fetch(list(hidden))
-    private = {word for memory in muted.values() for word in _words_of(memory)}
-    private &= {name.word.lower() for name in names}
+    names = {name.word.lower(): name for name in namespace.searcher.hotwords(MOST_NAMES)}
     with wiring.store.snapshot() as snapshot:
-        private -= _words_said(snapshot, scope, reader, private)
-    return [name for name in names if name.word.lower() not in private][:n]
+        shown = _words_said(snapshot, scope, reader, names.keys())
+    return [name for word, name in names.items() if word in shown][:n]
 
 
 def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]) -> frozenset[str]:
