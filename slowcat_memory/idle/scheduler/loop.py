@@ -33,7 +33,7 @@ from slowcat_memory.idle.scheduler.step import (
     probe_while_open,
     run_of,
     run_step,
-    step_span,
+    trace,
 )
 from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
@@ -275,12 +275,11 @@ class IdleLoop:
             return True
         context, began = self._context_of(job), self._clock()
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
-        with step_span(task, self._tracer) as record:
-            result = await run_step(job, task, context, self._gate, timeout_s)
-            with self._store.snapshot() as snapshot:
-                batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
-            run = run_of(task, result, batch, context.llm, began)
-            record(run.outcome, result.error)
+        result = await run_step(job, task, context, self._gate, timeout_s)
+        with self._store.snapshot() as snapshot:
+            batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
+        run = run_of(task, result, batch, context.llm, began)
+        trace(self._tracer, task, run, result.error)
         self._measure(run, result)
         if (llm := context.llm) and llm.answered is not None:
             self._server_away = not llm.answered
