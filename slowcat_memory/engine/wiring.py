@@ -227,7 +227,6 @@ class OtherProcesses:
         """Begin with the rows that are there now."""
         self._wiring, self._store, self._indexer = wiring, wiring.store, wiring.indexer
         self._tell = partial(wiring.events.tell, origin=OTHER)
-        self._own_epochs = set[int]()
         self._changed: deque[tuple[str, str]] = deque()  # (scope, id) of memories to read again
         self._sealed: dict[str, str] = {}  # by scope, the index of another process loaded last
         with self._store.snapshot() as snapshot:
@@ -248,11 +247,14 @@ class OtherProcesses:
                 self._indexer.soon(self._look)
 
     def forgot(self) -> None:
-        """Note that this process has forgotten something: its indexes are its own matter."""
+        """Note that this process has forgotten something: its indexes are its own matter.
+
+        Where others have forgotten something before it, its indexes are loaded as behind theirs.
+        """
         with self._store.snapshot() as snapshot:
             epoch = snapshot.forget_epoch()
-        self._own_epochs.add(epoch)
-        self._clean = max(self._clean, epoch)
+        if epoch == self._clean + 1:
+            self._epoch = self._clean = epoch
 
     def _look(self) -> None:
         """Take over what others wrote, or a part of it. On the worker of recalls."""
@@ -314,8 +316,6 @@ class OtherProcesses:
 
     def _forget(self, snapshot: Snapshot, epoch: int) -> None:
         """Drop what others forgot, load the indexes anew without it, and confirm that."""
-        if epoch in self._own_epochs:
-            return
         self._wiring.forget_queries()
         loads = []
         for namespace in self._wiring.namespaces:
