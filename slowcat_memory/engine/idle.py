@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 PROGRESS_S = 0.5  # between two calls of a progress callback
 LOOK_S = 5.0  # between two looks at a gate that is held closed, before the jobs are imported
-OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of finished steps
 
 
 class IdleWork:
@@ -77,7 +76,6 @@ class IdleWork:
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
         self._wanted, self._stopping = threading.Event(), False
-        self._steps_at_pause = 0
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
@@ -214,24 +212,12 @@ class IdleWork:
                 metrics=self._metrics,
                 on_applied=self._index,
                 listeners=self._callers.on_idle,
-                sleep=self._pause,
+                on_pause=self._callers.on_pause,
+                sleep=self._sleep,
             )
 
         ours = None if self._parts.llm else opened  # who brought an LLM closes it
         return IdleThread(make_loop, ours.close if ours else None)
-
-    async def _pause(self, seconds: float) -> None:
-        """Wait; before that, notify if any step ran since the last pause."""
-        counts = self._metrics.counts()
-        steps = sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
-        if steps != self._steps_at_pause:
-            self._steps_at_pause = steps
-            for listener in tuple(self._callers.on_pause):
-                try:
-                    listener()
-                except Exception as error:  # a subscriber's code
-                    logger.warning(f"A listener to idle work failed: {describe_error(error)}")
-        await self._sleep(seconds)
 
 
 async def _is_there() -> bool:

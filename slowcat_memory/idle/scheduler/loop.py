@@ -63,6 +63,7 @@ class IdleLoop:
         *,
         clock: Callable[[], datetime] | None = None,
         listeners: list[OnMemory] | None = None,
+        on_pause: Iterable[Callable[[], object]] = (),
         budget: Budget | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -77,6 +78,7 @@ class IdleLoop:
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
             listeners: They are told, on the loop's thread, of each memory that changes.
+            on_pause: Called there when it pauses after it has worked.
             budget: The limits; None makes one from the options.
         """
         store, clock = contexts.deps.store, clock or contexts.deps.clock
@@ -88,7 +90,7 @@ class IdleLoop:
             if options.of_job(name).enabled is not False
         }
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
-        self._metrics, self._on_applied = metrics or Metrics(), on_applied
+        self._metrics, self._on_applied, self._on_pause = metrics or Metrics(), on_applied, on_pause
         self.listeners = [] if listeners is None else listeners
         self._events = EventSender(store, clock, self._metrics, LISTENER_FAILURES, self.listeners)
         self._budget, self._sleep = budget or Budget(options), sleep
@@ -102,10 +104,8 @@ class IdleLoop:
         self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._queue: TaskQueue | None = None
-        self._round_lock = asyncio.Lock()
-        self._drains = 0  # running calls of ``run_until_done``
-        self._drained = asyncio.Event()
-        self._steps_done = 0
+        self._turn = asyncio.Lock()  # of a round of ``run``, or of a whole ``run_until_done``
+        self._steps_done = self._steps_at_pause = 0
         with store.snapshot() as snapshot:
             runs = list(snapshot.runs(LOOK_BACK))
         self._budget.remember(runs)
@@ -126,12 +126,11 @@ class IdleLoop:
         """Work whenever the gate is open, until cancelled or the store is closed."""
         while True:
             try:
-                if self._drains:
-                    self._drained.clear()
-                    await self._drained.wait()
-                if not await self._round(self._enabled):
+                async with self._turn:
+                    works = await self._round(self._enabled, set())
+                if not works:
                     self._discard_views()
-                    await self._sleep(self._options.rest_s)
+                    await self._rest(self._options.rest_s)
             except StoreClosedError:
                 return
             except StoreFullError:
@@ -161,13 +160,8 @@ class IdleLoop:
         """
         names = self._jobs if jobs is None else {name: self._jobs[name] for name in jobs}
         chosen = {name: job for name, job in self._enabled.items() if name in names}
-        self._drains += 1
-        try:
+        async with self._turn:
             return await self._drain(chosen, patience_s)
-        finally:
-            self._drains -= 1
-            if not self._drains:
-                self._drained.set()
 
     async def _drain(self, chosen: dict[str, Job], patience_s: float) -> int:
         unasked, idle_since, done = set(chosen), self._seconds(), self._steps_done
@@ -183,7 +177,7 @@ class IdleLoop:
             if not (rest or unasked) or waited >= self._patience_s(patience_s):
                 self._discard_views()
                 return rest
-            await self._sleep(self._options.rest_s)
+            await self._rest(self._options.rest_s)
 
     def _patience_s(self, most_s: float) -> float:
         """Return how long ``run_until_done`` waits without progress: shorter if it is in vain."""
@@ -194,34 +188,41 @@ class IdleLoop:
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")
         self._queue = None
-        await self._sleep(TROUBLE_S)
+        await self._rest(TROUBLE_S)
 
-    async def _round(self, jobs: dict[str, Job], forced: set[str] | None = None) -> bool:
+    async def _rest(self, seconds: float) -> None:
+        """Wait; before that, call who wants to know if any step ended since the last pause."""
+        if self._steps_at_pause != self._steps_done:
+            self._steps_at_pause = self._steps_done
+            for listener in tuple(self._on_pause):
+                try:
+                    listener()
+                except Exception as error:  # a subscriber's code
+                    logger.warning(f"A listener to idle work failed: {describe_error(error)}")
+        await self._sleep(seconds)
+
+    async def _round(self, jobs: dict[str, Job], forced: set[str]) -> bool:
         """Once the gate is open, plan jobs, then run one step.
 
         Args:
-            forced: For ``run_until_done``: names to plan whatever their triggers say; removed once
-                planned. None for a background round, which yields to ``run_until_done``.
+            forced: Names to plan whatever their triggers say; removed once planned.
 
         Returns:
             Whether something was done, or must be checked again: to continue at once.
         """
-        async with self._round_lock:
-            while wait := self._gate.opens_in():
-                await self._sleep(min(wait, POLL_S))
-            if self._drains and forced is None:
-                return True
-            with self._store.idle_turn() as is_free:
-                if is_free:
-                    return await self._work(jobs, forced)
-            self._queue = None
-            await self._sleep(POLL_S)
-            return True
+        while wait := self._gate.opens_in():
+            await self._rest(min(wait, POLL_S))
+        with self._store.idle_turn() as is_free:
+            if is_free:
+                return await self._work(jobs, forced)
+        self._queue = None
+        await self._rest(POLL_S)
+        return True
 
-    async def _work(self, jobs: dict[str, Job], forced: set[str] | None) -> bool:
+    async def _work(self, jobs: dict[str, Job], forced: set[str]) -> bool:
         if self._server is not None and not self._server.found:
             await self._server_ready()  # work by rule must not be done before an LLM's
-        more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
+        more = await self._planner.plan(jobs.values(), forced)
         if self._gate.opens_in():
             return True
         task = await self._next_task(jobs)
