@@ -500,7 +500,7 @@ class MemoryEngine:
         """
         orders = [what] if isinstance(what, Forget) else what
         if dry_run:
-            return self.eraser.preview(*orders)
+            return self.store.covered(orders)
         if undo_s:
             return self.eraser.hide(undo_s, *orders)
         return self.eraser.forget(*orders, keep_backups=keep_backups)

@@ -106,13 +106,9 @@ class Upkeep:
         for scope, memories in _by_scope(gone).items():
             self._wiring.namespaces.forget(scope, memories)
 
-    def preview(self, *orders: Forget) -> Forgotten:
-        """Return what ``forget`` would delete from disk; changes nothing."""
-        return self._wiring.store.covered(orders)
-
     def hide(self, undo_s: float, *orders: Forget) -> Forgotten:
         """Hide what ``forget`` would delete, to be erased later; return once that is durable."""
-        covered = self.preview(*orders)
+        covered = self._wiring.store.covered(orders)
         if not (covered.turns or covered.memories):
             return covered
         what = (), covered.turns, 0, undo_s, covered.memories
