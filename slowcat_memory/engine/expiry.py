@@ -128,13 +128,11 @@ class Expiry:
         self._again_s = self._seconds()  # when turns that are kept were looked at
 
     def any_due(self) -> bool:
-        """Return whether there is something to read or to erase. Milliseconds.
+        """Return whether there is something to read or to erase: milliseconds, or a read's end.
 
-        False while the clock is doubted, and while another thread erases.
+        False while the clock is doubted.
         """
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
+        with self._lock:
             now = self._now()
             if now is None:
                 return False
@@ -142,8 +140,6 @@ class Expiry:
                 min(dates.values(), default=inf) < self._before_s(scope, now)
                 for scope, dates in self._dates.items()
             )
-        finally:
-            self._lock.release()
 
     def orders(self, stop: Stop = lambda: False, *, even_doubted: bool = False) -> list[Forget]:
         """Return forget orders for what has expired; none while the clock is doubted.

@@ -56,7 +56,7 @@ class MemoryEvents(EventSender):
             StoreError: It could not be saved.
         """
         events = self.of(job, batch)
-        self._store.apply(job, batch).wait(None)
+        self.store.apply(job, batch).wait(None)
         self.send(events)
 
     def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from itertools import islice
 
@@ -29,23 +30,24 @@ from slowcat_memory.store import Snapshot, Store
 MOST_PLANS = 1000  # of one job in a row: a cursor that moves in a circle must not block the others
 
 
+@dataclass
 class Planner:
-    """Plans jobs whose triggers fired. One whose plan fails is planned when they fire again."""
+    """Plans jobs whose triggers fired. One whose plan fails is planned when they fire again.
 
-    def __init__(
-        self,
-        store: Store,
-        gate: IdleGate,
-        context_of: Callable[[Job], JobContext],
-        options: IdleOptions,
-        clock: Callable[[], datetime],
-        metrics: Metrics,
-        on_tasks: Callable[[Sequence[Task]], None],
-    ) -> None:
-        self._store, self._gate, self._context_of = store, gate, context_of
-        self._options, self._clock, self._metrics = options, clock, metrics
-        self._on_tasks = on_tasks  # called with the tasks that were stored
-        self._triggers = Triggers(options.jobs)
+    Attributes:
+        on_tasks: Called with the tasks that were stored.
+    """
+
+    store: Store
+    gate: IdleGate
+    context_of: Callable[[Job], JobContext]
+    options: IdleOptions
+    clock: Callable[[], datetime]
+    metrics: Metrics
+    on_tasks: Callable[[Sequence[Task]], None]
+
+    def __post_init__(self) -> None:
+        self._triggers = Triggers(self.options.jobs)
         self._interrupted = set[str]()  # whose plans gave way to somebody
         self._in_a_row = Counter[str]()  # plans after which there was more to plan
 
@@ -61,16 +63,16 @@ class Planner:
         """
         again = False
         for job in jobs:
-            if self._gate.opens_in():
+            if self.gate.opens_in():
                 break
             if job.name in self._interrupted:  # for a round, so that others are planned and done
                 self._interrupted.discard(job.name)
                 continue
-            context, now = self._context_of(job), self._clock()
+            context, now = self.context_of(job), self.clock()
             if not has_requirements(job, context):
                 forced.discard(job.name)
                 continue
-            with self._store.snapshot() as snapshot:
+            with self.store.snapshot() as snapshot:
                 due, asked = self._triggers.look(snapshot, job, now, context.zone)
             if due or job.name in forced:
                 more = await self._ask(job, context, asked)
@@ -88,12 +90,12 @@ class Planner:
             return True
         except Exception as error:  # affects this job alone
             plan = Plan()
-            self._metrics.count("idle_plan_failures")
+            self.metrics.count("idle_plan_failures")
             logger.warning(f"Planning the idle job {job.name} failed: {describe_error(error)}")
         moves = self._moves(plan)
         if plan.tasks or moves:
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
-            self._on_tasks(plan.tasks)
+            self.on_tasks(plan.tasks)
         # A job that moved its cursor may have read only a part: plan until the cursor stops.
         self._in_a_row[job.name] += 1
         if moves and plan.more and self._in_a_row[job.name] < MOST_PLANS:
@@ -108,9 +110,9 @@ class Planner:
         Raises:
             StepInterruptedError: It closed; the job is to be planned again.
         """
-        unsubscribe = self._gate.on_close(context.interrupt)
+        unsubscribe = self.gate.on_close(context.interrupt)
         try:
-            if self._gate.opens_in():  # it closed before the subscription
+            if self.gate.opens_in():  # it closed before the subscription
                 context.interrupt()
             return job.plan(context)
         finally:
@@ -119,11 +121,11 @@ class Planner:
     def _moves(self, plan: Plan) -> bool:
         if plan.cursor is None:
             return False
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return snapshot.cursor(plan.cursor.name) != plan.cursor
 
     async def _write(self, job: str, batch: WriteBatch) -> None:
-        await asyncio.wrap_future(self._store.apply(job, batch).future)
+        await asyncio.wrap_future(self.store.apply(job, batch).future)
 
 
 def has_requirements(job: Job, context: JobContext) -> bool:
