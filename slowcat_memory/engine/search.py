@@ -7,7 +7,7 @@ search.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
@@ -148,9 +148,8 @@ class Search:
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring, self._embedding = wiring, wiring.embedding
-        vector = lru_cache(KEPT_VECTORS)(self._embed)
-        self._vector: Callable[[str, str], np.ndarray] = vector
-        wiring.query_caches.append(vector.cache_clear)
+        self._vector = lru_cache(KEPT_VECTORS)(self._embed)
+        wiring.query_caches.append(self._vector.cache_clear)
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
         """Search; if the index returns too few hits for a filter, scan all turns.
@@ -295,9 +294,7 @@ def hotwords(
     namespace = wiring.namespaces.get(scope)
     with wiring.store.snapshot() as snapshot:
         memories = list(snapshot.memories(scope))
-    hidden = {memory.id for memory in memories if memory.muted}
-    hidden |= frozenset() if local else local_only_ids(memories)
-    if not hidden:
+    if not any(memory.muted for memory in memories) and (local or not local_only_ids(memories)):
         return namespace.searcher.hotwords(n)
     names = {name.word.lower(): name for name in namespace.searcher.hotwords(MOST_NAMES)}
     with wiring.store.snapshot() as snapshot:

@@ -291,8 +291,7 @@ class Upkeep:
         Raises:
             ProviderError: The embedder failed; finished work is kept.
         """
-        if self._wiring.embedding.needs_export:
-            self._wiring.indexer.back.submit(self.export_model).result()
+        self._wiring.indexer.back.submit(self.export_model).result()
         self.embed(scope, progress)
         progress("index", 0, 1)
         self.seal(scope)

@@ -195,16 +195,9 @@ class JobLLM:
         self, llm: LLM, deps: "JobDeps", budget: Budget, options: JobOptions = JobOptions()
     ) -> None:
         self._llm, self._deps, self._budget, self._options = llm, deps, budget, options
+        self.prompt_tokens, self.remote = llm.prompt_tokens, is_remote(llm)
         self.model, self.tokens_in, self.tokens_out, self.items_lost = "", 0, 0, 0
         self.answered: bool | None = None
-
-    @property
-    def prompt_tokens(self) -> int:
-        return self._llm.prompt_tokens
-
-    @property
-    def remote(self) -> bool:
-        return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.

@@ -33,6 +33,7 @@ from slowcat_memory.idle.scheduler.step import (
     probe_while_open,
     run_of,
     run_step,
+    second_try,
     trace,
 )
 from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
@@ -306,7 +307,7 @@ class IdleLoop:
         with self._store.snapshot() as snapshot:
             tasks = self._new_models.answered(job, model, snapshot)
         for task in tasks:
-            await self._apply(job, WriteBatch(done=task.id, tasks=(task,), retask=True))
+            await self._apply(job, second_try(task))
         self._queued(tasks)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:

@@ -297,13 +297,10 @@ def after_failure(task: Task, error: str, now: datetime, options: IdleOptions) -
     return replace(failed, not_before=now + timedelta(seconds=wait_s))
 
 
-def revived(task: Task) -> Task:
-    """Return a dead task reset to waiting, with all its tries; its last error is kept."""
-    return replace(task, state="waiting", attempts=0, not_before=None)
-
-
 def second_try(task: Task) -> WriteBatch:
-    return WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
+    """Return what resets a dead task to waiting, with all its tries; its last error is kept."""
+    waiting = replace(task, state="waiting", attempts=0, not_before=None)
+    return WriteBatch(done=task.id, tasks=(waiting,), retask=True)
 
 
 def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
@@ -365,4 +362,4 @@ class NewModels:
         others = {task.job for task in every if (task.job, model) not in self._tried}
         others -= self._last.keys()
         self._tried |= {(other, model) for other in others}
-        return [revived(task) for task in every if task.job == job or task.job in others]
+        return [task for task in every if task.job == job or task.job in others]
