@@ -23,11 +23,10 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Aged, Forget, Forgotten, Manifest, SessionEdge
+from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
 from slowcat_memory.runtime.namespaces.embedding import Told
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
-from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -337,7 +336,10 @@ class Upkeep:
         with self._wiring.store.snapshot() as snapshot:
             manifest = snapshot.manifest(scope)
             if namespace := namespaces.loaded(scope):
-                return namespace.seal_due() or _lacks_vectors(namespace, manifest)
+                searcher = namespace.searcher
+                of_another = manifest is not None and manifest.embedder != namespace.space.key
+                lacks = of_another and len(searcher.dense) > 0 and not searcher.incomplete()
+                return namespace.seal_due() or lacks
             sealed, upto = (manifest.documents, manifest.upto) if manifest else (0, 0)
             tail = snapshot.logged_between(scope, upto + 1, snapshot.last_id())
             return self._wiring.config.index.seal_due(sealed, tail)
@@ -348,11 +350,3 @@ def _by_scope(gone: Forgotten) -> dict[str, set[str]]:
     for scope, memory in gone.memories:
         ids[scope].add(memory)
     return ids
-
-
-def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
-    """Return whether an index was built with another model while all vectors of this one exist."""
-    if manifest is None or manifest.embedder == namespace.space.key:
-        return False
-    searcher = namespace.searcher
-    return len(searcher.dense) > 0 and not searcher.incomplete()
