@@ -39,7 +39,7 @@ CONSIDERS_S = 1200.0  # from a session's end to the next idle work, at least
 MORNING = timedelta(hours=3)  # from idle work to a session
 LANGUAGES = {"en": "english", "de": "german"}
 # Children that build files, and upkeep that no question notices: a life's index fits its tail.
-NEVER = frozenset({"seal", "erase", "retention"})
+NEVER = frozenset({"seal", "erase"})
 
 
 class Stage:

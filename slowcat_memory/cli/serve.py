@@ -231,12 +231,12 @@ def ui(known: Settings, *, everyone: bool = False, port: int = 0, browser: bool 
         port: The port; 0 for any free one.
         browser: Whether to open the browser.
     """
-    from slowcat_memory.engine import acquire
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.web import PageContext, PageServer
 
     known.existing()
     person = known.scope()  # before this process has the store open
-    with closing(acquire(known.config)) as memory:
+    with closing(MemoryEngine(known.config)) as memory:
         page = PageContext(memory, person=person, everyone=everyone, doctor=partial(examine, known))
         asyncio.run(_serve_page(PageServer(page), port, browser))
 
@@ -297,10 +297,10 @@ def mcp(
         raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
-    from slowcat_memory.engine import acquire
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http, serve_stdio
 
-    offered = MemoryTools(lambda: acquire(known.existing().config), whose, local=local_llm)
+    offered = MemoryTools(lambda: MemoryEngine(known.existing().config), whose, local=local_llm)
     with closing(offered):
         if not http:
             return anyio.run(serve_stdio, offered)
@@ -347,10 +347,10 @@ def serve(known: Settings) -> None:
 
     Example: [bold]slowcat-memory serve[/]
     """
-    from slowcat_memory.engine import acquire
+    from slowcat_memory.engine import MemoryEngine
 
     config = known.config
-    with until_stopped() as ended, closing(acquire(config)):
+    with until_stopped() as ended, closing(MemoryEngine(config)):
         out().print(f"Thinking while nobody talks: {config.folder}", markup=False, soft_wrap=True)
         ended.wait()
 

@@ -30,7 +30,7 @@ from slowcat_memory.cli.shell import count, out, printable, short
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
-from slowcat_memory.engine import MemoryEngine, acquire, read_graph
+from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
@@ -77,7 +77,7 @@ def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
 
     for logger_name in SILENT:
         logger.disable(logger_name)
-    memory = acquire(config)
+    memory = MemoryEngine(config)
     try:
         _greet(console, memory, server, name)
         with ChatThread(memory, server.url, name) as thread:
@@ -99,7 +99,7 @@ class ChatThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
         user_id = memory.config.memory.user_id
-        processor = HybridContextualMemoryProcessor(config=memory.config, user_id=user_id)
+        processor = HybridContextualMemoryProcessor(engine=memory, user_id=user_id)
         processor.add_event_handler("on_memory_recalled", self._on_recalled)
         self._conversation = HeadlessConversation(
             llm_url=llm_url,

@@ -27,7 +27,6 @@ from slowcat_memory.idle.jobs.options import (
     ContextualizeOptions,
     EpisodesOptions,
     FactsOptions,
-    JudgementOptions,
     SummariesOptions,
 )
 from slowcat_memory.idle.options import IdleOptions
@@ -165,7 +164,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contextualize: ContextualizeOptions = ContextualizeOptions()
     facts: FactsOptions = FactsOptions()
     merge: MergeOptions = MergeOptions()
-    rerank: JudgementOptions = JudgementOptions()
     summaries: SummariesOptions = SummariesOptions()
     topics: TopicsOptions = TopicsOptions()
     episodes: EpisodesOptions = EpisodesOptions()

@@ -1,15 +1,22 @@
-"""Whether a memory can be read and saved, who is notified, and who shares it in this process."""
+"""Whether a memory can be read and saved, who is notified, and who shares it in this process.
+
+What those who use a memory have told it, their activities and callbacks, outlives the engine that
+it is opened with.
+"""
 
 import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from loguru import logger
 
 from slowcat_memory.errors import SlowcatError, describe_error
+from slowcat_memory.idle.events import OnMemory
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 
 OnTrouble = Callable[[SlowcatError], object]
 OnBack = Callable[[], object]
@@ -102,6 +109,23 @@ def _tell(
             logger.error(f"memory: a listener failed: {describe_error(error)}")
 
 
+@dataclass(frozen=True)
+class Callers:
+    """What the users of a memory have told it: activities, and callbacks by what they are told.
+
+    Attributes:
+        gate: Of idle work; closed while anybody of them talks or recalls.
+        on_idle: Told what idle work changes.
+        on_pause: Called when idle work pauses.
+        on_event: Told everything else.
+    """
+
+    gate: IdleGate
+    on_idle: list[OnMemory] = field(default_factory=list)
+    on_pause: list[Callable[[], object]] = field(default_factory=list)
+    on_event: list[OnMemory] = field(default_factory=list)
+
+
 T = TypeVar("T")
 
 
@@ -119,15 +143,14 @@ class Shared(Generic[T]):
         self._slots: dict[Path, _Slot[T]] = {}
         self._pid = os.getpid()
 
-    def acquire(self, folder: Path, make: Callable[[], T], is_closed: Callable[[T], bool]) -> T:
-        """Return a folder's object, making it if there is none or ``is_closed`` says so."""
+    def acquire(self, folder: Path, make: Callable[[], T]) -> T:
+        """Return a folder's object, making it if there is none."""
         if self._pid != os.getpid():  # a forked child: they are the parent's
             self._slots, self._pid = {}, os.getpid()
         slot = self._slots.setdefault(folder.absolute(), _Slot())
         with slot.lock:
-            if slot.shared is None or is_closed(slot.shared):
-                slot.shared, slot.users = None, 0
-                slot.shared = make()
+            if slot.shared is None:
+                slot.shared, slot.users = make(), 0
             slot.users += 1
             return slot.shared
 

@@ -29,8 +29,8 @@ from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.availability import Availability, Shared, fresh
-from slowcat_memory.engine.engine import MemoryEngine, acquire, check_events
+from slowcat_memory.engine.availability import Availability, Callers, Shared, fresh
+from slowcat_memory.engine.engine import MemoryEngine, check_events
 from slowcat_memory.errors import (
     SlowcatError,
     StoreBusyError,
@@ -41,6 +41,7 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
     describe_error,
 )
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Event, Turn
 from slowcat_memory.runtime.recall.query import Recollection
@@ -87,20 +88,18 @@ class BackgroundEngine(MemoryEngine):
             ConfigError: The time zone does not exist.
         """
         self.config, self.zone, self.metrics = config, time_zone(config), Metrics()
-        self.availability, self.clock, self.closed = Availability(), SystemClock(), False
+        self.availability, self.callers = Availability(), Callers(IdleGate(config.idle))
+        self.clock, self.closed = SystemClock(), False
         self.blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
         self.engine: MemoryEngine | None = None
         self.waiting = deque[Entry]()
         self.last_error: SlowcatError | None = None
-        self._pid = os.getpid()
+        self._pid, self._sharers = os.getpid(), _shared
         self._reader: MemoryEngine | None = None  # only reads, while the engine cannot be had
         self._next_id, self._dropped = FIRST_ID, 0
         self._ids = dict[int, int]()  # in the log, of events that waited
         self._scopes: dict[str, None] = {}  # to prepare, in order
-        self._busy = set[str]()  # running activities
-        self._subscribers: dict[object, Callable[[MemoryEngine], Callable[[], None]]] = {}
-        self._ends: dict[object, Callable[[], None]] = {}  # of their subscriptions
-        self._order = threading.Lock()  # of appends and subscriptions; never held long
+        self._order = threading.Lock()  # of appends; never held long
         self._trying = threading.Lock()
         self._tried, self._wake = threading.Event(), threading.Event()
         self._closing = threading.Event()
@@ -116,15 +115,11 @@ class BackgroundEngine(MemoryEngine):
 
         Of several callers the configuration of the first counts. Call ``close`` when done.
         """
-        return _shared.acquire(
-            config.folder,
-            lambda: cls(config),
-            lambda memory: memory.engine is not None and memory.engine.closed,
-        )
+        return _shared.acquire(config.folder, lambda: cls(config))
 
     def close(self) -> None:
         """Close the memory, unless other users in this process share it."""
-        _shared.release(self.config.folder, self, self.shut)
+        self._sharers.release(self.config.folder, self, self.shut)
 
     def start(self, wait_s: float) -> None:
         """Begin to open it, and wait for the first try, ``wait_s`` seconds at most.
@@ -201,7 +196,7 @@ class BackgroundEngine(MemoryEngine):
 
     def _open_engine(self) -> MemoryEngine:
         """Open the engine; its scopes are found by words, and what is over is known, from now on."""
-        engine = acquire(self.config, metrics=self.metrics)
+        engine = MemoryEngine(self.config, metrics=self.metrics, callers=self.callers)
         self._load_scopes(engine)
         return engine
 
@@ -313,9 +308,6 @@ class BackgroundEngine(MemoryEngine):
             with self._order:
                 if not self.waiting:
                     self.engine = engine
-                    for name in self._busy:
-                        engine.set_activity(name, True)
-                    self._ends = {key: begin(engine) for key, begin in self._subscribers.items()}
                     return
                 entry = self.waiting[0]
             try:
@@ -423,32 +415,6 @@ class BackgroundEngine(MemoryEngine):
             message = "the memory was opened before a fork"
             raise StoreClosedError(message, hint="Open it in this process")
 
-    def set_activity(self, name: str, busy: bool) -> None:
-        """Close the gate of idle work while an activity lasts, also that of a later engine."""
-        with self._order:
-            if busy:
-                self._busy.add(name)
-            else:
-                ended = {work for work in self._busy if work.startswith(name)}
-                self._busy -= ended if name.endswith("/") else {name}
-            if self.engine is not None:
-                self.engine.set_activity(name, busy)
-
-    def subscribe(self, **callbacks: Callable[..., Any] | None) -> Callable[[], None]:
-        """Register callbacks with the engine, and with a later one."""
-        key = object()
-        with self._order:
-            self._subscribers[key] = lambda engine: engine.subscribe(**callbacks)
-            if self.engine is not None:
-                self._ends[key] = self.engine.subscribe(**callbacks)
-        return partial(self._unsubscribe, key)
-
-    def _unsubscribe(self, key: object) -> None:
-        with self._order:
-            self._subscribers.pop(key, None)
-            if end := self._ends.pop(key, None):
-                end()
-
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until everything appended so far is durable, also what waits; return whether it is."""
         until = None if timeout_s is None else time.monotonic() + timeout_s
@@ -500,4 +466,4 @@ def _identity(folder: Path) -> object:
     return None
 
 
-_shared: Shared[BackgroundEngine] = Shared()
+_shared: Shared[Any] = Shared()

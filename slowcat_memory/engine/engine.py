@@ -21,7 +21,7 @@ from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.availability import Availability, Shared
+from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
@@ -29,6 +29,7 @@ from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, Embedder, EmbedderReport
 from slowcat_memory.records import (
@@ -75,7 +76,7 @@ def check_events(events: Sequence[Event]) -> None:
 
 
 class MemoryEngine:
-    """One store, its indexes and its embedder; may be shared by many processors of one process.
+    """One store, its indexes and its embedder; may be given to many processors of one process.
 
     Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
     raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
@@ -83,6 +84,7 @@ class MemoryEngine:
 
     Attributes:
         availability: Whether the memory can be saved, and who is told.
+        callers: What those who use it have told it.
         idle: The idle work.
         upkeep: Maintenance of what is on disk.
         icebreakers: What the agent is to bring up by itself.
@@ -100,6 +102,7 @@ class MemoryEngine:
         llm: LLM | None = None,
         metrics: Metrics | None = None,
         open_store: Callable[..., Store] | None = None,
+        callers: Callers | None = None,
     ) -> None:
         """Open the store, and the embedder if its model is present.
 
@@ -112,6 +115,7 @@ class MemoryEngine:
             llm: For idle work, instead of the configured one.
             metrics: Counters to continue; None for new ones.
             open_store: Opens it, with the arguments of ``Store.open``; None for that.
+            callers: Those that outlive this engine; None for new ones.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -120,9 +124,9 @@ class MemoryEngine:
         """
         check_ranges(config)
         self.closed = False
-        self.availability = Availability()
+        self.availability, self.callers = Availability(), callers or Callers(IdleGate(config.idle))
         wiring = self.wiring = EngineWiring(
-            config, self.availability, readonly, clock, embedder, metrics, open_store
+            config, self.availability, self.callers, readonly, clock, embedder, metrics, open_store
         )
         with or_undo(wiring.close):  # or this process would keep the store from every later try
             self._wire(wiring, llm)
@@ -139,7 +143,7 @@ class MemoryEngine:
             config.thinking,
             wiring.metrics,
             wiring.indexer.take,
-            gate=wiring.gate,
+            callers=self.callers,
         )
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
         self.undo_log, self.events = wiring.undo_log, wiring.events
@@ -168,13 +172,7 @@ class MemoryEngine:
     # ------------------------------------------------------------------- life
 
     def close(self) -> None:
-        """Save pending writes and close, unless other users in this process share it.
-
-        Takes a few seconds at most; one that nobody shares may be closed twice.
-        """
-        _shared.release(self.config.folder, self, self._close)
-
-    def _close(self) -> None:
+        """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.closed = True
         self.idle.stop()
         self.wiring.close()
@@ -360,7 +358,7 @@ class MemoryEngine:
                 names with that prefix, and is only valid with ``busy=False``.
             busy: Whether the activity is running.
         """
-        gate = self.idle.gate
+        gate = self.callers.gate
         change = gate.busy if busy else gate.gone if name.endswith("/") else gate.free
         change(name)
 
@@ -499,7 +497,7 @@ class MemoryEngine:
         """
         orders = [what] if isinstance(what, Forget) else what
         if dry_run:
-            return self.eraser.preview(*orders)
+            return self.store.covered(orders)
         if undo_s:
             return self.eraser.hide(undo_s, *orders)
         return self.eraser.forget(*orders)
@@ -532,12 +530,12 @@ class MemoryEngine:
         Returns:
             Ends the subscription.
         """
-        idle, events = self.idle, self.events
+        callers = self.callers
         wanted: tuple[tuple[list[Any], Any], ...] = (
-            (idle.events.listeners, on_memory),
-            (idle.events.listeners, on_event),
-            (idle.on_pause, on_pause),
-            (events.listeners, on_event),
+            (callers.on_idle, on_memory),
+            (callers.on_idle, on_event),
+            (callers.on_pause, on_pause),
+            (callers.on_event, on_event),
         )
         added = [(listeners, listener) for listeners, listener in wanted if listener is not None]
         for listeners, listener in added:
@@ -560,22 +558,3 @@ class MemoryEngine:
         if indexed:
             self.wiring.indexer.drain()
         return self.store.flush(timeout_s)
-
-
-_shared: Shared[MemoryEngine] = Shared()
-
-
-def acquire(config: Config, *, metrics: Metrics | None = None) -> MemoryEngine:
-    """Return the engine of a store, shared by its users in this process; ``close`` it when done.
-
-    Args:
-        config: Only that of the first caller counts.
-        metrics: As in the constructor; only those of the first caller count.
-
-    Raises:
-        StoreError: The store cannot be opened.
-        OSError: The disk refuses.
-    """
-    return _shared.acquire(
-        config.folder, lambda: MemoryEngine(config, metrics=metrics), lambda engine: engine.closed
-    )

@@ -14,7 +14,7 @@ doubted.
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -124,18 +124,15 @@ class Expiry:
         # have, and that a memory keeps.
         self._dates: defaultdict[str, dict[int, float]] = defaultdict(dict)
         self._kept: defaultdict[str, dict[int, float]] = defaultdict(dict)
-        self._ordered: list[tuple[str, int, bool]] = []  # by the latest orders; whether it is kept
         self._reached = 0  # log id up to which turns have a date
         self._again_s = self._seconds()  # when turns that are kept were looked at
 
     def any_due(self) -> bool:
-        """Return whether there is something to read or to erase. Milliseconds.
+        """Return whether there is something to read or to erase: milliseconds, or a read's end.
 
-        False while the clock is doubted, and while another thread erases.
+        False while the clock is doubted.
         """
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
+        with self._lock:
             now = self._now()
             if now is None:
                 return False
@@ -143,20 +140,17 @@ class Expiry:
                 min(dates.values(), default=inf) < self._before_s(scope, now)
                 for scope, dates in self._dates.items()
             )
-        finally:
-            self._lock.release()
 
     def orders(self, stop: Stop = lambda: False, *, even_doubted: bool = False) -> list[Forget]:
         """Return forget orders for what has expired; none while the clock is doubted.
 
-        Call ``erased`` when they are carried out; until then they are due.
+        Until ``erased`` is called with them, they are due.
 
         Args:
             even_doubted: Return what would be erased if the clock were right.
             stop: Called between slices. True ends the search, which goes on with the next call.
         """
         with self._lock:
-            self._ordered.clear()
             now = self._now(even_doubted)
             if now is None:
                 return []
@@ -166,23 +160,19 @@ class Expiry:
             orders = [self._order(scope, now) for scope in self._dates if not stop()]
             return [order for order in (*orders, self._guests_notes(now)) if order is not None]
 
-    def erased(self) -> None:
-        """Record that the latest orders were carried out."""
+    def erased(self, orders: Iterable[Forget]) -> None:
+        """Record that orders were carried out."""
         with self._lock:
-            for scope, id_, is_kept in self._ordered:
-                at_s = self._dates[scope].pop(id_)
-                if is_kept:
-                    self._kept[scope][id_] = at_s
-            self._ordered.clear()
+            for scope, id_ in ((order.scope, id_) for order in orders for id_ in order.turns):
+                self._dates[scope].pop(id_, None)
 
     def kept(self) -> tuple[int, datetime | None]:
         """Return how many turns ``raw_days`` would erase, if no memory kept them.
 
-        Those that the latest ``orders`` found. Also the date of the oldest, None without any.
+        Those that ``orders`` met. Also the date of the oldest, None without any.
         """
         with self._lock:
             dates = [at_s for kept in self._kept.values() for at_s in kept.values()]
-            dates += [self._dates[scope][id_] for scope, id_, is_kept in self._ordered if is_kept]
         return len(dates), datetime.fromtimestamp(min(dates), UTC) if dates else None
 
     # ------------------------------------------------------------------- reading
@@ -223,12 +213,15 @@ class Expiry:
     def _order(self, scope: str, now: datetime) -> Forget | None:
         """Return an order for a namespace's expired turns, None without any."""
         before, keeping = self._before_s(scope, now), frozenset[int]()
-        due = [id_ for id_, at_s in self._dates[scope].items() if at_s < before]
+        dates = self._dates[scope]
+        due = [id_ for id_, at_s in dates.items() if at_s < before]
         with self._store.snapshot() as snapshot:
             if due and scope != self._guest:  # a memory never keeps a guest's
                 keeping = retention.held(snapshot.memories(scope), self._config.retention)
             ids = tuple(id_ for id_ in due if id_ not in keeping and snapshot.turn(id_))
-        self._ordered += [(scope, id_, id_ in keeping) for id_ in due]
+        self._kept[scope] |= {id_: dates[id_] for id_ in due if id_ in keeping}
+        for id_ in set(due).difference(ids):  # kept, or forgotten meanwhile
+            del dates[id_]
         return Forget(scope=scope, turns=ids, copies=False) if ids else None
 
     def _guests_notes(self, now: datetime) -> Forget | None:

@@ -19,10 +19,10 @@ from loguru import logger
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.clock import seconds_of
+from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
 from slowcat_memory.idle.options import IdleOptions
@@ -39,16 +39,10 @@ if TYPE_CHECKING:
 
 PROGRESS_S = 0.5  # between two calls of a progress callback
 LOOK_S = 5.0  # between two looks at a gate that is held closed, before the jobs are imported
-OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of finished steps
 
 
 class IdleWork:
-    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open).
-
-    Attributes:
-        events: Tells its listeners on the idle thread; see ``MemoryEngine.subscribe``.
-        on_pause: Called there likewise.
-    """
+    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open)."""
 
     def __init__(
         self,
@@ -59,7 +53,7 @@ class IdleWork:
         index: Callable[[WriteBatch], None],
         jobs: Sequence[Job] | None = None,
         *,
-        gate: IdleGate | None = None,
+        callers: Callers | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Wire it without starting it.
@@ -70,19 +64,18 @@ class IdleWork:
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add; None for the built-in ones.
-            gate: Closed while someone speaks or recalls; None for one of its own.
+            callers: Their gate is closed while someone speaks or recalls; they are called on the
+                idle thread. None for nobody.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
-        self.gate = gate or IdleGate(options)
-        self.events = EventSender(parts.store, parts.clock, metrics, LISTENER_FAILURES)
-        self.on_pause: list[Callable[[], object]] = []
+        self._callers = callers or Callers(IdleGate(options))
+        self.gate = self._callers.gate
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
         self._wanted, self._stopping = threading.Event(), False
-        self._steps_at_pause = 0
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
@@ -105,7 +98,6 @@ class IdleWork:
             why = error if isinstance(error, SlowcatError) else describe_error(error)
             logger.warning(f"memory: idle work goes on without an LLM ([idle_llm] url): {why}")
         self._thread = self._make_thread(opened)
-        self._thread.start()
 
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
@@ -146,7 +138,6 @@ class IdleWork:
                 thread = self._make_thread(self._open_llm(), jobs)
                 ends.callback(self._close_contexts)
                 ends.callback(thread.stop)
-                thread.start()
 
             def report() -> None:
                 if progress is not None:
@@ -220,25 +211,13 @@ class IdleWork:
                 options=self._options,
                 metrics=self._metrics,
                 on_applied=self._index,
-                events=self.events,
-                sleep=self._pause,
+                listeners=self._callers.on_idle,
+                on_pause=self._callers.on_pause,
+                sleep=self._sleep,
             )
 
         ours = None if self._parts.llm else opened  # who brought an LLM closes it
         return IdleThread(make_loop, ours.close if ours else None)
-
-    async def _pause(self, seconds: float) -> None:
-        """Wait; before that, notify if any step ran since the last pause."""
-        counts = self._metrics.counts()
-        steps = sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
-        if steps != self._steps_at_pause:
-            self._steps_at_pause = steps
-            for listener in tuple(self.on_pause):
-                try:
-                    listener()
-                except Exception as error:  # a subscriber's code
-                    logger.warning(f"A listener to idle work failed: {describe_error(error)}")
-        await self._sleep(seconds)
 
 
 async def _is_there() -> bool:

@@ -7,7 +7,7 @@ search.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
@@ -148,9 +148,8 @@ class Search:
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring, self._embedding = wiring, wiring.embedding
-        vector = lru_cache(KEPT_VECTORS)(self._embed)
-        self._vector: Callable[[str, str], np.ndarray] = vector
-        wiring.query_caches.append(vector.cache_clear)
+        self._vector = lru_cache(KEPT_VECTORS)(self._embed)
+        wiring.query_caches.append(self._vector.cache_clear)
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
         """Search; if the index returns too few hits for a filter, scan all turns.
@@ -295,16 +294,12 @@ def hotwords(
     namespace = wiring.namespaces.get(scope)
     with wiring.store.snapshot() as snapshot:
         memories = list(snapshot.memories(scope))
-    hidden = {memory.id for memory in memories if memory.muted}
-    hidden |= frozenset() if local else local_only_ids(memories)
-    if not hidden:
+    if not any(memory.muted for memory in memories) and (local or not local_only_ids(memories)):
         return namespace.searcher.hotwords(n)
-    names, muted = namespace.searcher.hotwords(MOST_NAMES), namespace.fetch(list(hidden))
-    private = {word for memory in muted.values() for word in _words_of(memory)}
-    private &= {name.word.lower() for name in names}
+    names = {name.word.lower(): name for name in namespace.searcher.hotwords(MOST_NAMES)}
     with wiring.store.snapshot() as snapshot:
-        private -= _words_said(snapshot, scope, reader, private)
-    return [name for name in names if name.word.lower() not in private][:n]
+        shown = _words_said(snapshot, scope, reader, names.keys())
+    return [name for word, name in names.items() if word in shown][:n]
 
 
 def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]) -> frozenset[str]:

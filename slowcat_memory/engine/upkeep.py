@@ -23,11 +23,10 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Aged, Forget, Forgotten, Manifest, SessionEdge
+from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
 from slowcat_memory.runtime.namespaces.embedding import Told
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
-from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -105,13 +104,9 @@ class Upkeep:
         for scope, memories in _by_scope(gone).items():
             self._wiring.namespaces.forget(scope, memories)
 
-    def preview(self, *orders: Forget) -> Forgotten:
-        """Return what ``forget`` would delete from disk; changes nothing."""
-        return self._wiring.store.covered(orders)
-
     def hide(self, undo_s: float, *orders: Forget) -> Forgotten:
         """Hide what ``forget`` would delete, to be erased later; return once that is durable."""
-        covered = self.preview(*orders)
+        covered = self._wiring.store.covered(orders)
         if not (covered.turns or covered.memories):
             return covered
         what = (), covered.turns, 0, undo_s, covered.memories
@@ -123,9 +118,9 @@ class Upkeep:
         self._wiring.indexer.talk.submit(self._wiring.forget_queries)
 
     def has_due(self) -> bool:
-        """Return whether a hidden memory is due, or an erasure that could not be completed."""
+        """Return whether ``erase`` has something to do: milliseconds."""
         waits = time.monotonic() >= self._again_s and self._wiring.store.is_erasing()
-        return waits or self._wiring.undo_log.has_due()
+        return waits or self._wiring.undo_log.has_due() or self.expired()
 
     def erase_due(self) -> int:
         """Erase in one pass what commands hid and can no longer be undone; return how many.
@@ -141,16 +136,12 @@ class Upkeep:
 
     def _erase_after(self, seconds: float) -> None:
         """Erase what a command hid when it is due; what ends before is erased at the next start."""
-        erase = WeakMethod(self._erase_on_worker)  # a closed memory is not kept by its timer
+        erase = WeakMethod(self.erase_soon)  # a closed memory is not kept by its timer
         timer = threading.Timer(seconds + LATE_S, lambda: (now := erase()) and now())
         timer.daemon = True
         timer.start()
 
-    def _erase_on_worker(self) -> None:
-        with suppress(RuntimeError):  # it is closed
-            self._wiring.indexer.later(self.erase_due)
-
-    def erase_expired(self, stop: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
+    def erase_expired(self, stop: Stop = lambda: False) -> tuple[int, ...]:
         """Erase turns of guests and known users past their retention period; return their log ids.
 
         Cheap if there are none; nothing while the clock is doubted.
@@ -158,8 +149,9 @@ class Upkeep:
         Args:
             stop: Called between slices of the search. True leaves the rest to the next call.
         """
-        gone = self.forget(*self.expiry.orders(stop)).turns
-        self.expiry.erased()
+        orders = self.expiry.orders(stop)
+        gone = self.forget(*orders).turns
+        self.expiry.erased(orders)
         return gone
 
     def overdue(self) -> Overdue:
@@ -178,20 +170,20 @@ class Upkeep:
         )
 
     def erase_soon(self) -> None:
-        """Erase what is due and what has expired, on the second worker."""
-        self._wiring.indexer.later(self.erase_due)
-        self._wiring.indexer.later(self._erase_expired)
+        """Erase what is due or has expired, on the second worker, unless that is closed."""
+        with suppress(RuntimeError):
+            self._wiring.indexer.later(self._erase_slice)
 
-    def _erase_expired(self) -> None:
-        """Search in slices, between which the worker does what else is queued."""
+    def _erase_slice(self) -> None:
+        """Search for a while, so that the worker does what else is queued."""
         until = time.monotonic() + SLICE_S
-        self.erase_expired(lambda: time.monotonic() > until)
+        self.erase(lambda: time.monotonic() > until)
         if self.expired():
-            self._wiring.indexer.later(self._erase_expired)
+            self.erase_soon()
 
-    def erase(self) -> tuple[int, tuple[int, ...]]:
+    def erase(self, stop: Stop = lambda: False) -> tuple[int, tuple[int, ...]]:
         """Erase what is due or has expired; nothing while the clock is doubted."""
-        return self.erase_due(), self.erase_expired()
+        return self.erase_due(), self.erase_expired(stop)
 
     # ------------------------------------------------------------------- the rest
 
@@ -297,8 +289,7 @@ class Upkeep:
         Raises:
             ProviderError: The embedder failed; finished work is kept.
         """
-        if self._wiring.embedding.needs_export:
-            self._wiring.indexer.back.submit(self.export_model).result()
+        self._wiring.indexer.back.submit(self.export_model).result()
         self.embed(scope, progress)
         progress("index", 0, 1)
         self.seal(scope)
@@ -344,7 +335,10 @@ class Upkeep:
         with self._wiring.store.snapshot() as snapshot:
             manifest = snapshot.manifest(scope)
             if namespace := namespaces.loaded(scope):
-                return namespace.seal_due() or _lacks_vectors(namespace, manifest)
+                searcher = namespace.searcher
+                of_another = manifest is not None and manifest.embedder != namespace.space.key
+                lacks = of_another and len(searcher.dense) > 0 and not searcher.incomplete()
+                return namespace.seal_due() or lacks
             sealed, upto = (manifest.documents, manifest.upto) if manifest else (0, 0)
             tail = snapshot.logged_between(scope, upto + 1, snapshot.last_id())
             return self._wiring.config.index.seal_due(sealed, tail)
@@ -355,11 +349,3 @@ def _by_scope(gone: Forgotten) -> dict[str, set[str]]:
     for scope, memory in gone.memories:
         ids[scope].add(memory)
     return ids
-
-
-def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
-    """Return whether an index was built with another model while all vectors of this one exist."""
-    if manifest is None or manifest.embedder == namespace.space.key:
-        return False
-    searcher = namespace.searcher
-    return len(searcher.dense) > 0 and not searcher.incomplete()

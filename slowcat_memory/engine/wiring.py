@@ -18,10 +18,9 @@ from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
-from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.expiry import ClockGuard
 from slowcat_memory.idle.events import EventSender
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
@@ -56,7 +55,7 @@ class MemoryEvents(EventSender):
             StoreError: It could not be saved.
         """
         events = self.of(job, batch)
-        self._store.apply(job, batch).wait(None)
+        self.store.apply(job, batch).wait(None)
         self.send(events)
 
     def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
@@ -90,6 +89,7 @@ class EngineWiring:
         self,
         config: Config,
         availability: Availability,
+        callers: Callers,
         readonly: bool,
         clock: Clock,
         embedder: Embedder | None,
@@ -101,7 +101,7 @@ class EngineWiring:
         self.metrics = metrics or Metrics()
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
-        self.gate = IdleGate(config.idle)  # closed by every recall, whoever asks for it
+        self.gate = callers.gate  # closed by every recall, whoever asks for it
         self.store = (open_store or Store.open)(
             config.folder,
             readonly=readonly,
@@ -111,9 +111,9 @@ class EngineWiring:
             metrics=self.metrics,
         )
         with or_undo(self.store.close):  # or this process would keep it from every later try
-            self._connect(embedder)
+            self._connect(embedder, callers)
 
-    def _connect(self, embedder: Embedder | None) -> None:
+    def _connect(self, embedder: Embedder | None, callers: Callers) -> None:
         config, memory, clock = self.config, self.config.memory, self.clock
         self.embedding = Embedding(
             config.embedding, memory.embedding_cache_size, clock, self.metrics, embedder
@@ -154,7 +154,9 @@ class EngineWiring:
             self.users,
             memory.language,
         )
-        self.events = MemoryEvents(self.store, clock, self.metrics, "listener_failures")
+        self.events = MemoryEvents(
+            self.store, clock, self.metrics, "listener_failures", callers.on_event
+        )
         self.others = OtherProcesses(self)
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
@@ -221,7 +223,6 @@ class OtherProcesses:
         """Begin with the rows that are there now."""
         self._wiring, self._store, self._indexer = wiring, wiring.store, wiring.indexer
         self._tell = partial(wiring.events.tell, origin=OTHER)
-        self._own_epochs = set[int]()
         self._changed: deque[tuple[str, str]] = deque()  # (scope, id) of memories to read again
         self._sealed: dict[str, str] = {}  # by scope, the index of another process loaded last
         with self._store.snapshot() as snapshot:
@@ -242,11 +243,14 @@ class OtherProcesses:
                 self._indexer.soon(self._look)
 
     def forgot(self) -> None:
-        """Note that this process has forgotten something: its indexes are its own matter."""
+        """Note that this process has forgotten something: its indexes are its own matter.
+
+        Where others have forgotten something before it, its indexes are loaded as behind theirs.
+        """
         with self._store.snapshot() as snapshot:
             epoch = snapshot.forget_epoch()
-        self._own_epochs.add(epoch)
-        self._clean = max(self._clean, epoch)
+        if epoch == self._clean + 1:
+            self._epoch = self._clean = epoch
 
     def _look(self) -> None:
         """Take over what others wrote, or a part of it. On the worker of recalls."""
@@ -308,8 +312,6 @@ class OtherProcesses:
 
     def _forget(self, snapshot: Snapshot, epoch: int) -> None:
         """Drop what others forgot, load the indexes anew without it, and confirm that."""
-        if epoch in self._own_epochs:
-            return
         self._wiring.forget_queries()
         self._wiring.users.forget()
         loads = []

@@ -125,9 +125,7 @@ class Fleet:
         self.start()
         folder = self.worker.cache / copy_name(self.worker.tenant, person)
         own = of_copy(config or self.config, folder, person)
-        return self._members.acquire(
-            folder, lambda: SharedMember(self, person, own), lambda _: False
-        )
+        return self._members.acquire(folder, lambda: SharedMember(self, person, own))
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -172,12 +170,12 @@ class CopyEngine(MemoryEngine):
             self.metrics.count("fleet_late_failed")
             logger.error("fleet: turns wait on: {}", describe_error(error))
 
-    def _close(self) -> None:
+    def close(self) -> None:
         """Save and send what is left, and close. Takes a few seconds at most."""
         if not self.closed:
             self.idle.stop()
             self.holding.before_closing()
-        super()._close()
+        super().close()
         if not self.holding.is_released:  # it may also have what others forgot meanwhile
             housekeeping.tidy_person(self.holding.worker, self.holding.place.folder.name)
         self.holding.worker.database.clear_answers()
@@ -194,13 +192,10 @@ class SharedMember(BackgroundEngine):
             config: With the folder of the person's copies as its store.
         """
         super().__init__(config)
-        self.person, self._fleet = person, fleet
+        self.person, self._fleet, self._sharers = person, fleet, fleet._members
         self._place = Copies(fleet.worker.cache, config.folder.name)
         self._waiting = WaitingTurns(self._place, fleet.worker.tenant, person)
         self._latest: Holding | None = None
-
-    def close(self) -> None:
-        self._fleet._members.release(self.config.folder, self, self.shut)
 
     def shut(self) -> None:
         lost = self._latest if self.holding is None else None
@@ -236,7 +231,7 @@ class SharedMember(BackgroundEngine):
             on_lost=self._on_lost,
             on_away=self._on_away,
         )
-        engine = CopyEngine(self.config, holding, metrics=self.metrics)
+        engine = CopyEngine(self.config, holding, metrics=self.metrics, callers=self.callers)
         self._fleet.model = engine.wiring.embedding.embedder
         with or_undo(engine.close):
             self._load_scopes(engine)

@@ -1,6 +1,7 @@
 """Which events a batch makes, and how they reach listeners."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from slowcat_memory.metrics import Metrics
@@ -11,16 +12,19 @@ OnMemory = Callable[[MemoryEvent], None]
 LISTENER_FAILURES = "idle_listener_failures"  # the counter of idle work
 
 
+@dataclass
 class EventSender:
-    """Passes on what batches change. ``listeners`` run on the thread on which it happened."""
+    """Passes on what batches change. ``listeners`` run on the thread on which it happened.
 
-    def __init__(
-        self, store: Store, clock: Callable[[], datetime], metrics: Metrics, counter: str
-    ) -> None:
-        """Start without listeners; ``counter`` is the name under which their failures count."""
-        self._store, self._clock = store, clock
-        self._metrics, self._counter = metrics, counter
-        self.listeners: list[OnMemory] = []
+    Attributes:
+        counter: The name under which failures of listeners count.
+    """
+
+    store: Store
+    clock: Callable[[], datetime]
+    metrics: Metrics
+    counter: str
+    listeners: list[OnMemory]
 
     def of(self, job: str, batch: WriteBatch) -> tuple[MemoryEvent, ...]:
         """Return an event for each memory that a batch, not yet applied, changes.
@@ -30,7 +34,7 @@ class EventSender:
         if not self.listeners:
             return ()
         changes = dict[tuple[str, str], tuple[EventKind, str]]()
-        with self._store.snapshot() as before:
+        with self.store.snapshot() as before:
             for memory in batch.memories:
                 place = memory.scope, memory.id
                 known: EventKind = "updated" if before.memory(*place) else "created"
@@ -43,7 +47,7 @@ class EventSender:
                 dropped = before.memory(*place)
                 changes[place] = "retired", dropped.kind if dropped else ""
         return tuple(
-            MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=self._clock())
+            MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=self.clock())
             for (scope, id), (what, kind) in changes.items()
         )
 
@@ -55,4 +59,4 @@ class EventSender:
                 try:
                     listener(event)
                 except Exception:  # a listener is foreign code
-                    self._metrics.count(self._counter)
+                    self.metrics.count(self.counter)

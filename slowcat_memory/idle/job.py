@@ -146,16 +146,10 @@ class Maintenance(Protocol):
         """Move old texts into compressed blocks, until ``stop`` returns True."""
 
     def has_due(self) -> bool:
-        """Return whether anything that was forgotten can no longer be undone."""
+        """Return whether anything that was forgotten can no longer be undone, or has expired."""
 
-    def erase_due(self) -> int:
-        """Permanently erase what was forgotten and can no longer be undone."""
-
-    def expired(self) -> bool:
-        """Return whether anything is past its retention period."""
-
-    def erase_expired(self, stop: Callable[[], bool]) -> Any:
-        """Erase what is past its retention period; ``stop`` ends the search for it."""
+    def erase(self, stop: Callable[[], bool]) -> Any:
+        """Permanently erase that; ``stop`` ends the search for what has expired."""
 
 
 class JobDeps(Struct, frozen=True, kw_only=True):
@@ -201,16 +195,9 @@ class JobLLM:
         self, llm: LLM, deps: "JobDeps", budget: Budget, options: JobOptions = JobOptions()
     ) -> None:
         self._llm, self._deps, self._budget, self._options = llm, deps, budget, options
+        self.prompt_tokens, self.remote = llm.prompt_tokens, is_remote(llm)
         self.model, self.tokens_in, self.tokens_out, self.items_lost = "", 0, 0, 0
         self.answered: bool | None = None
-
-    @property
-    def prompt_tokens(self) -> int:
-        return self._llm.prompt_tokens
-
-    @property
-    def remote(self) -> bool:
-        return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.

@@ -15,7 +15,6 @@ from typing import Any, get_args
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import (
     Job,
@@ -98,16 +97,8 @@ UPKEEP: tuple[Job, ...] = (
         name="erase",
         trigger=Trigger(session_end=True, every_s=60.0),
         due=lambda context, scope: context.upkeep.has_due(),
-        run=lambda upkeep, scope, stop: upkeep.erase_due(),
+        run=lambda upkeep, scope, stop: upkeep.erase(stop),
         rank=0,
-    ),
-    UpkeepJob(
-        name="retention",
-        trigger=Trigger(session_end=True, every_s=300.0),
-        due=lambda context, scope: context.upkeep.expired(),
-        run=lambda upkeep, scope, stop: upkeep.erase_expired(stop),
-        rank=0,
-        Options=RetentionOptions,
     ),
     UpkeepJob(
         name="seal",

@@ -203,19 +203,6 @@ def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_change
     assert not memory.attempt() and damaged.call_count == 2
 
 
-def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(opened):
-    with refusing(errno.ENOSPC):
-        memory = opened()
-        memory.set_activity("kitchen/user speaks", True)
-        end = memory.subscribe(on_pause=lambda: None)
-    memory.attempt()
-    assert memory.engine
-    assert "kitchen/user speaks" in str(vars(memory.engine.idle.gate))
-    assert len(memory.engine.idle.on_pause) == 1
-    end()
-    assert memory.engine.idle.on_pause == []
-
-
 def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(config):
     with patch.object(Upkeep, "erase_soon", lambda _: 1 / 0), pytest.raises(ZeroDivisionError):
         MemoryEngine(config)
@@ -258,8 +245,8 @@ def started(config: Config) -> BackgroundEngine:
 def test_background_releasing_while_the_store_is_still_being_opened_frees_it_later(
     config, monkeypatch
 ):
-    gate = Gate(background.acquire)
-    monkeypatch.setattr(background, "acquire", gate)
+    gate = Gate(background.MemoryEngine)
+    monkeypatch.setattr(background, "MemoryEngine", gate)
     monkeypatch.setattr(background, "CLOSE_S", 0.0)
     memory = BackgroundEngine(config)
     memory.start(0.0)
@@ -289,10 +276,13 @@ def test_background_releasing_in_the_callback_of_a_trouble(config):
     assert not living(config.folder)
 
 
-def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config):
-    memory = started(config)
-    heard = list[str]()
+def test_background_activities_and_callbacks_outlive_the_engine_and_are_called_on_release(config):
+    memory = BackgroundEngine(config)
+    heard = []
+    memory.set_activity("kitchen/user speaks", True)
     memory.subscribe(on_event=lambda event: heard.append(event.what))
+    memory.start(30)
+    assert memory.engine.idle.gate.is_active("kitchen")
     memory.append(turn("the boat is blue"))
     memory.close()
     assert until(lambda: heard == ["stored"])

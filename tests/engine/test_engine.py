@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import MemoryEngine, acquire
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError, StoreBusyError, StoreError
 from slowcat_memory.runtime.recall.query import RecallOptions
@@ -20,26 +20,18 @@ from tests.support.other_process import OtherProcess
 from tests.support.said import turn_at
 
 
-def test_engine_processors_share_one_engine(home):
+def test_engine_a_store_is_opened_once_in_a_process_and_again_when_it_is_closed(home):
     config = memory_config(home.path)
-    engine = acquire(config)
-    assert acquire(memory_config(home.path, recall={"floor": 0.1})) is engine
-    engine.close()
+    engine = MemoryEngine(config)
+    with pytest.raises(StoreBusyError, match="already open in this process"):
+        MemoryEngine(config)
     engine.append(home.turn("My dog is called Max")).wait(30)
     engine.close()
     with pytest.raises(StoreError):
         engine.append(home.turn("too late"))
-    again = acquire(config)
-    assert again is not engine and first(again, "dog") == TALK[0]
+    again = MemoryEngine(config)
+    assert first(again, "dog") == TALK[0]
     again.close()
-
-
-def test_engine_a_failed_opening_is_not_shared(home):
-    holder = home.open()
-    with pytest.raises(StoreBusyError):
-        acquire(memory_config(home.path))
-    holder.close()
-    acquire(memory_config(home.path)).close()
 
 
 def test_engine_closing_does_not_wait_for_a_stuck_embedder(home, monkeypatch):

@@ -303,7 +303,7 @@ async def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_
 
     idle = IdleWork(
         job_parts(engine.wiring, engine.upkeep, None), engine.config.idle, engine.config.thinking,
-        engine.metrics, engine.wiring.indexer.take, [job], gate=engine.wiring.gate, sleep=sleep,
+        engine.metrics, engine.wiring.indexer.take, [job], callers=engine.callers, sleep=sleep,
     )  # fmt: skip
 
     idle.start()

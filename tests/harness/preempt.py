@@ -78,7 +78,6 @@ def dreaming(gate: IdleGate, url: str, engine: MemoryEngine) -> Iterator[None]:
     contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
     options = IdleOptions(backoff_s=LOOK_S)
     thread = IdleThread(lambda: IdleLoop([Dream()], gate, contexts, options=options, sleep=_rest))
-    thread.start()
     try:
         yield
     finally:

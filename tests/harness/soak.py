@@ -21,6 +21,7 @@ import numpy as np
 import psutil
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -71,9 +72,9 @@ class Soak:
         engine.idle = IdleWork(
             job_parts(engine.wiring, engine.upkeep, llm), self.config.idle, self.config.thinking,
             engine.metrics, engine.wiring.indexer.take, sleep=self.sleep,
-            gate=IdleGate(
+            callers=Callers(IdleGate(
                 self.config.idle, lambda: (self.clock.now - BEGAN).total_seconds()
-            ),
+            )),
         )  # fmt: skip
         self.said = dict[int, str]()
         self.forgotten = set[int]()

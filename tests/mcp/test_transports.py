@@ -19,7 +19,6 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.engine import acquire
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http
 from slowcat_memory.providers import loopback
@@ -61,7 +60,7 @@ async def test_stdio_a_host_starts_the_command_beside_a_bot(
     )
 
     client = Client(server, client_info=named("a desktop"), read_timeout_seconds=2 * PATIENCE_S)
-    with contextlib.closing(acquire(config)) as bot:
+    with contextlib.closing(MemoryEngine(config)) as bot:
         async with client:
             host = Host(client)
             assert "Max" in await host("search_memory", query="what is the dog called")

@@ -139,7 +139,7 @@ def test_activity_reading_ahead_keeps_others_away(gate):
 async def in_pipeline(config, gate, reply, **how):
     """Have one exchange with an engine that has this gate; return what it was told, name aside."""
     engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
-    engine.idle.gate = gate
+    engine.set_activity = gate  # type: ignore[method-assign]
     processor = HybridContextualMemoryProcessor(engine=engine, name="kitchen")
     async with VoicePipeline(reply, memory=processor, speed=50, **how) as voice:
         await voice.exchange("hello there my friend")

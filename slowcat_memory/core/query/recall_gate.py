@@ -193,8 +193,7 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
         return True
     if _begins_with_command(sentence, table):
         return True
-    forms, words = forms[first:], words[first:]
-    return _is_of_world(forms, words, table)
+    return _is_of_world(forms[first:], words[first:], table)
 
 
 def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:

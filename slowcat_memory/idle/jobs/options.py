@@ -76,16 +76,6 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     words: Annotated[int, Meta(ge=0, le=1000)] = 15
 
 
-class JudgementOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Judging of recalled memories by an LLM.
-
-    Attributes:
-        kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
-    """
-
-    kept: Annotated[int, Meta(ge=1, le=100)] = 8
-
-
 Domain = Literal["", "support", "sales", "interview", "voice"]
 
 

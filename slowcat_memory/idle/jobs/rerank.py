@@ -13,8 +13,7 @@ from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.understand import without_names
 from slowcat_memory.core.ranking import grades as grading
 from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
-from slowcat_memory.idle.job import Job, JobContext, Plan, Trigger, names_of, new_task
-from slowcat_memory.idle.jobs.options import JudgementOptions
+from slowcat_memory.idle.job import Job, JobContext, NoOptions, Plan, Trigger, names_of, new_task
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Cursor,
@@ -30,6 +29,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store import Snapshot
 
 JUDGED_QUERY = "asked"  # kind of the keys
+KEPT = 8  # judgements of a memory; the weakest and oldest go
 LOOKED_AT = 500  # turns that a plan reads at once: milliseconds
 SHORT = 12  # words: "no, I meant the one we booked" is understood only with what came before
 # Memories rejected for a reason unrelated to the query.
@@ -80,12 +80,12 @@ def before_short(snapshot: Snapshot, turn: Turn) -> Turn | None:
     return None if before is None or before.aside or is_private(snapshot, before) else before
 
 
-def _displaced(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, str]]:
-    """Yield (scope, id) of a memory's judgements that exceed ``kept`` with a new one."""
+def _displaced(snapshot: Snapshot, key: Key) -> Iterator[tuple[str, str]]:
+    """Yield (scope, id) of a memory's judgements that exceed ``KEPT`` with a new one."""
     stored = [row for row in snapshot.keys(key.scope, key.memory) if row.kind == JUDGED_QUERY]
     every = [*(row for row in stored if row.id != key.id), key]
     weakest_first = sorted(every, key=lambda row: (abs(row.weight), max(row.sources, default=0)))
-    for row in weakest_first[: max(0, len(every) - kept)]:
+    for row in weakest_first[: max(0, len(every) - KEPT)]:
         yield row.scope, row.id
 
 
@@ -106,7 +106,7 @@ class Rerank(Job):
     version = VERSION
     needs = "llm"
     trigger = Trigger(turns=20, session_end=True)
-    Options = JudgementOptions
+    Options = NoOptions
 
     def plan(self, context: JobContext) -> Plan | None:
         """Plan the tasks of the turns behind the cursor."""
@@ -131,7 +131,6 @@ class Rerank(Job):
         return new_task(self.name, turn.scope, str(turn.id), now, RANK, sources=(turn.id,))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        options: JudgementOptions = context.options
         with context.snapshot() as snapshot:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
             if turn is None or entry is None or is_private(snapshot, turn):
@@ -184,7 +183,7 @@ class Rerank(Job):
             for id_, weight in weights.items()
         ]
         with context.snapshot() as snapshot:
-            drop = tuple(row for key in keys for row in _displaced(snapshot, key, options.kept))
+            drop = tuple(row for key in keys for row in _displaced(snapshot, key))
         kept = tuple(key for key in keys if (key.scope, key.id) not in drop)
         vectors = tuple(
             Vector(scope=key.scope, memory=key.id, values=values)

@@ -166,6 +166,7 @@ class Topics(ScopeJob):
         topics = shared_subjects(sessions, old, speakers, context.options)
         now, memories = context.now, list[Memory]()
         live = {_id(name): (name, parts) for name, parts in topics.items()}
+        gone = [memory for id, memory in old.items() if id not in live]
         for id, (name, parts) in context.pausing(live.items()):
             subject = subject_of(
                 id, TOPIC, parts, parts[0].valid_from, max(map(summaries.until, parts))
@@ -177,8 +178,10 @@ class Topics(ScopeJob):
                 summary = summaries.summary(
                     replace(subject, name=name), text, Made(job=self.name, version=VERSION), now
                 )
-                memories += (summary, *summaries.archived(before, now)) if summary.text else ()
-        gone = [memory for id, memory in old.items() if id not in live]
+                if summary.text:
+                    memories += (summary, *summaries.archived(before, now))
+                elif before is not None:  # what it says is of other sessions
+                    gone.append(before)
         memories += [history for memory in gone for history in summaries.archived(memory, now)]
         return WriteBatch(
             memories=tuple(memories), drop=tuple((memory.scope, memory.id) for memory in gone)

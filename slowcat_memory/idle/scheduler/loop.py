@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import StoreClosedError, StoreFullError, describe_error
-from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender
+from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender, OnMemory
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -33,7 +33,8 @@ from slowcat_memory.idle.scheduler.step import (
     probe_while_open,
     run_of,
     run_step,
-    step_span,
+    second_try,
+    trace,
 )
 from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
@@ -62,7 +63,8 @@ class IdleLoop:
         on_applied: OnApplied = lambda batch: None,
         *,
         clock: Callable[[], datetime] | None = None,
-        events: EventSender | None = None,
+        listeners: list[OnMemory] | None = None,
+        on_pause: Iterable[Callable[[], object]] = (),
         budget: Budget | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -76,7 +78,8 @@ class IdleLoop:
                 failure.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
-            events: Its listeners are told, on the loop's thread, of each memory that changes.
+            listeners: They are told, on the loop's thread, of each memory that changes.
+            on_pause: Called there when it pauses after it has worked.
             budget: The limits; None makes one from the options.
         """
         store, clock = contexts.deps.store, clock or contexts.deps.clock
@@ -88,8 +91,9 @@ class IdleLoop:
             if options.of_job(name).enabled is not False
         }
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
-        self._metrics, self._on_applied = metrics or Metrics(), on_applied
-        self.events = events or EventSender(store, clock, self._metrics, LISTENER_FAILURES)
+        self._metrics, self._on_applied, self._on_pause = metrics or Metrics(), on_applied, on_pause
+        self.listeners = [] if listeners is None else listeners
+        self._events = EventSender(store, clock, self._metrics, LISTENER_FAILURES, self.listeners)
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: contexts(job, self._budget)
         self._discard_views = contexts.views.clear
@@ -101,10 +105,8 @@ class IdleLoop:
         self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._queue: TaskQueue | None = None
-        self._round_lock = asyncio.Lock()
-        self._drains = 0  # running calls of ``run_until_done``
-        self._drained = asyncio.Event()
-        self._steps_done = 0
+        self._turn = asyncio.Lock()  # of a round of ``run``, or of a whole ``run_until_done``
+        self._steps_done = self._steps_at_pause = 0
         with store.snapshot() as snapshot:
             runs = list(snapshot.runs(LOOK_BACK))
         self._budget.remember(runs)
@@ -125,12 +127,11 @@ class IdleLoop:
         """Work whenever the gate is open, until cancelled or the store is closed."""
         while True:
             try:
-                if self._drains:
-                    self._drained.clear()
-                    await self._drained.wait()
-                if not await self._round(self._enabled):
+                async with self._turn:
+                    works = await self._round(self._enabled, set())
+                if not works:
                     self._discard_views()
-                    await self._sleep(self._options.rest_s)
+                    await self._rest(self._options.rest_s)
             except StoreClosedError:
                 return
             except StoreFullError:
@@ -160,13 +161,8 @@ class IdleLoop:
         """
         names = self._jobs if jobs is None else {name: self._jobs[name] for name in jobs}
         chosen = {name: job for name, job in self._enabled.items() if name in names}
-        self._drains += 1
-        try:
+        async with self._turn:
             return await self._drain(chosen, patience_s)
-        finally:
-            self._drains -= 1
-            if not self._drains:
-                self._drained.set()
 
     async def _drain(self, chosen: dict[str, Job], patience_s: float) -> int:
         unasked, idle_since, done = set(chosen), self._seconds(), self._steps_done
@@ -182,7 +178,7 @@ class IdleLoop:
             if not (rest or unasked) or waited >= self._patience_s(patience_s):
                 self._discard_views()
                 return rest
-            await self._sleep(self._options.rest_s)
+            await self._rest(self._options.rest_s)
 
     def _patience_s(self, most_s: float) -> float:
         """Return how long ``run_until_done`` waits without progress: shorter if it is in vain."""
@@ -193,34 +189,41 @@ class IdleLoop:
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")
         self._queue = None
-        await self._sleep(TROUBLE_S)
+        await self._rest(TROUBLE_S)
 
-    async def _round(self, jobs: dict[str, Job], forced: set[str] | None = None) -> bool:
+    async def _rest(self, seconds: float) -> None:
+        """Wait; before that, call who wants to know if any step ended since the last pause."""
+        if self._steps_at_pause != self._steps_done:
+            self._steps_at_pause = self._steps_done
+            for listener in tuple(self._on_pause):
+                try:
+                    listener()
+                except Exception as error:  # a subscriber's code
+                    logger.warning(f"A listener to idle work failed: {describe_error(error)}")
+        await self._sleep(seconds)
+
+    async def _round(self, jobs: dict[str, Job], forced: set[str]) -> bool:
         """Once the gate is open, plan jobs, then run one step.
 
         Args:
-            forced: For ``run_until_done``: names to plan whatever their triggers say; removed once
-                planned. None for a background round, which yields to ``run_until_done``.
+            forced: Names to plan whatever their triggers say; removed once planned.
 
         Returns:
             Whether something was done, or must be checked again: to continue at once.
         """
-        async with self._round_lock:
-            while wait := self._gate.opens_in():
-                await self._sleep(min(wait, POLL_S))
-            if self._drains and forced is None:
-                return True
-            with self._store.idle_turn() as is_free:
-                if is_free:
-                    return await self._work(jobs, forced)
-            self._queue = None
-            await self._sleep(POLL_S)
-            return True
+        while wait := self._gate.opens_in():
+            await self._rest(min(wait, POLL_S))
+        with self._store.idle_turn() as is_free:
+            if is_free:
+                return await self._work(jobs, forced)
+        self._queue = None
+        await self._rest(POLL_S)
+        return True
 
-    async def _work(self, jobs: dict[str, Job], forced: set[str] | None) -> bool:
+    async def _work(self, jobs: dict[str, Job], forced: set[str]) -> bool:
         if self._server is not None and not self._server.found:
             await self._server_ready()  # work by rule must not be done before an LLM's
-        more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
+        more = await self._planner.plan(jobs.values(), forced)
         if self._gate.opens_in():
             return True
         task = await self._next_task(jobs)
@@ -274,12 +277,11 @@ class IdleLoop:
             return True
         context, began = self._context_of(job), self._clock()
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
-        with step_span(task, self._tracer) as record:
-            result = await run_step(job, task, context, self._gate, timeout_s)
-            with self._store.snapshot() as snapshot:
-                batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
-            run = run_of(task, result, batch, context.llm, began)
-            record(run.outcome, result.error)
+        result = await run_step(job, task, context, self._gate, timeout_s)
+        with self._store.snapshot() as snapshot:
+            batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
+        run = run_of(task, result, batch, context.llm, began)
+        trace(self._tracer, task, run, result.error)
         self._measure(run, result)
         if (llm := context.llm) and llm.answered is not None:
             self._server_away = not llm.answered
@@ -305,11 +307,11 @@ class IdleLoop:
         with self._store.snapshot() as snapshot:
             tasks = self._new_models.answered(job, model, snapshot)
         for task in tasks:
-            await self._apply(job, WriteBatch(done=task.id, tasks=(task,), retask=True))
+            await self._apply(job, second_try(task))
         self._queued(tasks)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
-        events = self.events.of(job, batch) if batch.done else ()
+        events = self._events.of(job, batch) if batch.done else ()
         ack = self._store.apply(job, batch)
         await asyncio.wrap_future(ack.future)
         if not batch.done:
@@ -319,7 +321,7 @@ class IdleLoop:
         except Exception as error:  # the batch is written even if the listener fails
             self._metrics.count(LISTENER_FAILURES)
             logger.warning(f"A listener to idle work failed: {describe_error(error)}")
-        self.events.send(events)
+        self._events.send(events)
 
     def _measure(self, run: Run, result: StepResult) -> None:
         self._metrics.count(f"idle_{run.outcome}")

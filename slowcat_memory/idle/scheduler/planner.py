@@ -1,8 +1,9 @@
 """Plans jobs, and stores their tasks so that a restart finds them."""
 
 import asyncio
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from itertools import islice
 
@@ -10,7 +11,6 @@ import msgspec
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.job import (
     Job,
@@ -23,54 +23,33 @@ from slowcat_memory.idle.job import (
 )
 from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.step import BACKOFF_GROWTH
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Cursor, SessionEdge, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
-MOST_ROUNDS = 8  # that a plan gives way which is always interrupted
 MOST_PLANS = 1000  # of one job in a row: a cursor that moves in a circle must not block the others
 
 
-class _Plans:
-    """What became of a job's last plans.
+@dataclass
+class Planner:
+    """Plans jobs whose triggers fired. One whose plan fails is planned when they fire again.
 
     Attributes:
-        in_a_row: Plans after which there was more to plan.
-        interrupted: Plans in a row that somebody interrupted.
-        passed_over: Rounds since the last of them.
+        on_tasks: Called with the tasks that were stored.
     """
 
-    def __init__(self, options: IdleOptions, clock: Callable[[], float]) -> None:
-        self.in_a_row = self.interrupted = self.passed_over = 0
-        self.breaker = CircuitBreaker(
-            failures=1,
-            first_wait_s=options.backoff_s,
-            longest_wait_s=options.backoff_most_s,
-            growth=BACKOFF_GROWTH,
-            clock=clock,
-        )
+    store: Store
+    gate: IdleGate
+    context_of: Callable[[Job], JobContext]
+    options: IdleOptions
+    clock: Callable[[], datetime]
+    metrics: Metrics
+    on_tasks: Callable[[Sequence[Task]], None]
 
-
-class Planner:
-    """Plans jobs whose triggers fired. A job whose plan fails is planned later."""
-
-    def __init__(
-        self,
-        store: Store,
-        gate: IdleGate,
-        context_of: Callable[[Job], JobContext],
-        options: IdleOptions,
-        clock: Callable[[], datetime],
-        metrics: Metrics,
-        on_tasks: Callable[[Sequence[Task]], None],
-    ) -> None:
-        self._store, self._gate, self._context_of = store, gate, context_of
-        self._options, self._clock, self._metrics = options, clock, metrics
-        self._on_tasks = on_tasks  # called with the tasks that were stored
-        self._triggers = Triggers(options.jobs)
-        self._plans = defaultdict[str, _Plans](lambda: _Plans(options, seconds_of(clock)))
+    def __post_init__(self) -> None:
+        self._triggers = Triggers(self.options.jobs)
+        self._interrupted = set[str]()  # whose plans gave way to somebody
+        self._in_a_row = Counter[str]()  # plans after which there was more to plan
 
     async def plan(self, jobs: Iterable[Job], forced: set[str]) -> bool:
         """Plan the jobs whose triggers fired, while the gate is open.
@@ -84,56 +63,44 @@ class Planner:
         """
         again = False
         for job in jobs:
-            if self._gate.opens_in():
+            if self.gate.opens_in():
                 break
-            plans = self._plans[job.name]
-            if self._gives_way(plans):
+            if job.name in self._interrupted:  # for a round, so that others are planned and done
+                self._interrupted.discard(job.name)
                 continue
-            context, now = self._context_of(job), self._clock()
-            if not has_requirements(job, context) or not plans.breaker.allows():
+            context, now = self.context_of(job), self.clock()
+            if not has_requirements(job, context):
                 forced.discard(job.name)
                 continue
-            with self._store.snapshot() as snapshot:
+            with self.store.snapshot() as snapshot:
                 due, asked = self._triggers.look(snapshot, job, now, context.zone)
             if due or job.name in forced:
-                more = await self._ask(job, context, plans, asked)
+                more = await self._ask(job, context, asked)
                 again |= more
                 if not more:
                     forced.discard(job.name)
         return again
 
-    def _gives_way(self, plans: _Plans) -> bool:
-        """Return whether to leave a job out of this round: its plans are always interrupted.
-
-        It lets one more round pass each time, so that other jobs are planned and tasks are done.
-        """
-        passes = plans.passed_over < min(plans.interrupted, MOST_ROUNDS)
-        plans.passed_over = plans.passed_over + 1 if passes else 0
-        return passes
-
-    async def _ask(self, job: Job, context: JobContext, plans: _Plans, asked: Cursor) -> bool:
+    async def _ask(self, job: Job, context: JobContext, asked: Cursor) -> bool:
         """Plan a job once; return whether to plan it again at once."""
         try:
             plan = self._plan(job, context) or Plan()
         except StepInterruptedError:
-            plans.interrupted += 1
+            self._interrupted.add(job.name)
             return True
         except Exception as error:  # affects this job alone
-            plans.breaker.failed()
-            self._metrics.count("idle_plan_failures")
+            plan = Plan()
+            self.metrics.count("idle_plan_failures")
             logger.warning(f"Planning the idle job {job.name} failed: {describe_error(error)}")
-            return False
-        plans.breaker.succeeded()
-        plans.interrupted = 0
         moves = self._moves(plan)
         if plan.tasks or moves:
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
-            self._on_tasks(plan.tasks)
+            self.on_tasks(plan.tasks)
         # A job that moved its cursor may have read only a part: plan until the cursor stops.
-        plans.in_a_row += 1
-        if moves and plan.more and plans.in_a_row < MOST_PLANS:
+        self._in_a_row[job.name] += 1
+        if moves and plan.more and self._in_a_row[job.name] < MOST_PLANS:
             return True
-        plans.in_a_row = 0
+        self._in_a_row[job.name] = 0
         await self._write(job.name, WriteBatch(cursor=asked))
         return False
 
@@ -143,9 +110,9 @@ class Planner:
         Raises:
             StepInterruptedError: It closed; the job is to be planned again.
         """
-        unsubscribe = self._gate.on_close(context.interrupt)
+        unsubscribe = self.gate.on_close(context.interrupt)
         try:
-            if self._gate.opens_in():  # it closed before the subscription
+            if self.gate.opens_in():  # it closed before the subscription
                 context.interrupt()
             return job.plan(context)
         finally:
@@ -154,11 +121,11 @@ class Planner:
     def _moves(self, plan: Plan) -> bool:
         if plan.cursor is None:
             return False
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return snapshot.cursor(plan.cursor.name) != plan.cursor
 
     async def _write(self, job: str, batch: WriteBatch) -> None:
-        await asyncio.wrap_future(self._store.apply(job, batch).future)
+        await asyncio.wrap_future(self.store.apply(job, batch).future)
 
 
 def has_requirements(job: Job, context: JobContext) -> bool:

@@ -10,8 +10,8 @@ it was cancelled too, the engine closes.
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -37,8 +37,6 @@ from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 T = TypeVar("T")
-Record = Callable[[str, BaseException | None], None]
-
 
 # After which errors a step is done by rules, by what its job needs.
 RULES_AFTER: dict[str, tuple[type[Exception], ...]] = {
@@ -197,40 +195,30 @@ def _forget_abandoned(task: "asyncio.Task[Any]") -> None:
         task.exception()  # retrieved, so that asyncio does not log it
 
 
-@contextmanager
-def step_span(task: Task, tracer: Any = None) -> Iterator[Record]:
-    """Trace one step as ``task_<job>`` with the task's id and outcome, never a text.
+def trace(tracer: Any, task: Task, run: Run, error: BaseException | None) -> None:
+    """Write the span of one step as ``task_<job>`` with the task's id and outcome, never a text.
 
     Args:
         tracer: See ``find_tracer``; None traces nothing.
-
-    Yields:
-        A function to call with the outcome, and the error if there was one.
     """
     if tracer is None:
-        yield lambda outcome, error: None
         return
-    # An exception's message and traceback may quote memories: only its type is kept.
-    with tracer.start_as_current_span(
-        f"task_{task.job}", record_exception=False, set_status_on_exception=False
-    ) as span:
-
-        def record(outcome: str, error: BaseException | None) -> None:
-            known = {"id": task.id, "job": task.job, "attempts": task.attempts, "outcome": outcome}
-            span.set_attributes({f"slowcat.task.{name}": value for name, value in known.items()})
-            if error is not None:
-                span.set_attribute("exception.type", type(error).__name__)
-
-        yield record
+    began_ns = int(run.at.timestamp() * 1e9)
+    span = tracer.start_span(f"task_{task.job}", start_time=began_ns)
+    known = {"id": task.id, "job": task.job, "attempts": task.attempts, "outcome": run.outcome}
+    span.set_attributes({f"slowcat.task.{name}": value for name, value in known.items()})
+    if error is not None:  # its message and traceback may quote memories
+        span.set_attribute("exception.type", type(error).__name__)
+    span.end(began_ns + int(run.ms * 1e6))
 
 
 def find_tracer() -> Any:
     """Return the process's tracer, a no-op until it is set up; None if not installed."""
     try:
-        from opentelemetry import trace
+        from opentelemetry.trace import get_tracer
     except ImportError:
         return None
-    return trace.get_tracer("slowcat_memory.idle")
+    return get_tracer("slowcat_memory.idle")
 
 
 BACKOFF_GROWTH = 4.0
@@ -309,13 +297,10 @@ def after_failure(task: Task, error: str, now: datetime, options: IdleOptions) -
     return replace(failed, not_before=now + timedelta(seconds=wait_s))
 
 
-def revived(task: Task) -> Task:
-    """Return a dead task reset to waiting, with all its tries; its last error is kept."""
-    return replace(task, state="waiting", attempts=0, not_before=None)
-
-
 def second_try(task: Task) -> WriteBatch:
-    return WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
+    """Return what resets a dead task to waiting, with all its tries; its last error is kept."""
+    waiting = replace(task, state="waiting", attempts=0, not_before=None)
+    return WriteBatch(done=task.id, tasks=(waiting,), retask=True)
 
 
 def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
@@ -377,4 +362,4 @@ class NewModels:
         others = {task.job for task in every if (task.job, model) not in self._tried}
         others -= self._last.keys()
         self._tried |= {(other, model) for other in others}
-        return [revived(task) for task in every if task.job == job or task.job in others]
+        return [task for task in every if task.job == job or task.job in others]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "slowcat-idle"
 STOP_S = 1.0
-START_S = 30.0  # until the jobs are imported and the loop is made, on a busy machine
+NOT_RUNNING = "idle work does not run"
 
 
 class IdleThread:
@@ -33,7 +33,7 @@ class IdleThread:
         make_loop: "Callable[[], IdleLoop]",
         on_end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Store the arguments; ``start`` starts the thread.
+        """Start the thread.
 
         Args:
             make_loop: Makes the loop, on the thread.
@@ -45,9 +45,6 @@ class IdleThread:
         self._made: Future[IdleLoop] = Future()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._host, name=NAME, daemon=True)
-
-    def start(self) -> None:
-        """Start the thread. Call it once."""
         self._thread.start()
 
     def stop(self, timeout_s: float = STOP_S) -> bool:
@@ -55,9 +52,6 @@ class IdleThread:
 
         Unwritten work is due again next time.
         """
-        if self._thread.ident is None:  # never started
-            self._event_loop.close()
-            return True
         self._stopped.set()
         with suppress(RuntimeError):  # it has ended
             self._event_loop.call_soon_threadsafe(self._cancel)
@@ -73,9 +67,9 @@ class IdleThread:
         Raises:
             RuntimeError: The thread does not run.
         """
-        loop = self._made.result(START_S)
-        if self._stopped.is_set() or not self._thread.is_alive():
-            raise RuntimeError("idle work does not run")
+        loop = self._made.result()
+        if self._stopped.is_set():
+            raise RuntimeError(NOT_RUNNING)
         done = loop.run_until_done(jobs, patience_s)
         return asyncio.run_coroutine_threadsafe(done, self._event_loop)
 
@@ -89,16 +83,18 @@ class IdleThread:
             self._main.cancel()
 
     def _host(self) -> None:
+        ended: Exception = RuntimeError(NOT_RUNNING)
         try:
             self._event_loop.run_until_complete(self._run())
         except asyncio.CancelledError:  # stopped
             pass
         except Exception as error:
+            ended = error
             logger.error(f"Idle work has ended: {describe_error(error)}")
-            if not self._made.done():
-                self._made.set_exception(error)
         finally:
             self._stopped.set()
+            if not self._made.done():
+                self._made.set_exception(ended)
             self._end()
 
     async def _run(self) -> None:

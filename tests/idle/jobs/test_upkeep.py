@@ -106,10 +106,10 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(open
     engine.remember("Anna likes tea.", "anna")
     clock.advance(3600 * 24 * 89)
     talk(engine, 1)
-    engine.idle.until_done(["retention"])
+    engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 4
     clock.advance(3600 * 24 * 2)
-    engine.idle.until_done(["retention"])
+    engine.idle.until_done(["erase"])
     left = ids(Look(engine.store).turns("anna"))
     assert len(left) == 2 and left[0] == kept
     assert engine.search("tea", "anna").hits and not engine.eraser.expired()

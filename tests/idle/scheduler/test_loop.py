@@ -176,7 +176,7 @@ def test_loop_a_plan_that_fails_holds_only_its_own_job(rig):
     broken, job = Broken("broken"), Fake()
     one = rig(broken, job, said="a")
     assert one.done() == 0 and job.steps == ["1"]
-    assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 1
+    assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 2
 
 
 def test_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
@@ -215,7 +215,7 @@ def test_loop_listeners_hear_what_comes_changes_and_goes(rig):
         raise ValueError
 
     one = rig(Fake(behave=lambda task, context: batches.pop(0)))
-    one.loop.events.listeners += [broken, heard.append]
+    one.loop.listeners += [broken, heard.append]
     one.say(*"abc")
     one.done()
     assert [(e.what, *e.ids, e.kind, e.job) for e in heard] == [

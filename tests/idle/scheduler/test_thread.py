@@ -29,7 +29,6 @@ def host(rig):
             lambda: IdleLoop(jobs, one.gate, one.contexts, options=OPTIONS), **given
         )
         started.append(thread)
-        thread.start()
         return one, thread
 
     yield start
@@ -95,6 +94,15 @@ def test_idle_thread_speech_on_another_thread_ends_a_step_in_milliseconds(host):
         waits.append(at[-1] - spoke)
         one.gate.free("user speaks")
     assert min(waits) < 0.02, f"{min(waits) * 1e3:.1f} ms"  # the others met a busy machine
+
+
+def test_idle_thread_that_was_stopped_before_it_began_takes_nothing_and_says_so():
+    def stopping():
+        raise asyncio.CancelledError
+
+    thread = IdleThread(stopping)
+    with pytest.raises(RuntimeError):
+        thread.drain()
 
 
 def test_idle_thread_the_closing_of_the_store_ends_it(host):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.summaries.summary import items
+from slowcat_memory.core.summaries.summary import SummaryText, items
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
@@ -302,7 +302,7 @@ def test_summaries_a_day_and_a_week_of_one_conversation_take_its_summary_without
 # ------------------------------------------------------------------- topics
 
 
-def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
+def test_topics_what_sessions_come_back_to_becomes_a_topic(house, monkeypatch):
     one = house()
     for n in range(4):
         at = MONDAY + timedelta(days=n)
@@ -324,3 +324,8 @@ def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
     after = one.made("topic").values()
     assert {m.id for m in after} == before, "a topic keeps its name as it grows"
     assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
+    by_rule = "slowcat_memory.core.summaries.by_rule.of_summaries"
+    monkeypatch.setattr(by_rule, lambda *_, **__: SummaryText(text=""))
+    one.talk("dog10", "My dog Max barks at cats.", "The dog Max needs a vet.")
+    one.think()
+    [_] = one.made("topic")  # one of which nothing can be said is history
