@@ -7,14 +7,12 @@ fails the first tests: whoever adds one says whether a text leaves by it, and it
 import ast
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core import disclosure
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine, hotwords, read_graph
@@ -32,9 +30,8 @@ from slowcat_memory.records import (
 from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
-from tests.support.asking_jobs import ASKING
 from tests.support.engine_home import Home
-from tests.support.parroting_llm import MONDAY
+from tests.support.parroting_llm import ASKING, MONDAY
 from tests.support.rows import listed, listed_texts
 from tests.support.said import memory_at
 from tests.support.sources import package_files
@@ -245,20 +242,6 @@ def test_exits_local_only_words_reach_no_llm_on_another_machine(engine, when):
         derived(engine, "anna", SECRET, turns[0].id)
     assert showing(leaving(engine, "anna", False), SECRET) == set()
     assert len(showing(leaving(engine, "anna", True), SECRET)) > 8, "they stay for a local LLM"
-
-
-def test_exits_what_an_older_version_left_unmarked_is_withheld(engine, monkeypatch):
-    """Derived memories without the mark, as a store of an older version holds them."""
-    turns = talk(engine, "anna", "Anna", *told(SECRET))
-    engine.edit("anna", chunk_id(turns[0].id), local_only=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(disclosure, "origins", lambda memory: iter(()))
-        derived(engine, "anna", SECRET, turns[0].id)
-    with engine.snapshot() as snapshot:
-        assert any(one.made and not one.local_only for one in snapshot.memories("anna"))
-    engine.close()
-    with closing(MemoryEngine(engine.config, clock=engine.clock, embedder=HashEmbedder())) as again:
-        assert showing(leaving(again, "anna", False), SECRET) == set()
 
 
 # ------------------------------------------------------------------- guests, and others

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from slowcat_memory.core import disclosure
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
-from tests.support.asking_jobs import ASKING, ledger
 from tests.support.layers import ASK, ELSE, LAYERS, SECRET, edit, layers, tell, told
-from tests.support.parroting_llm import Mind, Remote, parrot
+from tests.support.parroting_llm import ASKING, Mind, Remote, ledger, parrot
 
 MADE = LAYERS - {"context", "key"}  # which are found by, and never offered
 

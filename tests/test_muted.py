@@ -11,10 +11,9 @@ from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.transfer.formats.rows import export
 from tests.harness.import_trips import import_file
-from tests.support.asking_jobs import ledger
 from tests.support.layers import ASK, ELSE, SECRET, edit, layers, tell, told
 from tests.support.memories import Look
-from tests.support.parroting_llm import Mind, parrot
+from tests.support.parroting_llm import Mind, ledger, parrot
 from tests.support.said import turn_at
 
 

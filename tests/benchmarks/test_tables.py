@@ -2,13 +2,12 @@
 
 import json
 import re
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from benchmarks import common, plain_figures, quality, run_all, tables
-from benchmarks.plain_figures import PLACE, Row
+from benchmarks.plain_figures import PLACE
 from tests.support.rows import DATA
 
 # ------------------------------------------------------------------- tables
@@ -84,15 +83,6 @@ README = list(plain_figures.README)
 def test_readme_rows_are_printed_with_the_figures_of_their_places() -> None:
     text = plain_figures.readme(measured())
     assert "5.12 ms; 95 of 100 within 9.25 ms; 98.8 % with all" in text
-
-
-@pytest.mark.parametrize("row", README, ids=lambda row: row[0][:30])
-def test_readme_every_row_names_its_command_and_its_row(row: Row) -> None:
-    [command] = re.findall(r"`python -m (benchmarks\.\w+)[^`]*`: \*", row[-1])
-    assert find_spec(command)
-    stem = command.partition(".")[2]
-    files = plain_figures.files_of(row)
-    assert files and all(file.startswith(stem) for file in files)
 
 
 def test_readme_no_row_has_a_figure_of_its_own() -> None:

@@ -31,6 +31,7 @@ from tests.harness.children import ask
 from tests.harness.command import Harness, main
 from tests.harness.process_search import held, open_files
 from tests.harness.puppets import WAIT_S, Puppet, kill_all, until, warm_up
+from tests.support.memories import contents
 from tests.support.said import turn_at
 
 PROCESSES = 4
@@ -257,7 +258,7 @@ def _residue(memory: Path, everybody: list[Puppet], running: list[Puppet]) -> li
         time.sleep(1.0)
         held_by = [(one.orders.name, one.ask("look")) for one in running]
         places = [(key, f"{name}: {way}") for name, ways in held_by for key, way in ways]
-        files = [(str(path), path.read_bytes()) for path in memory.rglob("*") if path.is_file()]
+        files = contents(memory)
         files += [row for one in running for row in open_files(one.pid, memory)]
         for where, data in files:
             places += [(key.decode(), where) for key in re.findall(WORD.pattern.encode(), data)]

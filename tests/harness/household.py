@@ -43,6 +43,7 @@ from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from slowcat_memory.tools.functions import ToolCalls
 from slowcat_memory.transfer.formats.rows import export
+from tests.support.memories import contents
 from tests.support.parroting_llm import think
 
 PEOPLE = ("ann", "anna", "ben")  # the name of one begins that of another
@@ -386,8 +387,7 @@ class Household:
 
     def gone(self, words: Iterable[str]) -> None:
         """Raise if forgotten words are in any file or recall, or in the context's messages."""
-        files = [file for file in self.config.folder.rglob("*") if file.is_file()]
-        held = b"".join(file.read_bytes() for file in files)
+        held = b"".join(data for _, data in contents(self.config.folder))
         for word in words:
             if re.search(rf"{word}".encode(), held):
                 raise Leak("forgotten", f"{word} is still in a file")
@@ -423,11 +423,10 @@ class Household:
                 found += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]
                 self.count(scope, [memory for memory in found if memory and findable(memory)])
         folder, known = self.config.folder, {*PEOPLE, HOME, GUEST}
-        files = [(file, known) for file in folder.glob("*.mdb")]
-        files += [(file, may_hold(s)) for s in known for file in index_folder(folder, s).rglob("*")]
-        for file, mine in files:
-            if file.is_file():
-                self.clean("files", file.read_bytes().decode("latin-1"), mine, str(file))
+        of = {index_folder(folder, scope): may_hold(scope) for scope in known}
+        for name, data in contents(folder):
+            mine = next((of[place] for place in (folder / name).parents if place in of), known)
+            self.clean("files", data.decode("latin-1"), mine, name)
         self.clean("files", self.logged, (), "the logs")
         stats = msgspec.json.encode(self.engine.upkeep.stats()).decode()
         self.clean("files", stats, (), "statistics")

@@ -246,7 +246,7 @@ def reopen(home: Household) -> None:
 
 
 # Frequency of each, per thousand operations.
-OPERATIONS: dict[Callable[[Household], None], int] = {
+OPERATIONS: Counter[Callable[[Household], None]] = Counter({
     say: 440,
     mute: 60,
     off_the_record: 20,
@@ -266,8 +266,19 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
     look_back: 20,
     elsewhere: 30,
     reopen: 5,
-}
+})  # fmt: skip
 HOUSEHOLD = 250  # operations, after which everything is read and another household begins
+
+
+def drawn(home: Household, count: int) -> list[Callable[[Household], None]]:
+    """Draw operations: of each the whole number in its share, the others by chance."""
+    shares = {work: count * often / OPERATIONS.total() for work, often in OPERATIONS.items()}
+    works = [work for work, share in shares.items() for _ in range(int(share))]
+    rest = [share % 1 for share in shares.values()]
+    works += home.rng.choices([*shares], rest, k=count - len(works))
+    home.rng.shuffle(works)
+    return works
+
 
 # ------------------------------------------------------------------- planted leaks
 
@@ -426,8 +437,7 @@ def run(folder: Path, operations: int, seed: int, control: str = "") -> dict[str
             home = Household(folder / str(first), seed * 1_000_003 + first)
             with Ears(home.logged):
                 try:
-                    count = min(HOUSEHOLD, operations - first)
-                    for work in home.rng.choices([*OPERATIONS], [*OPERATIONS.values()], k=count):
+                    for work in drawn(home, min(HOUSEHOLD, operations - first)):
                         home.clock.advance(1)
                         work(home)
                     if not control:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from slowcat_memory.records import Manifest, Memory, SessionEdge, Turn
 from tests.support import said
+from tests.support.memories import contents
 
 DAY = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
 SIZES = (40, 200, 400, 900, 3000, 6000)
@@ -28,8 +29,7 @@ def text(number: int) -> str:
 
 def traces(folder: Path, *numbers: int) -> list[tuple[int, str]]:
     """Return which turns' words are in which files of a folder."""
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    held = [(str(file.relative_to(folder)), file.read_bytes()) for file in files]
+    held = contents(folder)
     return [(n, name) for n in numbers for name, body in held if token(n).encode() in body]
 
 

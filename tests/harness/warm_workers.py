@@ -42,6 +42,7 @@ from tests.harness.fleet_server import TENANT, Server
 from tests.harness.household import Leak
 from tests.harness.isolation import shared_cache, talkative
 from tests.harness.process_search import held
+from tests.support.memories import contents
 from tests.support.parroting_llm import parrot, think
 
 CONSONANTS, VOWELS = "bdfglmnprtvs", "aeiou"
@@ -179,12 +180,11 @@ class Bench:
     def look_at_files(self, people: Iterable[Person]) -> None:
         """Look at each file of the worker: a person's copies have that person's words alone."""
         owners = {copy_name(TENANT, one.user_id): one.number for one in people}
-        for path in (self.folder / "cache").rglob("*"):
-            if path.is_file():
-                place = path.relative_to(self.folder / "cache").parts[0]
-                of = {owners[place]} if place in owners else set[int]()
-                self.see("files", path.read_bytes().decode("latin-1"), of, f"a file of {of}")
-                self.see("files", str(path), of, "a file's name")
+        for name, held_there in contents(self.folder / "cache"):
+            place = name.partition("/")[0]
+            of = {owners[place]} if place in owners else set[int]()
+            self.see("files", held_there.decode("latin-1"), of, f"a file of {of}")
+            self.see("files", name, of, "a file's name")
 
     def look_at_rows(self, people: Iterable[Person]) -> None:
         """Look at each row of the database."""

@@ -24,10 +24,9 @@ from slowcat_memory.records import Run, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import ScriptedLLM
 from tests.harness.samples import memory, turn
-from tests.support.asking_jobs import ASKING, SAID, ledger
 from tests.support.idle_doubles import NOW, Fake, drain, job_llm
 from tests.support.memories import Look
-from tests.support.parroting_llm import Mind, Remote, parrot
+from tests.support.parroting_llm import ASKING, SAID, Mind, Remote, ledger, parrot
 from tests.support.rows import each_row
 
 BLOCKED = {

@@ -16,11 +16,9 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
-from tests.support import asking_jobs
-from tests.support.asking_jobs import ASKING, SAID, ledger
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.memories import Look
-from tests.support.parroting_llm import Mind, parrot, think
+from tests.support.parroting_llm import ASKING, SAID, Mind, ledger, parrot, think
 
 NO_RULE = {"contextualize", "rerank"}  # they need an LLM: index text and grades are in no words
 WITHOUT_RECORDS = {"merge"}  # what it decides is seen in the facts that others made
@@ -153,7 +151,7 @@ def test_given_up_an_empty_reply_about_what_is_known_is_believed(mind: Mind) -> 
 # ------------------------------------------------------------------- whatever a model server does to any job that asks it: an end, and nothing made of a bad answer
 
 BEACH = ("I love the beach in Lisbon with my sister.", "Lisbon is nice.")  # a pair to merge
-WITH_A_PAIR = [*asking_jobs.SAID[:4], BEACH, asking_jobs.SAID[5]]
+WITH_A_PAIR = [*SAID[:4], BEACH, SAID[5]]
 ALWAYS = {"500", "schema violation"}
 READERS = {"contextualize", "rerank"}  # they meet every fault each time, for all
 # What these make by rule meanwhile stands until something changes.

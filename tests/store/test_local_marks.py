@@ -116,7 +116,8 @@ def test_local_marks_cross_into_another_namespace(talk):
     note = replace(memory("note/1", scope="home", sources=(1,)), kind="note", made=None)
     write(talk, note)
     mark(talk, chunk_id(1))
-    assert local(talk, "home") == {"note/1"}
+    write(talk, replace(note, id="note/3"))
+    assert local(talk, "home") == {"note/1", "note/3"}
     mark(talk, chunk_id(1), False)
     assert local(talk, "home") == set()
     write(talk, replace(note, id="note/2"))

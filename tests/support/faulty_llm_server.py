@@ -12,11 +12,12 @@ import gzip
 import json
 from collections.abc import Awaitable, Callable
 from itertools import cycle
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from aiohttp import web
 from msgspec import Struct
 
+from slowcat_memory.testing.server import ScriptedServer
 from tests.support.rows import listed
 
 Outcome = Literal["endpoint", "bad", "long", "ok"]
@@ -257,50 +258,24 @@ FAULTS: tuple[Fault, ...] = (
 BY_NAME = {fault.name: fault for fault in FAULTS}
 
 
-class FaultServer:
-    """Serves on loopback while its block runs.
+class FaultServer(ScriptedServer):
+    """Answers chat requests with a fault.
 
     Attributes:
         fault: What it does with the next requests, by name.
-        url: The base URL, with "/v1".
-        requests: Every chat request's body.
         open: How many replies are being sent.
-        models: What "/v1/models" lists; None to be away there too.
     """
 
     def __init__(self, good_reply: str | Callable[[dict[str, Any]], str]) -> None:
         """Store the good answer, or a function of the request's body."""
+        super().__init__(model="tiny")
         reply = good_reply
         self.good_reply = reply if callable(reply) else lambda body: reply
-        self.fault, self.url, self.open = "none", "", 0
-        self.requests: list[dict[str, Any]] = []
-        self.models: list[dict[str, Any]] | None = [{"id": "tiny", "object": "model"}]
-        self._changed = asyncio.Event()
+        self.fault, self.open = "none", 0
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 << 20)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_get("/v1/models", self._list)
-        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=0.05).start()
-        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._runner.cleanup()
-
-    async def until_closed(self, timeout_s: float = 20.0) -> None:
+    async def until_closed(self) -> None:
         """Wait until no reply is being sent."""
-        async with asyncio.timeout(timeout_s):
-            while self.open:
-                self._changed.clear()
-                await self._changed.wait()
-
-    async def _list(self, _: web.Request) -> web.Response:
-        if self.models is None:
-            return web.Response(status=503)
-        return web.json_response({"object": "list", "data": self.models})
+        await self.wait_until(lambda: not self.open, 20.0)
 
     async def _chat(self, http: web.Request) -> web.StreamResponse:
         body = await http.json()
@@ -310,4 +285,4 @@ class FaultServer:
             return await BY_NAME[self.fault].play(Scene(self, http, body))
         finally:
             self.open -= 1
-            self._changed.set()
+            await asyncio.shield(self._notify())

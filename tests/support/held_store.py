@@ -11,6 +11,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.disk import folder
+from tests.support.memories import Look
 
 
 @contextmanager
@@ -26,19 +27,14 @@ def refusing(error: int) -> Iterator[None]:
         yield
 
 
-def logged_texts(log: MemoryEngine | Path) -> list[tuple[str, str, str]]:
+def logged_texts(log: MemoryEngine | Store | Path) -> list[tuple[str, str, str]]:
     """Return role, text, and the text that is answered, of every turn, in the log's order.
 
     ``log`` is an open memory, or the folder of a closed one.
     """
     if isinstance(log, Path):
         with Store.open(log, readonly=True) as store:
-            return _read(store)
-    return _read(log)
-
-
-def _read(log: MemoryEngine | Store) -> list[tuple[str, str, str]]:
-    with log.snapshot() as snapshot:
-        turns = {turn.id: turn for turn in snapshot.turns()}
-    answered = {id_: turns[turn.reply_to].text for id_, turn in turns.items() if turn.reply_to}
-    return [(turn.role, turn.text, answered.get(id_, "")) for id_, turn in turns.items()]
+            return logged_texts(store)
+    turns = Look(log).turns()
+    texts = {turn.id: turn.text for turn in turns}
+    return [(turn.role, turn.text, texts.get(turn.reply_to, "")) for turn in turns]

@@ -1,7 +1,7 @@
 """Reads a memory's content for tests, and prepares it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -95,10 +95,14 @@ def ids(rows: Iterable[Any]) -> list[Any]:
     return [row.id for row in rows]
 
 
+def contents(folder: Path) -> list[tuple[str, bytes]]:
+    """Read all files under a folder; all anew if one is gone, since another may hold its text."""
+    while True:
+        with suppress(FileNotFoundError):
+            files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+            return [(str(path.relative_to(folder)), path.read_bytes()) for path in files]
+
+
 def residue(folder: Path, word: str) -> list[str]:
     """Return the files under a folder that hold a word, in any writing."""
-    plain, files = (
-        word.lower().encode(),
-        (file for file in sorted(folder.rglob("*")) if file.is_file()),
-    )
-    return [str(file.relative_to(folder)) for file in files if plain in file.read_bytes().lower()]
+    return [name for name, held in contents(folder) if word.lower().encode() in held.lower()]

@@ -12,15 +12,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Turn
+from slowcat_memory.records import LedgerEntry, Offer, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.idle_doubles import drain
+from tests.support.rows import listed
 from tests.support.sessions import session
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
@@ -144,3 +146,26 @@ def think(
         return drain(contexts, jobs, clock, AT_ONCE, patience_s, on_applied=applied)
     finally:
         engine.flush(indexed=True)
+
+
+# ------------------------------------------------------------------- the jobs that send prompts, and a ledger row for them
+
+SAID = [(told, answered) for told, answered in listed("idle/said")]  # of which all jobs ask
+
+ASKING = {
+    *("contextualize", "facts", "merge", "session_summary", "window_summary"),
+    *("rollups", "blocks", "rerank"),
+}
+
+
+def ledger(mind: Mind) -> None:
+    """Let recall have weighed all that there is for every question."""
+    with mind.engine.store.snapshot() as snapshot:
+        turns = list(snapshot.turns("anna"))
+    every = [Offer(memory=chunk_id(turn.id), score=0.5, probability=0.5) for turn in turns]
+    for turn in turns:
+        offers = tuple(one for one in every if one.memory != chunk_id(turn.id))
+        mind.engine.store.write_ledger(
+            LedgerEntry(turn=turn.id, scope="anna", session=turn.session, at=turn.at,
+                        offers=offers[:12])
+        )  # fmt: skip

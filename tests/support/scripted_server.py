@@ -9,12 +9,12 @@ from slowcat_memory.testing.server import ScriptedServer
 
 
 @contextmanager
-def serving(reply=None, pages=None, **options) -> Iterator[ScriptedServer]:
+def serving(reply=None, pages=None, kind=ScriptedServer, **options) -> Iterator[ScriptedServer]:
     """Serve while the block runs."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = ScriptedServer(reply, **options)
+    server = kind(reply, **options)
     server.pages |= pages or {}
 
     def call(work):

@@ -134,6 +134,14 @@ def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
     assert decide_by_words(pair, TOKENIZE) is None
 
 
+def test_a_home_does_not_take_the_place_of_an_employer_at_the_same_address() -> None:
+    where = {"object": "Mercy hospital"}
+    work = of_nell("Nell works at the Mercy hospital.", "person", predicate="works_at", **where)
+    home = "Nell lives at the Mercy hospital now."
+    pair = Pair(work, of_nell(home, "person", 9, predicate="lives_in", **where))
+    assert outcome_of_verdict(pair, "", TOKENIZE) is None
+
+
 def test_another_day_is_a_change_by_rule_only_where_the_words_say_so() -> None:
     first = of_nell("Nell sees the dentist on 3 May 2027.", "event", date="2027-05-03")
     second = of_nell("Nell sees the dentist on 9 June 2027.", "event", 5, date="2027-06-09")

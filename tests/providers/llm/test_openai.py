@@ -116,7 +116,8 @@ async def test_openai_llm_whenever_it_is_interrupted_the_server_is_left_alone_at
 
 async def test_openai_llm_the_first_model_or_the_one_that_is_named() -> None:
     async with talk(model="b") as (server, llm):
-        server.models = [{"id": "a"}, {"id": "b", "max_model_len": 9000, "owned_by": "vllm"}]
+        models = [{"id": "a"}, {"id": "b", "max_model_len": 9000, "owned_by": "vllm"}]
+        server.pages["/v1/models"] = {"data": models}
         assert await llm.probe() and llm.prompt_tokens == 5400
         assert (await llm.complete(PROMPT, Note)).model == "b@vllm:b1"
 
@@ -124,7 +125,7 @@ async def test_openai_llm_the_first_model_or_the_one_that_is_named() -> None:
 @pytest.mark.parametrize("models", [None, [], ["x"], [{"id": None}], [{"object": "model"}]])
 async def test_openai_llm_a_server_without_a_model_is_away(models: Any) -> None:
     async with talk() as (server, llm):
-        server.models = models
+        server.pages = {"/v1/models": {"data": models}} if models is not None else {}
         assert not await llm.probe()
         with pytest.raises(EndpointError):
             await llm.complete(PROMPT, Note)

@@ -1,22 +1,73 @@
 """Sessions, their parts, days, weeks and topics are summed up: once each, and anew when they must."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slowcat_memory.core.summaries.summary import SummaryText, items
+from slowcat_memory.core.summaries.summary import SummaryText, current, items
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.records import Forget
-from slowcat_memory.testing import ScriptedLLM, check_job
-from tests.support.daily_talks import JOBS, MONDAY, House, reflection
+from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
+from slowcat_memory.idle.registry import SUMMARIES
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Forget, Memory
+from slowcat_memory.testing import HashEmbedder, ScriptedLLM, check_job
+from tests.support import idle_doubles
 from tests.support.memories import Look
 from tests.support.said import memory
 from tests.support.sessions import session
+
+MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
+JOBS = SUMMARIES
+
+
+def reflection(prompt: Prompt) -> dict[str, Any]:
+    """Summarise by the first words of the record, which were all said."""
+    said = re.findall(r"^\[\d+\] [^:]*: (.*)$", prompt.user, re.M)
+    words = said[0].rstrip(".").split()[:12]
+    return {
+        "summary": " ".join(words) + ".",
+        "topics": [" ".join(words[:3])],
+        "entities": [],
+        "tone": "calm",
+        "relationship": "",
+    }
+
+
+class House(idle_doubles.House):
+    """The jobs that summarise, in the options of all of them."""
+
+    def __init__(
+        self, path: Path, llm: Any = None, *, zone: tzinfo = UTC, model: bool = False, **options: Any
+    ) -> None:  # fmt: skip
+        embedder = HashEmbedder()
+        vectors = {"embed": embedder.encode_tokens, "space": lambda: embedder.key} if model else {}
+        super().__init__(path, *JOBS, llm=llm, now=MONDAY, zone=zone, **vectors)
+        self.options = dict.fromkeys(SHARED_SECTION, SummariesOptions(**options))
+
+    def talk(
+        self, session: str, *texts: str, at: datetime | None = None, end: bool = True
+    ) -> list[int]:
+        """Add turns, at a time or now, one each minute."""
+        return self.say(*texts, session=session, at=at, ended=end, step_s=60, reason="silence")
+
+    def think(self, *jobs: Any, rounds: int = 2) -> int:
+        """Do all idle work, for a week of daily plans."""
+        once = (
+            super(House, self).think(*jobs, patience_s=1.0, **self.options) for _ in range(rounds)
+        )
+        return max(once)
+
+    def made(self, kind: str = "") -> dict[str, Memory]:
+        """Return the current summaries, by id without "summary/"."""
+        found = current(self.memories(f"summary/{kind}"))
+        return {memory.id.removeprefix("summary/"): memory for memory in found}
+
 
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
 WORK = ("I start as a nurse at the Mercy hospital.", "The shifts are long.", "I like the team.")
