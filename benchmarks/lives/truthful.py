@@ -51,8 +51,6 @@ class _Script:
     def __init__(self, life: Life) -> None:
         self._life = life
         self._claims = {claim.id: claim for claim in life.claims}
-        if unknown := {claim.slot for claim in life.claims} - SLOTS.keys():
-            raise ValueError(f"{STATEMENTS.name} has no row for {', '.join(sorted(unknown))}")
         self._by_words = dict[str, list[tuple[date, Exchange]]]()
         for session in life.sessions:
             for turn in session.turns:
@@ -189,11 +187,10 @@ class _Script:
 
     def _stated(self, exchange: Exchange) -> list[tuple[Claim, bool]]:
         """Return the claims that an exchange states, and those that it says are over."""
-        ends = [(self._claims[id], True) for id in exchange.ends]
         holding = [self._claims[id] for id in exchange.says if id not in exchange.ends]
         moved = {claim.value for claim in holding}
-        ends = [(claim, over) for claim, over in ends if claim.value not in moved]
-        return [*((claim, False) for claim in holding), *ends]
+        over = [c for id in exchange.ends if (c := self._claims[id]).value not in moved]
+        return [*((claim, False) for claim in holding), *((claim, True) for claim in over)]
 
     # ------------------------------------------------------------------ what sentences say
 
@@ -205,7 +202,7 @@ class _Script:
         return [c for c in self._life.claims if self._sentence(c, over)[:-1] in text]
 
     def _is_over(self, text: str, on: date | None) -> bool:
-        named = self._named(text, over=False)
+        named = self._named(text, False)
         ended = [c for c in named if c.ends is not None and (on is None or c.ends <= on)]
         return bool(named) and len(ended) == len(named)
 

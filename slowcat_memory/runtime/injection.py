@@ -32,10 +32,8 @@ def last_user_message(messages: Sequence[Message]) -> dict | None:
 
 def message_saying(messages: Sequence[Message], words: str) -> dict | None:
     """Return the newest user message with exactly these words, ignoring its block."""
-    for message in _user_messages(messages):
-        if words_of(message).strip() == words.strip():
-            return message
-    return None
+    alike = (m for m in _user_messages(messages) if words_of(m).strip() == words.strip())
+    return next(alike, None)
 
 
 def _user_messages(messages: Sequence[Message]) -> Iterator[dict]:

@@ -82,26 +82,3 @@ async def test_summary_memories_come_back_when_a_summary_took_them_away(engine, 
     assert offered == [True, False, False, True]
     assert contents(voice.asked[-1])[1] == f"Conversation summary: {SUMMARY}"
     assert len(people(engine)) == 4
-
-
-async def test_summary_that_comes_during_a_recall_is_recalled_for_again(
-    engine, config, monkeypatch
-):
-    """What stood in the context as the recall began was left out of it, and is gone now."""
-    recall, recalls = engine.recall, []
-
-    async def meanwhile(*given, **how):
-        recalls.append(how)
-        if len(recalls) == 2:
-            voice.context.set_messages(voice.context.messages[-1:])
-        return await recall(*given, **how)
-
-    monkeypatch.setattr(engine, "recall", meanwhile)
-    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-        await voice.exchange(QUESTION)
-        await voice.exchange("who was called Max")
-    assert ["dog is called Max" in contents(one)[-1] for one in voice.server.requests] == [
-        True,
-        True,
-    ]
-    assert len(recalls) == 3

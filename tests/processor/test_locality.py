@@ -189,7 +189,7 @@ async def test_locality_system_instruction_keeps_it_too(stays):
     for local in (None, True):  # None: nobody knows yet where the LLM is
         memory = HybridContextualMemoryProcessor(config=stays, llm_is_local=local)
         assert ("insured" in await memory.session_context()) is bool(local)
-        memory.engine.close()
+        await memory.cleanup()
 
 
 def test_locality_it_stays_so_through_pins_seals_and_openings(stays):

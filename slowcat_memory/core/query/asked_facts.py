@@ -87,10 +87,6 @@ class Wording:
     def _line(self) -> str:
         return fold(self.text.replace("’", "'"))
 
-    def likeness(self, other: "Wording") -> int:
-        """Return the number of words, days and numbers that two statements have in common."""
-        return len(self.keys & other.keys)
-
 
 class Wordings(dict[str, Wording]):
     """Wordings by text, each made once. For one recall: it keeps the texts."""

@@ -213,6 +213,7 @@ class KnownFacts:
         asked = statement.subject and statement.confidence != "low" and not gone
         told = " ".join((fact.text, statement.quote, statement.object)) if asked else ""
         holds = until is None and fact.retired_at is None
+        sure = holds and not (is_uncertain(fact) or is_withheld(fact))
         known = self._facts[fact.id] = _Known(
             id=fact.id,
             chunks=stated_in(fact),
@@ -226,7 +227,7 @@ class KnownFacts:
             holds=holds,
             until=until,
             by=by,
-            text=fact.text if holds and _is_written(fact) else "",
+            text=fact.text if sure and fact.made is not None and fact.made.model else "",
         )
         for name in known.lists():
             self._by_age.add(name, known.place)
@@ -450,8 +451,3 @@ def _names(fact: Memory) -> tuple[str, ...]:
     names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
     own = subject == fold(fact.speaker)
     return names if own else tuple(f"{subject}/{name}" for name in (*names, ""))
-
-
-def _is_written(fact: Memory) -> bool:
-    sure = not (is_uncertain(fact) or is_withheld(fact))
-    return sure and fact.made is not None and bool(fact.made.model)

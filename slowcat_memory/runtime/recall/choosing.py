@@ -347,7 +347,7 @@ class Recall(Struct, eq=False, dict=True):
         oldest = min(turn_of(memory.id) for memory in memories)
         ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
         newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
-        for memory in self._likest(newer, memories):
+        for memory in newer[:MOST_CHANGES]:
             shown = disclose(memory, self.reader)
             if shown is None or self._rejection(memory):
                 continue
@@ -355,15 +355,6 @@ class Recall(Struct, eq=False, dict=True):
             if (place := next(changed, None)) is not None:
                 chosen = [*chosen[:place], Offered(shown, chosen[place].at), *chosen[place:]]
         return chosen[: max(self.limit, 1)]
-
-    def _likest(self, newer: list[Memory], memories: Sequence[Memory]) -> list[Memory]:
-        """Return the statements that have most in common with others, the latest of equals first."""
-        if len(newer) <= MOST_CHANGES:
-            return newer
-        read = self.wordings
-        olds = [read[memory.text] for memory in memories]
-        near = {memory.id: max(map(read[memory.text].likeness, olds)) for memory in newer}
-        return sorted(newer, key=lambda memory: near[memory.id], reverse=True)[:MOST_CHANGES]
 
     def _marked(self, chosen: list[Offered]) -> list[Offered]:
         """Mark the memories that are over and those that a later one changes, and add facts.

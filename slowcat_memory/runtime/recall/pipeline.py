@@ -253,7 +253,12 @@ class Pipeline:
             return None
         texts = without_repeats([row.text for row in rows])
         rows = [replace(row, text=text) for row, text in zip(rows, texts, strict=True) if text]
-        hits = [hit for hit in recall.hits if not _is_repeated(hit.memory.text, texts)]
+        told = [f" {fingerprint(text)} " for text in texts]
+        hits = [
+            hit
+            for hit in recall.hits
+            if not any(f" {fingerprint(hit.memory.text)} " in text for text in told)
+        ]
         best = max((hit.score for hit in hits), default=1.0)
         first = [
             Hit(memory=memory, score=round(best + 0.01 * (len(rows) - n), 4), probability=1.0)
@@ -305,9 +310,3 @@ class Pipeline:
             sessions = [s for s in sessions if s.last >= begun and s.started < over]
         read = (snapshot.memory(scope, f"{SESSION_SUMMARY}/{s.id}") for s in sessions[:LOOKED_AT])
         yield from [memory for memory in read if memory][: SESSIONS if span is None else LOOKED_AT]
-
-
-def _is_repeated(text: str, summaries: Sequence[str]) -> bool:
-    """Return whether a summary has a turn's words."""
-    words = fingerprint(text)
-    return any(f" {words} " in f" {fingerprint(summary)} " for summary in summaries)

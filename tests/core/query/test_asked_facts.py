@@ -35,7 +35,6 @@ def test_a_text_has_one_wording_in_a_recall():
     wordings = Wordings("english")
     one = wordings["The movers come on Monday"]
     assert wordings["The movers come on Monday"] is one and one.keys is one.keys
-    assert one.likeness(wordings["On Monday the movers were late"]) == 2
 
 
 def revises(newer: str, older: str, query: str, language: str) -> bool:
