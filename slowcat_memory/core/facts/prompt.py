@@ -105,6 +105,7 @@ _FUNCTION = words_of_any(lambda language: language.statements.function)
 _OWN = words_of_any(
     lambda language: frozenset().union(*(language.persons.sets[name] for name in ("i", "we", "me")))
 )
+_MINE = words_of_any(lambda language: language.persons.sets["my"])
 _OF_RELATIVES = re.compile(
     rf"\b(?:{of_any(lambda language: language.facts.possessives)}) (?:\w+ )?"
     rf"(?:{of_any(lambda language: language.statements.kin)})\b",
@@ -245,7 +246,7 @@ def _check(reply: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extr
     related = _related(reply, subject, quote, turn, record)
     if not quarantine and (
         reason := _unfit(reply.type, content, subject, turn, record)
-        or _unsaid(content, subject, _bearer(reply, subject, related), quote, turn, record)
+        or _unsaid(content, subject, _bearer(reply, subject, quote, related), quote, turn, record)
     ):
         return reason
     reported = is_reported(quote, turn.text)
@@ -343,14 +344,16 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
     return None if shared(content, turn.text, subject) else "words"
 
 
-def _bearer(reply: FactReply, subject: str, related: Statement | None) -> str:
-    """Return whom a quote must speak of; "" for a relation of two names that it shows.
+def _bearer(reply: FactReply, subject: str, quote: str, related: Statement | None) -> str:
+    """Return whom a quote must speak of; "" for a relation that it shows to be the speaker's.
 
     "Sven wrote, my brother" is about both, "Pickle died" about the cat that somebody had.
     """
     if object_type(canonical(reply.predicate or "")) not in ("person", "pet"):
         return subject
-    return "" if related else tidy(reply.object or "") if reply.over else subject
+    if related and not _MINE.isdisjoint(words_in(quote)):
+        return ""
+    return tidy(reply.object or "") if reply.over else subject
 
 
 def _unsaid(
