@@ -8,6 +8,7 @@ import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ from slowcat_memory.cli.shell import (
     warn,
 )
 from slowcat_memory.config.config import Config, check_names
-from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options, value_of
+from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options
 from slowcat_memory.config.loader import file_to_read, overrides, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.job import JobOptions
@@ -169,7 +170,7 @@ def print_knobs(config: Config, everything: bool) -> None:
         default, text = every[target]
         if everything:
             out().print(f"# {text}", style="dim", markup=False)
-        line = Text(f"{key} = {toml(value := value_of(config, target))}")
+        line = Text(f"{key} = {toml(value := attrgetter(target)(config))}")
         if value != default:
             line.stylize("green")
             line.append(f"  # default {toml(default)}", "dim")
@@ -178,11 +179,10 @@ def print_knobs(config: Config, everything: bool) -> None:
 
 def _check_urls(config: "Config") -> None:
     """Check that every server's URL is one, and names this machine unless others are allowed."""
-    idle, chat, vectors = config.thinking, config.llm, config.embedding
     for path, url, allowed in (
-        ("idle_llm.url", idle.url, idle.allow_remote),
-        ("chat_llm.url", chat.url, chat.allow_remote),
-        ("embedding.endpoint_url", vectors.endpoint_url, vectors.allow_remote),
+        ("idle_llm.url", config.thinking.url, config.thinking.allow_remote),
+        ("chat_llm.url", config.llm.url, config.llm.allow_remote),
+        ("embedding.endpoint_url", config.embedding.endpoint_url, config.embedding.allow_remote),
     ):
         try:
             if url not in ("", AUTO):
@@ -195,7 +195,7 @@ def _check_effect(config: Config, changed: set[str]) -> None:
     """Check that every knob that is set does something together with the others."""
     for path in sorted(changed & NEEDS.keys()):
         other, needed = NEEDS[path]
-        value = value_of(config, other)
+        value = attrgetter(other)(config)
         if value != needed if needed else not value:
             raise ConfigError(
                 f"{path} does nothing while {BY_TARGET[other].path} is {value!r}",
@@ -207,7 +207,7 @@ def _changed_options(known: Settings) -> Iterator[dict[str, Any]]:
     """Yield name, value, default, source and expert flag of each option not at its default."""
     file, from_environment = str(file_to_read(known.file, os.environ)), overrides(os.environ)
     for target, _, default in options():
-        value = value_of(known.config, target)
+        value = attrgetter(target)(known.config)
         if value != default:
             knob = BY_TARGET.get(target)
             source = variable_of(target) if target in from_environment else file

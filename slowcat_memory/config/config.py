@@ -177,24 +177,11 @@ def retrieval_options(config: Config) -> RetrievalOptions:
 
 
 def check_names(config: Config) -> None:
-    """Check that the named scope, time zone, language and jobs exist.
+    """Check that the named scope, time zone and language exist.
 
     Raises:
         ConfigError: One of them does not.
     """
-    check_scheduled_jobs(config)
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
-
-
-def check_scheduled_jobs(config: Config) -> None:
-    """Check ``[jobs.NAME]``; loads all jobs if there is any such section.
-
-    Raises:
-        ConfigError: There is no job of a name, or it has no schedule.
-    """
-    if config.idle.jobs:
-        from slowcat_memory.idle.registry import check_jobs
-
-        check_jobs(config.idle.jobs)

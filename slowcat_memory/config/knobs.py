@@ -101,13 +101,6 @@ def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, An
 JOBS = "idle.jobs"
 
 
-def value_of(config: Config, target: str) -> Any:
-    value: Any = config
-    for name in target.split("."):
-        value = getattr(value, name)
-    return value
-
-
 def limits(kind: Any) -> str:
     """Return an option's range or choices in words, "" if it has none; ``kind`` is its type."""
     info = msgspec.inspect.type_info(kind)

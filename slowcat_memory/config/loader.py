@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from slowcat_memory.config.config import Config, check_scheduled_jobs
+from slowcat_memory.config.config import Config
 from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions
@@ -74,7 +74,10 @@ def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
         ConfigError: An unknown key or a wrong value, with its path.
     """
     config = build_options(_nested(dict(_targets(values)) | overrides(environ or {})))
-    check_scheduled_jobs(config)
+    if config.idle.jobs:
+        from slowcat_memory.idle.registry import check_jobs  # which loads all jobs
+
+        check_jobs(config.idle.jobs)
     return config
 
 
