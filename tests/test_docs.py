@@ -242,7 +242,9 @@ def unknown_events(text: str) -> list[str]:
 
 
 def test_docs_code_a_setting_that_does_not_exist_is_caught():
-    (wrong,) = wrong_settings('```toml\n[recall]\nhaste = 3\n```\n```toml\npreset = "small"\n```\n')
+    (wrong,) = wrong_settings(
+        "```toml\n[recall]\nhaste = 3\n```\n```toml\n[recall]\nmemories = 3\n```\n"
+    )
     assert "recall.haste" in wrong
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -24,9 +25,9 @@ from slowcat_memory.cli.shell import (
     print_json,
     warn,
 )
-from slowcat_memory.config.config import PRESETS, Config, check_names
-from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options, value_of
-from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
+from slowcat_memory.config.config import Config, check_names
+from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options
+from slowcat_memory.config.loader import file_to_read, overrides, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.job import JobOptions
 from slowcat_memory.providers.llm.base import AUTO
@@ -36,7 +37,7 @@ WIDTH = 98
 HEAD = """\
 The knobs of slowcat-memory with their defaults. A line takes effect without its "#".
 
-Order of precedence, low to high: default, preset, this file, environment (SLOWCAT_RECALL__DEADLINE_MS=20 sets deadline_ms in [recall]). An unknown key is an error that names the nearest one. This file is read from ~/.slowcat/config.toml, or from where SLOWCAT_CONFIG says. `slowcat-memory config check` shows what is in effect, `config show --all` lists every expert option as well."""
+Order of precedence, low to high: default, this file, environment (SLOWCAT_RECALL__DEADLINE_MS=20 sets deadline_ms in [recall]). An unknown key is an error that names the nearest one. This file is read from ~/.slowcat/config.toml, or from where SLOWCAT_CONFIG says. `slowcat-memory config check` shows what is in effect, `config show --all` lists every expert option as well."""
 JOBS_HEAD = """\
 Idle jobs: one table for each, all keys optional. docs/idle-work.md lists their names."""
 EXPERT_HEAD = """\
@@ -62,8 +63,8 @@ SHORT = (
 
 
 def render_config() -> str:
-    """Return config.toml with every knob commented out, so that presets still apply."""
-    lines = [*_comment(HEAD), "", *_presets(), *_knobs(KNOBS, {}, whole=True), *_jobs()]
+    """Return config.toml with every knob commented out."""
+    lines = [*_comment(HEAD), *_knobs(KNOBS, {}, whole=True), *_jobs()]
     return "\n".join([*lines, "", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24', ""])
 
 
@@ -94,7 +95,7 @@ def _knobs(knobs: Iterable[Knob], values: dict[str, str], *, whole: bool) -> Ite
 def described_options() -> dict[str, tuple[Any, str]]:
     """Return the default and the description of every option, by its name in the code."""
     words = {section.name: _attributes(section.type) for section in msgspec.structs.fields(Config)}
-    words[""], every = _attributes(Config), {}
+    every = {}
     for target, kind, default in options():
         section, _, field = target.rpartition(".")
         text, allowed = words[section].get(field, ""), limits(kind)
@@ -106,13 +107,6 @@ def toml(value: Any) -> str:
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def _presets() -> Iterator[str]:
-    for preset, values in PRESETS.items():
-        if values:
-            knobs = ", ".join(f"{target} = {toml(value)}" for target, value in values.items())
-            yield from _comment(f"preset {preset}: {knobs}", indent="    ")
 
 
 def _jobs() -> Iterator[str]:
@@ -150,8 +144,7 @@ def print_checked(known: Settings) -> None:
     changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
     _check_effect(known.config, {option["knob"] for option in changed})
     if known.as_json:
-        preset = known.config.preset
-        return print_json({"file": str(used or ""), "preset": preset, "changed": changed})
+        return print_json({"file": str(used or ""), "changed": changed})
     if used:
         done(f"{used}: the configuration is valid.")
     else:
@@ -177,7 +170,7 @@ def print_knobs(config: Config, everything: bool) -> None:
         default, text = every[target]
         if everything:
             out().print(f"# {text}", style="dim", markup=False)
-        line = Text(f"{key} = {toml(value := value_of(config, target))}")
+        line = Text(f"{key} = {toml(value := attrgetter(target)(config))}")
         if value != default:
             line.stylize("green")
             line.append(f"  # default {toml(default)}", "dim")
@@ -186,11 +179,10 @@ def print_knobs(config: Config, everything: bool) -> None:
 
 def _check_urls(config: "Config") -> None:
     """Check that every server's URL is one, and names this machine unless others are allowed."""
-    idle, chat, vectors = config.thinking, config.llm, config.embedding
     for path, url, allowed in (
-        ("idle_llm.url", idle.url, idle.allow_remote),
-        ("chat_llm.url", chat.url, chat.allow_remote),
-        ("embedding.endpoint_url", vectors.endpoint_url, vectors.allow_remote),
+        ("idle_llm.url", config.thinking.url, config.thinking.allow_remote),
+        ("chat_llm.url", config.llm.url, config.llm.allow_remote),
+        ("embedding.endpoint_url", config.embedding.endpoint_url, config.embedding.allow_remote),
     ):
         try:
             if url not in ("", AUTO):
@@ -203,7 +195,7 @@ def _check_effect(config: Config, changed: set[str]) -> None:
     """Check that every knob that is set does something together with the others."""
     for path in sorted(changed & NEEDS.keys()):
         other, needed = NEEDS[path]
-        value = value_of(config, other)
+        value = attrgetter(other)(config)
         if value != needed if needed else not value:
             raise ConfigError(
                 f"{path} does nothing while {BY_TARGET[other].path} is {value!r}",
@@ -213,30 +205,21 @@ def _check_effect(config: Config, changed: set[str]) -> None:
 
 def _changed_options(known: Settings) -> Iterator[dict[str, Any]]:
     """Yield name, value, default, source and expert flag of each option not at its default."""
+    file, from_environment = str(file_to_read(known.file, os.environ)), overrides(os.environ)
     for target, _, default in options():
-        value = value_of(known.config, target)
+        value = attrgetter(target)(known.config)
         if value != default:
             knob = BY_TARGET.get(target)
+            source = variable_of(target) if target in from_environment else file
+            if target == "memory.path" and known.store is not None:
+                source = "--path"
             yield {
                 "knob": knob.path if knob else f"expert.{target}",
                 "value": value,
                 "default": default,
-                "from": _origin(known, target),
+                "from": source,
                 "expert": knob is None,
             }
-
-
-def _origin(known: Settings, target: str) -> str:
-    if target == "memory.path" and known.store is not None:
-        return "--path"
-    file = file_to_read(known.file, os.environ)
-    place = origin(target, read(file) if file else {}, os.environ)
-    names = {
-        "file": str(file),
-        "environment": variable_of(target),
-        "preset": f"preset {known.config.preset}",
-    }
-    return names.get(place, place)
 
 
 if __name__ == "__main__":

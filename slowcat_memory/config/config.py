@@ -6,7 +6,7 @@ and their names; ``loader.py`` reads files and the environment.
 
 from datetime import tzinfo
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -38,30 +38,6 @@ from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 from slowcat_memory.runtime.injection import ContextOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions, RetrievalOptions
 from slowcat_memory.store import StoreOptions
-
-Preset = Literal["small", "default", "quality"]
-# Options by section and field. Each preset overrides the defaults, and is overridden by the file.
-PRESETS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "small": {  # a Raspberry Pi with an SD card
-        "memory.hot_cache_size": 100,
-        "pack.memory_token_budget": 128,
-        "pack.memories": 4,
-        "recall.deadline_ms": 30.0,
-        "recall.settle_ms": 15.0,
-        "embedding.query_max_tokens": 24,
-        "store.durability": "relaxed",
-    },
-    "quality": {  # a desktop with a fast GPU for the LLM
-        "pack.memory_token_budget": 800,
-        "pack.memories": 12,
-        "recall.deadline_ms": 30.0,
-        "recall.floor": 0.05,
-        "recall.keep_share": 0.5,
-        "embedding.query_max_tokens": 256,
-        "index.candidates": 400,
-    },
-}
 
 
 class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,14 +107,8 @@ class FleetOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option, by section.
+    """Every option, by section."""
 
-    Attributes:
-        preset: The defaults that the rest starts from, for a kind of machine: small is a Raspberry
-            Pi, quality a desktop with a fast GPU.
-    """
-
-    preset: Preset = "default"
     memory: MemoryOptions = MemoryOptions()
     people: PeopleOptions = PeopleOptions()
     sessions: SessionOptions = SessionOptions()
@@ -207,24 +177,11 @@ def retrieval_options(config: Config) -> RetrievalOptions:
 
 
 def check_names(config: Config) -> None:
-    """Check that the named scope, time zone, language and jobs exist.
+    """Check that the named scope, time zone and language exist.
 
     Raises:
         ConfigError: One of them does not.
     """
-    check_scheduled_jobs(config)
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
-
-
-def check_scheduled_jobs(config: Config) -> None:
-    """Check ``[jobs.NAME]``; loads all jobs if there is any such section.
-
-    Raises:
-        ConfigError: There is no job of a name, or it has no schedule.
-    """
-    if config.idle.jobs:
-        from slowcat_memory.idle.registry import check_jobs
-
-        check_jobs(config.idle.jobs)

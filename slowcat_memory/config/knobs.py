@@ -73,14 +73,11 @@ _TARGETS = {
     "embedding.query_prompt": "embedding.endpoint_query_prompt",
     "embedding.doc_prompt": "embedding.endpoint_doc_prompt",
 }
-KNOBS = (
-    Knob("preset", "preset"),
-    *(
-        Knob(path, _TARGETS.get(path, f"{_SECTIONS.get(section, section)}.{name}"))
-        for section, names in _PUBLIC.items()
-        for name in names.split()
-        for path in (f"{section}.{name}",)
-    ),
+KNOBS = tuple(
+    Knob(path, _TARGETS.get(path, f"{_SECTIONS.get(section, section)}.{name}"))
+    for section, names in _PUBLIC.items()
+    for name in names.split()
+    for path in (f"{section}.{name}",)
 )
 
 BY_PATH = {knob.path: knob for knob in KNOBS}
@@ -102,13 +99,6 @@ def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, An
 
 
 JOBS = "idle.jobs"
-
-
-def value_of(config: Config, target: str) -> Any:
-    value: Any = config
-    for name in target.split("."):
-        value = getattr(value, name)
-    return value
 
 
 def limits(kind: Any) -> str:

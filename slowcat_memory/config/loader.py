@@ -1,6 +1,6 @@
 """Reads config.toml and the environment into a ``Config``.
 
-Order of precedence, low to high: the defaults in the code, the preset, the file, the environment.
+Order of precedence, low to high: the defaults in the code, the file, the environment.
 ``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``; a list has commas between its
 items. An unknown key is an error with its path and the nearest valid name.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from slowcat_memory.config.config import PRESETS, Config, check_scheduled_jobs
+from slowcat_memory.config.config import Config
 from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions
@@ -73,15 +73,11 @@ def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
     Raises:
         ConfigError: An unknown key or a wrong value, with its path.
     """
-    targets = dict(_targets(values))
-    overrides = _overrides(environ or {})
-    preset = overrides.get("preset", targets.get("preset", "default"))
-    if not isinstance(preset, str) or preset not in PRESETS:
-        raise ConfigError(
-            f"preset: unknown value {preset!r}", hint=f"Choose one of {', '.join(PRESETS)}"
-        )
-    config = build_options(_nested(PRESETS[preset] | targets | overrides))
-    check_scheduled_jobs(config)
+    config = build_options(_nested(dict(_targets(values)) | overrides(environ or {})))
+    if config.idle.jobs:
+        from slowcat_memory.idle.registry import check_jobs  # which loads all jobs
+
+        check_jobs(config.idle.jobs)
     return config
 
 
@@ -91,7 +87,7 @@ def build_options(sections: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: An unknown field or a wrong value, with its path.
     """
-    known = _known().keys() | {"preset"}
+    known = _known()
     filled = {section: value for section, value in sections.items() if value != {}}
     for path in _flat(filled):
         if path not in known and not path.startswith(f"{JOBS}."):
@@ -113,16 +109,6 @@ def check_ranges(config: Config) -> Config:
     except msgspec.ValidationError as error:
         raise _error_of(error) from error
     return config
-
-
-def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Return where an option's value comes from: "environment", "file", "preset" or "default"."""
-    if target in (overrides := _overrides(environ)):
-        return "environment"
-    if target in (targets := dict(_targets(values))):
-        return "file"
-    preset = overrides.get("preset", targets.get("preset", "default"))
-    return "preset" if target in PRESETS.get(preset, {}) else "default"
 
 
 def variable_of(target: str) -> str:
@@ -178,7 +164,9 @@ def _target(path: str, value: Any) -> tuple[str, Any]:
         raise ConfigError(f"{path}: expected a table, got {value!r}", hint=f"Write [{path}]")
     if path in BY_PATH:
         return BY_PATH[path].target, value
-    if path in BY_TARGET:
+    if path == "preset":
+        hint = "Set its values by themselves: docs/configuration.md lists those for a small machine"
+    elif path in BY_TARGET:
         hint = f"Did you mean {BY_TARGET[path].path}?"
     elif path in _known():
         hint = f'Write "{path}" under [{EXPERT}]'
@@ -221,7 +209,8 @@ def _nearest(path: str, known: Any) -> str:
     return "`slowcat-memory config show --all` lists every knob"
 
 
-def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
+def overrides(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options that the environment sets, by target; warns of names that set none."""
     known = _known()
     values: dict[str, Any] = {}
     for name, text in environ.items():

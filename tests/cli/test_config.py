@@ -21,14 +21,13 @@ from tests.support.rows import cases
 
 
 def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.MonkeyPatch) -> None:
-    sm.config.write_text('preset = "small"\n[recall]\ndeadline_ms = 12\n[embedding]\nkind="none"\n')
+    sm.config.write_text('[recall]\ndeadline_ms = 12\n[embedding]\nkind="none"\n')
     monkeypatch.setenv("SLOWCAT_RECALL__MEMORIES", "3")
     changed = {knob["knob"]: knob for knob in sm.json("config", "check")["changed"]}
     told = {"value": 12.0, "default": 10.0, "from": str(sm.config), "expert": False}
     assert changed["recall.deadline_ms"] == {"knob": "recall.deadline_ms", **told}
     origins = {name: knob["from"] for name, knob in changed.items()}
     assert origins["recall.memories"] == "SLOWCAT_RECALL__MEMORIES"
-    assert origins["store.durability"] == "preset small"
     assert origins["memory.path"] == "--path"
     assert "SLOWCAT_RECALL__MEMORIES" in sm.ok("config", "check")
 
@@ -49,9 +48,9 @@ def test_render_config_shows_every_knob_with_its_default() -> None:
     values = tomllib.loads(re.sub(r"(?m)^#(\w+ = )", r"\1", render_config()))
     assert build(values) == Config()
     shown = {
-        f"{section}.{key}" if isinstance(table, dict) else section: value
+        f"{section}.{key}": value
         for section, table in values.items()
-        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
+        for key, value in table.items()
     }
     defaults = {target: default for target, _, default in options()}
     assert shown == json.loads(json.dumps({k.path: defaults[k.target] for k in KNOBS}))

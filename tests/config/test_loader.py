@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.config.config import PRESETS, Config
+from slowcat_memory.config.config import Config
 from slowcat_memory.config.knobs import KNOBS, options
 from slowcat_memory.config.loader import build, build_options, default_file, file_to_read, load
 from slowcat_memory.errors import ConfigError
@@ -98,17 +98,11 @@ def test_build_of_any_values_gives_a_configuration_or_a_config_error(values: dic
 # ------------------------------------------------------------------- precedence
 
 
-def test_build_prefers_the_environment_over_the_file_over_the_preset(tmp_path: Path) -> None:
-    path = written(tmp_path, 'preset = "small"\n[recall]\nmemories = 5')
-    small = PRESETS["small"]
-    config = load(path, {})
-    assert config.preset == "small" and config.pack.memories == 5 != small["pack.memories"]
-    assert config.pack.memory_token_budget == small["pack.memory_token_budget"]
+def test_build_prefers_the_environment_over_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "[recall]\nmemories = 5")
+    assert load(path, {}).pack.memories == 5
     config = load(path, {"SLOWCAT_RECALL__MEMORIES": "7", "SLOWCAT_RECALL__DEADLINE_MS": "12.5"})
     assert config.pack.memories == 7 and config.recall.deadline_ms == 12.5
-    config = load(path, {"SLOWCAT_PRESET": "quality"})
-    assert config.preset == "quality" and config.pack.memories == 5
-    assert config.pack.memory_token_budget == 800
 
 
 def test_load_environment_sets_lists_jobs_and_expert_options() -> None:
@@ -138,7 +132,7 @@ def test_loader_expert_options_may_be_dotted_or_nested(table: dict) -> None:
     assert build({"expert": table}).fuse.dense == 0.5
 
 
-# ------------------------------------------------------------------- the presets and the knobs
+# ------------------------------------------------------------------- the knobs
 
 
 def test_knobs_set_existing_options_each_once() -> None:

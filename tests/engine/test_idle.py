@@ -253,13 +253,13 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
 def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(engine, embedder, door):
     gate = engine.idle.gate
     closed = list[None]()
-    gate.on_close(lambda: closed.append(None))
     assert gate.opens_in() == 0
-    engine.upkeep.drop_queries()
-    engine.flush(indexed=True)
-    embedder.asked.clear()
-    door(engine)
-    engine.flush(indexed=True)
+    with gate.on_close(lambda: closed.append(None)):
+        engine.upkeep.drop_queries()
+        engine.flush(indexed=True)
+        embedder.asked.clear()
+        door(engine)
+        engine.flush(indexed=True)
     assert closed, "idle work was not interrupted"
     assert embedder.asked and all(embedder.asked), "idle work could run beside it"
     assert gate.opens_in() == 0, "it stayed closed"

@@ -43,9 +43,6 @@ class RecordingGate:
         self.told.append(("free", what))
         self.going_on.discard(what)
 
-    def on_close(self, tell):
-        return lambda: None
-
     def gone(self, prefix):
         self.told.append(("gone", prefix))
         self.going_on = {what for what in self.going_on if not what.startswith(prefix)}

@@ -77,19 +77,21 @@ class IdleGate:
         with self._lock:
             return max(0.0, self._opens_at() - self._clock())
 
-    def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
+    @contextmanager
+    def on_close(self, listener: Callable[[], None]) -> Iterator[None]:
         """Call a listener each time the gate closes, on the thread that closed it.
 
-        It must return at once, and raise nothing.
+        At once, too, if it is closed already. The listener must return at once, and raise nothing.
         """
         with self._lock:
             self._listeners.add(listener)
-
-        def unsubscribe() -> None:
+        try:
+            if self.opens_in():
+                listener()
+            yield
+        finally:
             with self._lock:
                 self._listeners.discard(listener)
-
-        return unsubscribe
 
     def _end(self, activity: str) -> None:
         """Record an end; that of an activity already counted as lost does not close the gate."""

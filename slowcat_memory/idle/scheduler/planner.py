@@ -110,13 +110,8 @@ class Planner:
         Raises:
             StepInterruptedError: It closed; the job is to be planned again.
         """
-        unsubscribe = self.gate.on_close(context.interrupt)
-        try:
-            if self.gate.opens_in():  # it closed before the subscription
-                context.interrupt()
+        with self.gate.on_close(context.interrupt):
             return job.plan(context)
-        finally:
-            unsubscribe()
 
     def _moves(self, plan: Plan) -> bool:
         if plan.cursor is None:

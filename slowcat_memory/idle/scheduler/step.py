@@ -138,13 +138,11 @@ async def _while_open(
         with suppress(RuntimeError):  # the event loop has ended, and the task with it
             loop.call_soon_threadsafe(stop, time.perf_counter())
 
-    unsubscribe = gate.on_close(on_close)
+    first = asyncio.FIRST_COMPLETED
     try:
-        if gate.opens_in():  # it closed before the subscription
-            on_close()
-        await asyncio.wait((task, closed), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        with gate.on_close(on_close):
+            await asyncio.wait((task, closed), timeout=timeout_s, return_when=first)
     finally:
-        unsubscribe()
         if not task.done():
             interrupt()
             if not closed.done():  # a second cancel would interrupt the closing of its connection

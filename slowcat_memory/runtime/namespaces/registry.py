@@ -76,7 +76,7 @@ class PageCache:
             self._warned = True
             logger.warning(
                 f"This process uses {used:,.0f} MB, more than memory.warn_mb ({self.warn_mb:,.0f}). "
-                'preset = "small" makes the memory smaller.'
+                "A lower memory.hot_cache_size makes it smaller."
             )
 
 

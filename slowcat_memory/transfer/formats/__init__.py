@@ -1,14 +1,14 @@
 """The formats of transcripts, recognised by content."""
 
-from slowcat_memory.transfer.formats import json_exports, plain_text, rows, whatsapp
+from slowcat_memory.transfer.formats import json_exports, plain_text, rows
 from slowcat_memory.transfer.transcript import Format, NotATranscriptError, Text
 
 HINT = 'A turn is a line such as "Anna: Hello."; docs/importing.md lists the formats.'
 FORMATS: tuple[Format, ...] = (
     rows.FORMAT,
-    whatsapp.FORMAT,
+    plain_text.WHATSAPP,
     *json_exports.FORMATS,
-    plain_text.FORMAT,
+    plain_text.PLAIN,
 )
 
 

@@ -31,12 +31,11 @@ def gate(clock: Clock) -> IdleGate:
 
 def test_idle_gate_listeners_are_told_on_the_thread_that_closed_it_until_they_leave(gate, clock):
     told: list[str] = []
-    end = gate.on_close(lambda: told.append(threading.current_thread().name))
     clock.now += 3
     closer = threading.Thread(target=gate.busy, args=("a",), name="closer")
-    closer.start()
-    closer.join()
-    end()
+    with gate.on_close(lambda: told.append(threading.current_thread().name)):
+        closer.start()
+        closer.join()
     clock.now += 100  # it is lost
     gate.busy("b")
     assert told == ["closer"]
@@ -48,26 +47,26 @@ def test_idle_gate_laws_under_random_histories():
         rng, clock = random.Random(seed), Clock()
         gate = IdleGate(OPTIONS, clock)
         heard: dict[str, float] = {}
-        quiet, closings, told = clock.now, 0, []
-        gate.on_close(lambda told=told: told.append(1))
-        for _ in range(60):
-            clock.now += rng.choice((0, 0.5, 3, 20, 61, 70))
-            for name, at in list(heard.items()):
-                if clock.now - at >= OPTIONS.lost_s:
-                    quiet = max(quiet, at + OPTIONS.lost_s)
-                    del heard[name]
-            is_open = not heard and clock.now - quiet >= OPTIONS.grace_s
-            assert (gate.opens_in() == 0) == is_open, f"seed {seed}"
-            name = rng.choice("abc")
-            if rng.random() < 0.5:
-                gate.busy(name)
-                closings += is_open
-                heard[name] = clock.now
-            else:
-                gate.free(name)
-                if heard.pop(name, None) is not None:
-                    quiet = clock.now
-            assert len(told) == closings, f"seed {seed}"
+        quiet, closings, told = clock.now, 1, []  # closed as it begins: told at once
+        with gate.on_close(lambda told=told: told.append(1)):
+            for _ in range(60):
+                clock.now += rng.choice((0, 0.5, 3, 20, 61, 70))
+                for name, at in list(heard.items()):
+                    if clock.now - at >= OPTIONS.lost_s:
+                        quiet = max(quiet, at + OPTIONS.lost_s)
+                        del heard[name]
+                is_open = not heard and clock.now - quiet >= OPTIONS.grace_s
+                assert (gate.opens_in() == 0) == is_open, f"seed {seed}"
+                name = rng.choice("abc")
+                if rng.random() < 0.5:
+                    gate.busy(name)
+                    closings += is_open
+                    heard[name] = clock.now
+                else:
+                    gate.free(name)
+                    if heard.pop(name, None) is not None:
+                        quiet = clock.now
+                assert len(told) == closings, f"seed {seed}"
 
 
 def test_idle_gate_threads_may_hammer_it():
@@ -83,9 +82,9 @@ def test_idle_gate_threads_may_hammer_it():
 
     def listen() -> None:
         for _ in range(500):
-            gate.on_close(lambda: told.append(1))()
+            with gate.on_close(lambda: None):
+                pass
 
-    gate.on_close(lambda: told.append(1))
-    with ThreadPoolExecutor(5) as threads:
+    with gate.on_close(lambda: told.append(1)), ThreadPoolExecutor(5) as threads:
         work = [*(threads.submit(talk, str(n)) for n in range(4)), threads.submit(listen)]
     assert not [one for one in work if one.exception()] and told and gate.opens_in() == 0
