@@ -39,9 +39,8 @@ from slowcat_memory.cli.shell import (
 )
 
 if TYPE_CHECKING:
-    from slowcat_memory.core.graph.portrait import Portrait
+    from slowcat_memory.core.graph.portrait import Graph, Portrait
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.search import Graph
     from slowcat_memory.records import CommandEntry, Forgotten, Memory
 
 SHOWN = 6  # facts of a person in the list
@@ -134,7 +133,7 @@ def _over(text: str, until: datetime | None, zone: tzinfo) -> str:
 
 def _day(at: datetime | None, zone: tzinfo) -> str:
     """Return a day, for example "2024-05-12"; "" for None and for "always"."""
-    from slowcat_memory.core.validity import ALWAYS
+    from slowcat_memory.core.memory import ALWAYS
 
     return "" if at is None or at == ALWAYS else when(at, zone)[:10]
 
@@ -233,7 +232,7 @@ def _relations_of(graph: "Graph", about: str) -> "list[Memory]":
     from slowcat_memory.core.text.normalize import fold
 
     wanted = set(fold(about).split())
-    ids = {person.id for person in graph.names.find(about)}
+    ids = {person.id for person in graph.find(about)}
     return [
         known
         for known in graph.relations
@@ -243,9 +242,7 @@ def _relations_of(graph: "Graph", about: str) -> "list[Memory]":
 
 
 def _relation(graph: "Graph", zone: tzinfo, relation: "Memory") -> Sequence[str | Text]:
-    from slowcat_memory.core.graph.portrait import in_words
-
-    words = _over(in_words(relation, graph.names), relation.valid_to, zone)
+    words = _over(graph.in_words(relation), relation.valid_to, zone)
     text = Text(words, style="dim" if relation.valid_to else "")
     quote, turn = relation.statement.quote, next(iter(relation.sources), "")
     return _day(relation.valid_from, zone), text, _quoted(quote, turn, relation.speaker)

@@ -28,8 +28,8 @@ from slowcat_memory.cli.look import print_recall, recall_of
 from slowcat_memory.cli.setup import prepare_model
 from slowcat_memory.cli.shell import count, out, printable, short
 from slowcat_memory.config import Config, build_options
+from slowcat_memory.core.memory import ALWAYS
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor

@@ -33,8 +33,10 @@ from slowcat_memory.core.memory import (
     FACT,
     NOTE,
     SUMMARY,
+    as_of,
     chunk,
     chunk_id,
+    held_at,
     indexed_text,
 )
 from slowcat_memory.core.query.recall_gate import judge
@@ -43,7 +45,6 @@ from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.summaries.summary import KINDS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import rare_words
-from slowcat_memory.core.validity import as_of, held_at, order
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.providers import Encoded, sends_texts_away
@@ -56,7 +57,7 @@ from slowcat_memory.runtime.session_head import SLACK
 from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
-    from slowcat_memory.core.graph.portrait import EntityNames, Portrait
+    from slowcat_memory.core.graph.portrait import Graph
     from slowcat_memory.engine.engine import MemoryEngine
 
 
@@ -335,27 +336,6 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     return retrieval.answer(query)
 
 
-class Graph:
-    """The entities of a namespace and their relations.
-
-    Attributes:
-        names: Entities by name, and names by id.
-        relations: Earliest first.
-    """
-
-    def __init__(self, names: "EntityNames", relations: Sequence[Disclosed], now: datetime) -> None:
-        self.names, self.relations, self._now = names, list(relations), now
-
-    def portraits(self, name: str = "") -> "list[Portrait]":
-        """Return the portraits of entities with a name ("" for all), most documented first."""
-        from slowcat_memory.core.graph.portrait import portrait
-
-        known = [relation for relation in self.relations if self.names.have(relation.statement)]
-        wanted = self.names.find(name) if name else list(self.names)
-        portraits = [portrait(entity, known, self.names, self._now) for entity in wanted]
-        return sorted(portraits, key=lambda of: (-len(of.holds) - len(of.others), of.name))
-
-
 def read_graph(
     memory: "MemoryEngine",
     scope: str,
@@ -363,7 +343,7 @@ def read_graph(
     true: datetime | None = None,
     known: datetime | None = None,
     local: bool = True,
-) -> Graph:
+) -> "Graph":
     """Read the graph of a namespace, without relations of hidden turns.
 
     Facts that no turn states, such as imported ones, are part of it.
@@ -373,7 +353,7 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
-    from slowcat_memory.core.graph.portrait import EntityNames, relations_of  # not at every start
+    from slowcat_memory.core.graph.portrait import Graph, relations_of  # not at every start
 
     reader = memory.reader(scope, local=local)
     with memory.snapshot() as snapshot:
@@ -388,8 +368,9 @@ def read_graph(
     said_at = {turn: chunk.valid_from for turn, chunk in chunks.items()}
     current = (entity for entity in entities if entity.retired_at is None)
     others, relations = relations_of(facts, current, said_at)
-    names = EntityNames((*entities, *others))
-    return Graph(names, sorted(as_of(relations, true, known), key=order), memory.clock())
+    every = as_of(relations, true, known)
+    every.sort(key=lambda row: (row.valid_from, row.recorded_at or row.valid_from, row.id))
+    return Graph((*entities, *others), every, memory.clock())
 
 
 def _one_user(

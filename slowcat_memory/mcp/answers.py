@@ -14,13 +14,14 @@ from typing import Any
 
 import msgspec
 from loguru import logger
-from msgspec import Struct
 
 from slowcat_memory.core.memory import (
     NOTE,
     SUMMARY,
     chunk_id,
     family,
+    held_at,
+    is_true,
     turn_of,
     types_of,
 )
@@ -29,7 +30,6 @@ from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
 from slowcat_memory.core.time.expressions import Interval
-from slowcat_memory.core.validity import held_at, is_true
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.errors import describe_error
@@ -62,7 +62,7 @@ class Unclear(Exception):
     """The arguments are invalid; the message is for the model."""
 
 
-class Result(Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True):
     """An answer: lines under a heading, a note below them, and the memories in them."""
 
     lines: Sequence[str] = ()
@@ -76,7 +76,7 @@ class Result(Struct, frozen=True):
         return "\n".join(filter(None, (self.heading, *self.lines, self.note)))
 
 
-class Proposal(Struct, frozen=True):
+class Proposal(msgspec.Struct, frozen=True):
     """A preview of ``forget``: what is deleted when its code comes back."""
 
     asked: Call

@@ -30,11 +30,11 @@ from slowcat_memory.core.memory import (
     SESSION_SUMMARY,
     chunk,
     chunk_id,
+    held_at,
     searchable,
     types_of,
 )
 from slowcat_memory.core.render.head_blocks import PROFILE
-from slowcat_memory.core.validity import held_at
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.records import Disclosed, Hit, Session, Turn

@@ -23,7 +23,7 @@ from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, s
 from slowcat_memory.core.blocks.statements import DATED, may_have_line
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader, disclose_found
-from slowcat_memory.core.memory import BLOCK, ICEBREAKER, NOTE, SESSION_SUMMARY, family
+from slowcat_memory.core.memory import BLOCK, ICEBREAKER, NOTE, SESSION_SUMMARY, family, holds
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     PASSED,
@@ -36,7 +36,6 @@ from slowcat_memory.core.proactive.policy import (
     with_outcome,
 )
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.core.validity import holds
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Cursor, Disclosed, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import UserNames, check_scope

@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from slowcat_memory.core.catalogue import Catalogue
-from slowcat_memory.core.memory import chunk, indexed_text
+from slowcat_memory.core.memory import chunk, holds, indexed_text
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import Interval
-from slowcat_memory.core.validity import holds
 from slowcat_memory.records import Memory
 from tests.support import said
 from tests.support.said import NOON, memory, turn

@@ -14,12 +14,12 @@ from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.language.table import DateWords
-from slowcat_memory.core.memory import SUMMARY, family
+from slowcat_memory.core.memory import SUMMARY, family, is_true
 from slowcat_memory.core.render.speech import full_date, spoken_day
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.core.time.expressions import possible_times
-from slowcat_memory.core.validity import is_true, written_day
+from slowcat_memory.core.time.written_dates import written_day
 from slowcat_memory.records import Memory, Turn
 
 # Dated lines with sources: the input of blocks, the profile and icebreakers.

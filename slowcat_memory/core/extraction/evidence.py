@@ -19,8 +19,7 @@ from slowcat_memory.core.time.expressions import (
     possible_times,
     statement_times,
 )
-from slowcat_memory.core.time.written_dates import written_dates
-from slowcat_memory.core.validity import Written, written_day
+from slowcat_memory.core.time.written_dates import Written, written_dates, written_day
 from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn

@@ -16,7 +16,7 @@ from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.core.validity import written_day
+from slowcat_memory.core.time.written_dates import written_day
 from slowcat_memory.records import Ending, Statement
 
 # Functional predicates: a subject has one object of each at a time.

@@ -22,14 +22,17 @@ from slowcat_memory.core.extraction.slots import (
 )
 from slowcat_memory.core.facts.fact import order_of, subject_name, type_of
 from slowcat_memory.core.language import LANGUAGES, words_of_any
+from slowcat_memory.core.memory import ALWAYS
 from slowcat_memory.core.text.normalize import WORD, fold
 from slowcat_memory.core.text.numerals import is_value
-from slowcat_memory.core.validity import ALWAYS, NEWS
 from slowcat_memory.records import Memory, Statement
 
 M = TypeVar("M", bound=Memory)
 COMING = frozenset({"event", "plan", "appointment", "open_thread"})  # types of what lies ahead
 LEAST = 3  # letters of a word that names what takes place, at least one more
+# A start this long before a conflicting statement belongs to the past: "I moved to Rome in 2019".
+# One that is nearer is news: the later statement holds from when it was said.
+NEWS = timedelta(days=60)
 SOON = timedelta(days=1)  # within which a correction is about what was said before
 
 

@@ -26,9 +26,9 @@ from slowcat_memory.core.facts.fact import (
 from slowcat_memory.core.facts.holding import COMING, claim_of
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
+from slowcat_memory.core.memory import supersede
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, written_date, written_dates
-from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory
 
 DONE = "task_completed"

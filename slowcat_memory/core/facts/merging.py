@@ -36,8 +36,8 @@ from slowcat_memory.core.facts.matter import (
     values_differ,
     without_values,
 )
+from slowcat_memory.core.memory import supersede
 from slowcat_memory.core.text.normalize import fold, hex_digest, neutralise
-from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement
 
 VERSION = 3

@@ -32,11 +32,10 @@ from slowcat_memory.core.extraction.slots import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.memory import FACT, READING, SESSION_SUMMARY
+from slowcat_memory.core.memory import ALWAYS, FACT, READING, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.calendar import in_zone
-from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.records import Memory, Turn
 
 STEM = "~"  # behind a stem

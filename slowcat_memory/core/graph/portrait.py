@@ -1,7 +1,7 @@
 """Portraits of entities: current and former relations, each with its turn."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -12,44 +12,9 @@ from slowcat_memory.core.facts.fact import is_fact, order_of
 from slowcat_memory.core.facts.holding import history
 from slowcat_memory.core.graph.entity_index import attributes_of
 from slowcat_memory.core.graph.readings import relates
-from slowcat_memory.core.memory import ENTITY, names_of
+from slowcat_memory.core.memory import ALWAYS, ENTITY, as_of, names_of
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.core.validity import ALWAYS, as_of
 from slowcat_memory.records import Disclosed, Memory, Statement
-
-
-class EntityNames:
-    """Names of entities by id, including those no longer mentioned."""
-
-    def __init__(self, entities: Iterable[Memory]) -> None:
-        self._entities = {entity.id: entity for entity in entities}
-
-    def __iter__(self) -> Iterator[Memory]:
-        return (entity for entity in self._entities.values() if entity.retired_at is None)
-
-    def __getitem__(self, id: str) -> str:
-        """Return an entity's name; a value is its own name."""
-        entity = self._entities.get(id)
-        return names_of(entity)[0] if entity else id
-
-    def __contains__(self, id: str) -> bool:
-        """Return whether an id has a name; a value is no id."""
-        return id in self._entities or not id.startswith(f"{ENTITY}/")
-
-    def have(self, claim: Statement) -> bool:
-        """Return whether both sides of a statement have a name."""
-        return claim.subject in self and claim.object in self
-
-    def find(self, name: str) -> list[Memory]:
-        """Return the entities with exactly this name, else those with it as part of a name."""
-        wanted = fold(name)
-        exact = [entity for entity in self if wanted in map(fold, names_of(entity))]
-        if exact or not wanted:
-            return exact
-        parts = set(wanted.split())
-        return [
-            row for row in self if any(parts <= set(fold(known).split()) for known in names_of(row))
-        ]
 
 
 class PortraitLine(Struct, frozen=True):
@@ -83,43 +48,79 @@ class Portrait(Struct, frozen=True):
     others: tuple[PortraitLine, ...]
 
 
-def portrait(
-    entity: Memory, relations: Sequence[Memory], known: EntityNames, now: datetime
-) -> Portrait:
-    first, *also = names_of(entity)
-    every = sorted(
-        as_of(relations, None), key=lambda row: (row.valid_from, row.statement.predicate, row.id)
-    )
-    own = [row for row in reversed(every) if row.statement.subject == entity.id]
-    over = [row for row in own if row.valid_to is not None and row.valid_to <= now]
-    of_others = [row for row in as_of(every, now) if row.statement.object == entity.id]
-    return Portrait(
-        id=entity.id,
-        name=first,
-        type=entity.facets.get("type", ""),
-        also=tuple(also),
-        attributes=attributes_of(entity),
-        holds=tuple(_line(row, known[row.statement.object]) for row in as_of(own, now)),
-        before=tuple(_line(row, known[row.statement.object]) for row in over),
-        others=tuple(_line(row, known[row.statement.subject]) for row in of_others),
-    )
+class Graph:
+    """The entities of a namespace, including those no longer mentioned, and their relations.
 
+    Attributes:
+        relations: Those that are believed, earliest first.
+    """
 
-def _line(row: Memory, value: str) -> PortraitLine:
-    return PortraitLine(
-        what=predicate_in_words(row.statement.predicate),
-        value=value,
-        since=None if row.valid_from == ALWAYS else row.valid_from,
-        until=row.valid_to,
-        quote=row.statement.quote,
-        turn=row.sources[0] if row.sources else 0,
-    )
+    def __init__(
+        self, entities: Sequence[Memory], relations: Sequence[Memory], now: datetime
+    ) -> None:
+        self._entities = {entity.id: entity for entity in entities}
+        self._current = [entity for entity in entities if entity.retired_at is None]
+        self.relations, self._now = relations, now
 
+    def __getitem__(self, id: str) -> str:
+        """Return an entity's name; a value is its own name."""
+        entity = self._entities.get(id)
+        return names_of(entity)[0] if entity else id
 
-def in_words(relation: Memory, names: EntityNames) -> str:
-    """Return a relation as a sentence."""
-    claim = relation.statement
-    return f"{names[claim.subject]} {predicate_in_words(claim.predicate)} {names[claim.object]}"
+    def find(self, name: str) -> list[Memory]:
+        """Return the entities with exactly this name, else those with it as part of a name."""
+        wanted = fold(name)
+        folded = [(row, set(map(fold, names_of(row)))) for row in self._current]
+        parts, exact = set(wanted.split()), [row for row, names in folded if wanted in names]
+        return exact or [
+            row
+            for row, names in folded
+            if parts and any(parts <= set(known.split()) for known in names)
+        ]
+
+    def in_words(self, relation: Memory) -> str:
+        """Return a relation as a sentence."""
+        claim = relation.statement
+        return f"{self[claim.subject]} {predicate_in_words(claim.predicate)} {self[claim.object]}"
+
+    def portraits(self, name: str = "") -> list[Portrait]:
+        """Return the portraits of entities with a name ("" for all), most documented first."""
+        named = [row for row in self.relations if self._is_named(row.statement)]
+        named.sort(key=lambda row: (row.valid_from, row.statement.predicate, row.id))
+        entities = self.find(name) if name else self._current
+        portraits = (self._portrait(entity, named) for entity in entities)
+        return sorted(portraits, key=lambda of: (-len(of.holds) - len(of.others), of.name))
+
+    def _is_named(self, claim: Statement) -> bool:
+        """Return whether both sides of a statement have a name."""
+        sides = (claim.subject, claim.object)
+        return all(id in self._entities or not id.startswith(f"{ENTITY}/") for id in sides)
+
+    def _portrait(self, entity: Memory, relations: Sequence[Memory]) -> Portrait:
+        now = self._now
+        own = [row for row in reversed(relations) if row.statement.subject == entity.id]
+        over = [row for row in own if row.valid_to is not None and row.valid_to <= now]
+        of_others = (row for row in relations if row.statement.object == entity.id)
+        return Portrait(
+            id=entity.id,
+            name=self[entity.id],
+            type=entity.facets.get("type", ""),
+            also=names_of(entity)[1:],
+            attributes=attributes_of(entity),
+            holds=tuple(self._line(row, row.statement.object) for row in as_of(own, now)),
+            before=tuple(self._line(row, row.statement.object) for row in over),
+            others=tuple(self._line(row, row.statement.subject) for row in as_of(of_others, now)),
+        )
+
+    def _line(self, row: Memory, side: str) -> PortraitLine:
+        return PortraitLine(
+            what=predicate_in_words(row.statement.predicate),
+            value=self[side],
+            since=None if row.valid_from == ALWAYS else row.valid_from,
+            until=row.valid_to,
+            quote=row.statement.quote,
+            turn=row.sources[0] if row.sources else 0,
+        )
 
 
 def predicate_in_words(predicate: str) -> str:

@@ -29,7 +29,7 @@ from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.text.rare_words import rare_words
-from slowcat_memory.core.time.periods import day_of
+from slowcat_memory.core.time.expressions import day_of
 from slowcat_memory.records import Turn
 
 # A summary without an LLM: the clauses that cover most of what was said, in few words.

@@ -1,1 +1,1 @@
-"""Time expressions, calendar arithmetic in the user's zone, and periods."""
+"""Time expressions, calendar arithmetic in the user's zone, and days and weeks."""

@@ -26,6 +26,7 @@ PATTERN = re.compile(
     r"|\b(?P<y5>(?:19|20)\d\d)(?P<decade>s|er)?\b(?:-\d\d-\d\d)?",
     re.IGNORECASE,
 )
+_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
 
 
 class WrittenDate(Struct, frozen=True):
@@ -86,3 +87,20 @@ def written_date(match: re.Match[str]) -> WrittenDate:
     year = int(first("y", "y2", "y3", "y4", "y5", "y6") or 0)
     decade = 10 if match["decade"] and year % 10 == 0 else 1
     return WrittenDate(match[0], year, number, int(first("d", "d2", "d3", "d6") or 0), decade)
+
+
+class Written(Struct, frozen=True):
+    """A day, month or year in digits: "2026-05-12", "2026-05", "2026"; its first and last day."""
+
+    text: str
+    first: date
+    last: date
+
+
+def written_day(text: str) -> Written | None:
+    """Return the day, month or year that a text begins with; None for none in the calendar."""
+    match = _DAY.match(text.strip())
+    if match is None:
+        return None
+    span = WrittenDate(match[0], *(int(part or 0) for part in match.groups())).span()
+    return Written(match[0], *span) if span else None

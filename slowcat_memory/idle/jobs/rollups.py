@@ -23,7 +23,7 @@ from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Coverage
 from slowcat_memory.core.text.normalize import Tokenizer, fold
-from slowcat_memory.core.time.periods import PeriodKind, day_of, period_of
+from slowcat_memory.core.time.expressions import PeriodKind, day_of, period_of
 from slowcat_memory.idle.job import JobContext, Trigger
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
 from slowcat_memory.idle.jobs.summaries import SummaryInput, SummaryJob, summaries_mark

@@ -18,10 +18,9 @@ from slowcat_memory.core.disclosure import (
     is_uncertain,
 )
 from slowcat_memory.core.language import Language
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import chunk, chunk_id, held_at
 from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.core.time.expressions import Interval
-from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import CommandContext, last_exchange
 from slowcat_memory.store import Snapshot

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader, disclose
-from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
+from slowcat_memory.core.memory import CHUNK, chunk_id, holds, turn_of
 from slowcat_memory.core.query.asked_facts import (
     Wordings,
     lacks_value,
@@ -35,7 +35,6 @@ from slowcat_memory.core.ranking.offering import (
 from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
 from slowcat_memory.core.render.memory_block import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.core.validity import holds
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory

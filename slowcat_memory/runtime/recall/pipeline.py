@@ -24,8 +24,7 @@ from slowcat_memory.core.ranking.score import score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.core.summaries.summary import items, without_repeats
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.time.expressions import Interval, times
-from slowcat_memory.core.time.periods import periods_of
+from slowcat_memory.core.time.expressions import Interval, periods_of, times
 from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded

@@ -22,6 +22,7 @@ from slowcat_memory.core.memory import (
     chunk_id,
     family,
     findable,
+    held_at,
     indexed_text,
     searchable,
     turn_of,
@@ -29,7 +30,6 @@ from slowcat_memory.core.memory import (
 from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import Interval, times
-from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import (
     Disclosed,
     Event,

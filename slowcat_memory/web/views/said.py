@@ -7,9 +7,8 @@ from itertools import islice
 from typing import Any
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.memory import chunk_id, is_believed
 from slowcat_memory.core.render.memory_block import mark_of
-from slowcat_memory.core.validity import is_believed
 from slowcat_memory.records import Hit, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.conversation.audience import guest_scope

@@ -15,8 +15,8 @@ from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.holding import claim_of, history, loser
 from slowcat_memory.core.facts.merging import in_order
+from slowcat_memory.core.memory import as_of, supersede
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.validity import as_of, supersede
 from slowcat_memory.records import Ending, Memory, Statement
 from tests.support.rows import each_listed
 from tests.support.said import fact

@@ -17,8 +17,7 @@ from slowcat_memory.core.query.understand import (
     substance,
     with_context,
 )
-from slowcat_memory.core.time.expressions import times
-from slowcat_memory.core.time.periods import periods_of
+from slowcat_memory.core.time.expressions import periods_of, times
 from tests.support.recall_without_store import memory
 from tests.support.rows import each_listed, each_row, listed, listed_texts
 

@@ -26,9 +26,8 @@ from slowcat_memory.core.facts.fact import (
     key_id,
 )
 from slowcat_memory.core.facts.prompt import VERSION
-from slowcat_memory.core.memory import FACT, NOTE, chunk_id
+from slowcat_memory.core.memory import FACT, NOTE, chunk_id, revive, supersede
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
     Plan,

@@ -16,9 +16,8 @@ from slowcat_memory.core.facts.fact import key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.facts.merging import MAX_PAIRS, VERSION, Outcome, Pair, PairsReply
-from slowcat_memory.core.memory import ENTITY, FACT, family
+from slowcat_memory.core.memory import ENTITY, FACT, family, revive, supersede
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import Job, JobContext, Trigger, new_task
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, fact_batch
 from slowcat_memory.idle.jobs.session_log import may_see

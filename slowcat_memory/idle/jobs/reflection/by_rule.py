@@ -20,7 +20,7 @@ from slowcat_memory.core.proactive.open_threads import PLAN, VERSION, Later, Ope
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.text.normalize import Tokenizer, fold
-from slowcat_memory.core.time.periods import day_of
+from slowcat_memory.core.time.expressions import day_of
 from slowcat_memory.idle.job import JobContext, new_task
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (

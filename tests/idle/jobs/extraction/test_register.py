@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.extraction.slots import sentence
-from slowcat_memory.core.graph.portrait import EntityNames, relations_of
-from slowcat_memory.core.memory import names_of
-from slowcat_memory.core.validity import as_of
+from slowcat_memory.core.graph.portrait import Graph, relations_of
+from slowcat_memory.core.memory import as_of, names_of
 from slowcat_memory.idle.jobs.extraction.facts import NAME, Facts
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import Prompt
@@ -76,8 +75,8 @@ class Register(House):
     def entities(self) -> dict[str, Memory]:
         return {one.id: one for one in self.memories("entity/") if not one.retired_at}
 
-    def names(self) -> EntityNames:
-        return EntityNames(self.memories("entity/"))
+    def names(self) -> Graph:
+        return Graph(self.memories("entity/"), [], T1)
 
     def told(self, rows: list[Memory]) -> list[tuple[str, str, str]]:
         names, said = self.names(), (row.statement for row in rows)
