@@ -79,17 +79,26 @@ class Known(Struct, frozen=True):
 NOTHING_KNOWN = Known()
 
 
-def limited(known: Known, tokens: int = KNOWN_TOKENS) -> Known:
-    """Return the most relevant names that fit a number of tokens with the last conversation."""
-    last = known.last if known.last and estimate_tokens(known.last.text) + 12 <= tokens else None
+def limited(
+    names: Iterable[KnownLine],
+    last: KnownLine | None,
+    unshown: tuple[KnownLine, ...],
+    tokens: int = KNOWN_TOKENS,
+) -> Known:
+    """Return the first names that fit a number of tokens with the last conversation.
+
+    No memory is shown twice.
+    """
+    last = last if last and estimate_tokens(last.text) + 12 <= tokens else None
     room = tokens - (estimate_tokens(last.text) + 12 if last else 0)
-    kept = list[KnownLine]()
-    for name in known.names[:KNOWN_NAMES]:
-        room -= estimate_tokens(name.text) + 1
-        if room < 0:
-            break
-        kept.append(name)
-    return Known(tuple(kept), last, unshown=known.unshown)
+    kept = dict[str, KnownLine]()
+    for name in names:
+        if name.memory not in kept:
+            room -= estimate_tokens(name.text) + 1
+            if room < 0 or len(kept) == KNOWN_NAMES:
+                break
+            kept[name.memory] = name
+    return Known(tuple(kept.values()), last, unshown=unshown)
 
 
 def known_lines(known: Known, zone: tzinfo) -> list[str]:
