@@ -134,7 +134,7 @@ class NameLexicon:
     def load(self) -> None:
         self._catch_up()
         file, self._file = self._file, None
-        if file is None or not file.is_file():
+        if file is None:
             return
         for entry in msgspec.msgpack.decode(file.read_bytes(), type=list[NameEntry]):
             if new := self._entries.get(bare := entry.form.lower()):

@@ -280,8 +280,7 @@ class Turns:
         speculated, held = self._speculated, self._command_held
         if not (speculated or held):
             return
-        message = self._messages.find_new(self._deps.neighbours.messages)
-        if message is None:
+        if (message := self._messages.find_new(self._deps.neighbours.messages)) is None:
             return
         self.withdraw()
         text = injection.words_of(message)
@@ -320,33 +319,33 @@ class Turns:
         visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
-        recall = await engine.recall(
-            clean(text)[0],
-            scopes[0],
-            also=scopes[1:],
-            local=self._deps.locality.local,
-            exclude=visible.memories,
-            exclude_words=visible.words,
-            dialogue=self._conversation.before(turn),
-            prefetch=self._prefetch,
-        )
+        for _ in range(2):  # once more if a summary meanwhile removed what was visible
+            recall = await engine.recall(
+                clean(text)[0],
+                scopes[0],
+                also=scopes[1:],
+                local=self._deps.locality.local,
+                exclude=(before := visible.memories),
+                exclude_words=visible.words,
+                dialogue=self._conversation.before(turn),
+                prefetch=self._prefetch,
+            )
+            visible.refresh(context.messages)
+            if before <= visible.memories:
+                break
         packed = recall.packed or self._deps.pack(recall)
         waited = (time.perf_counter() - start) * 1e3
         engine.metrics.observe("recall", sum(recall.timings.values()))
         engine.metrics.observe("turn_wait", waited)
-        recall = replace(recall, timings={**recall.timings, "wait": round(waited, 4)})
-        self._warn_if_slow(waited, recall.stage)
-        return recall, packed
-
-    def _warn_if_slow(self, waited_ms: float, stage: str) -> None:
         limit = self._deps.config.recall.warn_ms
-        self._slow += waited_ms > limit
-        if waited_ms > limit and time.monotonic() >= self._quiet_until:
+        self._slow += waited > limit
+        if waited > limit and time.monotonic() >= self._quiet_until:
             logger.warning(
                 f"{self._deps.guard}: {self._slow} turns waited longer than {limit:g} ms for their "
-                f"memories, the latest {waited_ms:.1f} ms (stage {stage})"
+                f"memories, the latest {waited:.1f} ms (stage {recall.stage})"
             )
             self._slow, self._quiet_until = 0, time.monotonic() + EVERY_S
+        return replace(recall, timings=recall.timings | {"wait": round(waited, 4)}), packed
 
     def _strip_others(self, context: LLMContext, scopes: Scopes) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""

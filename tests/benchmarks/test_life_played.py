@@ -57,15 +57,15 @@ def test_a_short_life_with_a_truthful_llm_is_dated_as_it_was_said(by_llm) -> Non
         assert not verdicts[law].findings, cli.as_text(verdicts[law].findings[0])
 
 
-def test_a_truthful_llm_answers_about_every_pair_of_the_memorys_own_prompt() -> None:
+def test_a_truthful_llm_answers_about_every_pair_of_the_memorys_own_prompt():
     homes = fact(small.OLD_HOME.text), fact(small.NEW_HOME.text)
     user = merging.build_prompt([merging.Pair(*homes)])
-    prompt = Prompt(job="merge", version=1, system=merging.SYSTEM, user=user)
+    prompt = Prompt(job="merge", version=1, system="", user=user)
     answer = asyncio.run(TruthfulLLM(small.life()).complete(prompt, merging.PairsReply))
     assert [pair.same_fact for pair in answer.value.pairs] == [True]
 
 
-def test_a_truthful_llm_has_words_for_every_claim_of_the_diaries() -> None:
+def test_a_truthful_llm_has_words_for_every_claim_of_the_diaries():
     assert {claim.slot for life in cli.diaries() for claim in life.claims} <= SLOTS.keys()
 
 

@@ -82,3 +82,16 @@ async def test_summary_memories_come_back_when_a_summary_took_them_away(engine, 
     assert offered == [True, False, False, True]
     assert contents(voice.asked[-1])[1] == f"Conversation summary: {SUMMARY}"
     assert len(people(engine)) == 4
+
+
+async def test_what_a_summary_removes_during_a_recall_is_recalled(engine, config, monkeypatch):
+    async def meanwhile(*given, recall=engine.recall, **how):
+        if how["exclude"]:
+            voice.context.set_messages(voice.context.messages[-1:])
+        return await recall(*given, **how)
+
+    monkeypatch.setattr(engine, "recall", meanwhile)
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        await voice.exchange(QUESTION)
+        await voice.exchange("who was called Max")
+    assert all("dog is called Max" in contents(sent)[-1] for sent in voice.server.requests)

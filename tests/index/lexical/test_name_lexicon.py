@@ -76,13 +76,6 @@ def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_pa
     assert made.names.is_name("ottokar") and not made.names.is_name("pottery")
 
 
-def test_name_lexicon_an_older_sealed_index_knows_no_names(tmp_path):
-    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
-    (tmp_path / "names.msgpack").unlink()
-    made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
-    assert made.hotwords(9) == [] and meant(made, "ysaura") == []
-
-
 def test_name_lexicon_hotwords_are_names_first():
     words = searcher(*SAID, *(["Anna: the pottery oven"] * 5)).hotwords(99)
     assert [one.weight for one in words] == sorted((one.weight for one in words), reverse=True)
