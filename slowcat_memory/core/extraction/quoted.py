@@ -62,9 +62,8 @@ def without_tag(text: str) -> str:
 
 def says_over(quote: str, name: str) -> bool:
     """Return whether a quote has a name, and a word by which something ends."""
-    speech = tokens(straight(quote))
-    named = set(words_in(name)) <= {token.word for token in speech}
-    return named and any(_ENDED.fullmatch(token.word) for token in speech)
+    words = words_in(straight(quote))
+    return {*words_in(name)} <= {*words} and any(map(_ENDED.fullmatch, words))
 
 
 def contradicts(content: str, quote: str) -> bool:
@@ -230,7 +229,6 @@ def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] 
     span = find(words_in(claim.quote), speech)
     if span is None:
         return True
-    spans = [span, *_others_naming(claim.object, speech, span)]
     languages = languages_of(turn.text)
     names = (*people, claim.subject, claim.object)
     asked = about(claim.subject, turn.speaker, names)
@@ -247,7 +245,7 @@ def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] 
         _shows(claim, [QuotedPassage(speech, who, language) for who in directions], part)
         for language in languages
         if claim.predicate in language.persons.evidence
-        for part in spans
+        for part in (span, *_others_naming(claim.object, speech, span))
     )
 
 

@@ -53,7 +53,6 @@ from slowcat_memory.core.extraction.slots import PREFERRED, canonical, object_ty
 from slowcat_memory.core.extraction.stated import read_sentence, stated_by
 from slowcat_memory.core.facts.by_rule import holds_since, is_correction
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
-from slowcat_memory.core.facts.matter import DONE
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
@@ -253,7 +252,7 @@ def _check(reply: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extr
     when = dated(quote, turn, reply.date or "", record.ground, record.zone)
     if not quarantine and misdates(content, when):
         return "stray"
-    if reply.type == DONE and when.begins > turn.at:  # the day is of something else
+    if reply.type == "task_completed" and when.begins > turn.at:  # the day is of something else
         when = Dated("", turn.at, turn.at)
     ruled, own = _by_rule(quote, turn), words_of(content).keys()
     by_rule = next((stated for stated in ruled if words_of(stated.content).keys() <= own), None)
@@ -351,7 +350,7 @@ def _bearer(reply: FactReply, subject: str, quote: str, related: Statement | Non
     """
     if object_type(canonical(reply.predicate or "")) not in ("person", "pet"):
         return subject
-    if related and not _MINE.isdisjoint(words_in(quote)):
+    if related and _MINE & {*words_in(quote)}:
         return ""
     return tidy(reply.object or "") if reply.over else subject
 

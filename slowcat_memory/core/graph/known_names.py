@@ -2,7 +2,8 @@
 
 Only what was said before the first turn shown counts: a backlog that is read today must not see
 what its people said later. A name's line is what it is to somebody ("Hana: sister of Mira"), or
-else the latest fact that names it. Names in the turns come first, then those mentioned most lately.
+else the latest fact that names it. Names in the turns come first, then people and animals, whom a
+pronoun may mean; of either, those that were mentioned most lately.
 """
 
 from collections import defaultdict
@@ -37,6 +38,7 @@ class _Person(Struct):
     names: set[str]
     last: int = 0  # turn with any of its names
     speaks: bool = False
+    alive: bool = False  # a person or an animal: whom "she" may mean
 
 
 class _Scene(Struct, frozen=True):
@@ -88,12 +90,13 @@ class KnownIndex:
         """
         first, speakers = turns[0], {fold(turn.speaker) for turn in turns}
         people = _people((row for row in self._readings.values() if row.turn < first.id), speakers)
-        roles = language_of_texts(turn.text for turn in turns).facts.roles
-        scene = _Scene(first, people, roles, zone)
+        language = language_of_texts(turn.text for turn in turns)
+        scene = _Scene(first, people, language.facts.roles, zone)
         words = knowledge.named_words(" ".join(turn.text for turn in turns))
         others = [who for who in people.values() if not who.speaks and keepable(who.name)]
-        others.sort(key=lambda who: (not words & _words(who.names), -who.last))
-        lines = (line for who in others if (line := self._line(who, scene)))
+        others.sort(key=lambda who: (not words & _words(who.names), not who.alive, -who.last))
+        every = (self._line(who, scene) for who in others)
+        lines = (line for line in every if line and keepable(line.text))
         unshown = (KnownLine(who.name, who.name, first.at, "", (who.turn,)) for who in others)
         return knowledge.limited(lines, self._last(first.id), tuple(unshown), tokens)
 
@@ -102,15 +105,14 @@ class KnownIndex:
         ids = set(self._by_word[who.id])
         for words in (_words([name]) for name in who.names):
             ids |= set.intersection(*(self._by_word[word] for word in words or {who.id}))
-        held = (self._facts[id] for id in ids if self._held(self._facts[id], scene.first))
+        held = (fact for id in ids if self._held(fact := self._facts[id], scene.first))
         stated = ((*_role(fact, who, scene), fact) for fact in held)
         best = max(stated, key=lambda row: (row[0], row[2].sources[0], row[2].id), default=None)
-        if best is None:
+        if not best:
             return None
         _, role, fact = best
         text = f"{who.name}: {role}" if role else shorten(fact.text, LINE_CHARS, placeholder="…")
-        line = KnownLine(text, who.name, fact.valid_from, fact.id, fact.sources)
-        return line if keepable(text) else None
+        return KnownLine(text, who.name, fact.valid_from, fact.id, fact.sources)
 
     def _held(self, fact: Memory, first: Turn) -> bool:
         """Return whether a fact was known, and taken for true, when the turns were said."""
@@ -139,6 +141,7 @@ def _people(readings: Iterable[TurnReading], speakers: set[str]) -> dict[str, _P
                     who.name, who.turn = name, turn
                 who.names.add(name)
                 who.last, who.speaks = max(who.last, turn), who.speaks or fold(name) in speakers
+                who.alive |= mention.type in ("person", "pet")
     return people
 
 

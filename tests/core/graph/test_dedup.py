@@ -173,8 +173,8 @@ def test_each_name_says_what_it_is_those_in_the_turns_first_then_the_latest(told
     told.relate(3, "Tomek", "has_son", "entity/Mira")
     assert told.lines(5, "I saw Tomek") == [
         "Tomek: friend of Mira",
-        "Northlight: workplace of Mira from 2026-12-01",
         "Hana: sister of Mira",
+        "Northlight: workplace of Mira from 2026-12-01",
     ]
 
 
