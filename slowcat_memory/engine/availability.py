@@ -1,7 +1,6 @@
 """Whether a memory can be read and saved, who is notified, and who shares it in this process.
 
-What those who use a memory have told it, their activities and callbacks, outlives the engine that
-it is opened with.
+The activities and callbacks of a memory's users outlive the engine that it is opened with.
 """
 
 import os
@@ -111,13 +110,13 @@ def _tell(
 
 @dataclass(frozen=True)
 class Callers:
-    """What the users of a memory have told it: activities, and callbacks by what they are told.
+    """The activities and callbacks of a memory's users.
 
     Attributes:
-        gate: Of idle work; closed while anybody of them talks or recalls.
-        on_idle: Told what idle work changes.
+        gate: Of idle work; closed while any of them talks or recalls.
+        on_idle: Called with each change by idle work.
         on_pause: Called when idle work pauses.
-        on_event: Told everything else.
+        on_event: Called with every other event.
     """
 
     gate: IdleGate

@@ -84,7 +84,7 @@ class MemoryEngine:
 
     Attributes:
         availability: Whether the memory can be saved, and who is told.
-        callers: What those who use it have told it.
+        callers: The activities and callbacks of its users.
         idle: The idle work.
         upkeep: Maintenance of what is on disk.
         icebreakers: What the agent is to bring up by itself.

@@ -22,8 +22,6 @@ from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.core.time.written_dates import written_day
 from slowcat_memory.records import Memory, Turn
 
-# Dated lines with sources: the input of blocks, the profile and icebreakers.
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
 

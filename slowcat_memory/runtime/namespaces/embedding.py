@@ -1,9 +1,9 @@
 """The embedding model in each of its states: missing, to be exported, or ready; and what it makes.
 
-Queries are embedded while a turn waits, out of a cache, and not at all for a while after failures. Until a model is
-available there are no vectors, and recall is by words. Vectors of memories are made once, on the
-thread that embeds, with a model that returns them together with their token vectors. A text that
-changes loses both, and gets new ones.
+Queries are embedded while a turn waits, behind a cache, and not at all for a while after failures.
+Until a model is available there are no vectors, and recall is by words. Vectors of memories are made
+once, on the thread that embeds, with a model that returns them together with their token vectors. A
+text that changes loses both, and gets new ones.
 """
 
 import threading

@@ -345,8 +345,8 @@ class Recall(Struct, eq=False, dict=True):
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
         ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
-        newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
-        for memory in newer[:MOST_CHANGES]:
+        newer = [id_ for id_ in ids if turn_of(id_) > oldest][:MOST_CHANGES]
+        for memory in fetch(newer).values():
             shown = disclose(memory, self.reader)
             if shown is None or self._rejection(memory):
                 continue

@@ -32,7 +32,6 @@ NUMBER = (
 _BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )??"
 _A = r"(?:ein|eine|einen|einem|einer)"
 _MY = r"(?:mein|meine|meinen|meinem|meiner|unser|unsere|unseren|unserem|unserer)"
-_THE = r"(?:der|die|das|den|dem)"
 _IN = r"(?:in|bei|nahe|unweit von|in der nähe von|außerhalb von|am rand von)"
 _HOUSE = rf"(?:{_A}|im|der|dem) (?:\w+ ){{0,2}}(?:dorf|wohnung|haus|kleinstadt|stadt|vorort|wg|heim|altbau|zimmer|altenheim|pflegeheim) "
 _OFTEN = (
