@@ -24,9 +24,8 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
     Returns:
         ``cold``: milliseconds from the open to the first answer, "lexical" and "full", and the
         "imports" before it; ``rss_mb`` of the process after some answers, touched pages of mapped
-        files included, ``rss_rest_mb`` once those have
-        been given back, as after a while without recalls, ``rss_imports_mb`` before it opened
-        anything.
+        files included, and ``rss_imports_mb`` before it
+        opened anything.
     """
     full = _median([_run(store, "full") for _ in range(runs)])
     lexical = _median([_run(store, "lexical") for _ in range(runs)])
@@ -37,7 +36,6 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
             "imports": full["imports"],
         },
         "rss_mb": full["rss_mb"],
-        "rss_rest_mb": full["rss_rest_mb"],
         "rss_imports_mb": full["rss_imports_mb"],
     }
 
@@ -78,8 +76,6 @@ def _program(store: Path, stage: str) -> None:
         "rss_imports_mb": rss,
         "rss_mb": resident_mb(),
     }
-    engine.wiring.page_cache.trim()
-    figures["rss_rest_mb"] = resident_mb()
     engine.close()
     print(json.dumps(figures))
 

@@ -8,7 +8,7 @@ takes to open and to hold, and the disk. To make a store of a million takes most
 
 The JSON: ``results``, one a size: ``memories``, ``inline``, ``ahead``,
 ``stages`` by name (n, p50, p95, p99, max), ``cold`` (``lexical``, ``full``), ``rss_mb``,
-``rss_rest_mb``, ``disk_mb``.
+``disk_mb``.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
     return {
         "memories": size,
         **found,
-        **{name: cold[name] for name in ("cold", "rss_mb", "rss_rest_mb")},
+        **{name: cold[name] for name in ("cold", "rss_mb")},
         "disk_mb": round(disk, 2),
     }
 
@@ -96,7 +96,6 @@ def _figures(result: Mapping[str, Any]) -> dict[str, float]:
         "open to the first answer by words": result["cold"]["lexical"],
         "open to the first answer in full": result["cold"]["full"],
         "resident MB, in use": result["rss_mb"],
-        "resident MB, at rest": result["rss_rest_mb"],
         "disk MB": result["disk_mb"],
     }
 

@@ -53,11 +53,6 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             "english" or "german", also by code ("de") or own name ("Deutsch").
         hot_cache_size: How many of the latest memories are kept in memory, by namespace.
         embedding_cache_size: How many query vectors are kept.
-        mapped_mb: Megabytes of mapped files, code included, above which the pages of the store and
-            of the indexes are given back to the system, which keeps them while it has room, 20 to
-            40 s after the last recall; 0 never gives them back.
-        warn_mb: Megabytes of the whole process above which a warning is logged, once, in that
-            pause; 0 for never, as with ``mapped_mb = 0``.
         use_contextual: Off, the processor is a plain one: it opens no store and passes everything
             on, so that an application can switch the memory off without another pipeline.
     """
@@ -70,8 +65,6 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     language: str = "english"
     hot_cache_size: Annotated[int, Meta(ge=1, le=100_000)] = HOT
     embedding_cache_size: Annotated[int, Meta(ge=0, le=1_000_000)] = 500
-    mapped_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 256
-    warn_mb: Annotated[float, Meta(ge=0, le=10_000_000)] = 0.0
     use_contextual: bool = True
 
 

@@ -22,7 +22,6 @@ from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.expiry import ClockGuard
 from slowcat_memory.idle.events import EventSender
 from slowcat_memory.idle.working_set import WorkingSet
-from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
@@ -30,7 +29,7 @@ from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import DocumentVectors, Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
+from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
@@ -123,19 +122,12 @@ class EngineWiring:
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces)
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
-        self.page_cache = PageCache(
-            memory.mapped_mb,
-            (release_pages, self.store.release),
-            self.indexer.later,
-            warn_mb=memory.warn_mb,
-        )
         self.users = self.namespaces.users
         self.retrieval = Retrieval(
             self.namespaces,
             self.embedding,
             self.indexer,
             self.metrics,
-            self.page_cache,
             self.zone,
             retrieval_options(config),
             partial(self.gate.closed, RECALL),
@@ -200,7 +192,6 @@ class EngineWiring:
 
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
-        self.page_cache.stop()
         self.indexer.close()
         self.store.close()
 

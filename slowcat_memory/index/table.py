@@ -11,26 +11,16 @@ maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a mil
 """
 
 import mmap
-import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.ranking.offering import Row
 from slowcat_memory.index.format import COLUMNS, Document, Header
-
-
-class _Map(mmap.mmap):
-    """A map that can be weakly referenced: it ends with the last array over it."""
-
-
-_maps: WeakSet[_Map] = WeakSet()
-_lock = threading.Lock()  # around ``_maps``
 
 
 def open_array(path: Path) -> np.ndarray:
@@ -51,24 +41,13 @@ def open_array(path: Path) -> np.ndarray:
             raise ValueError(f"{path.name} is an array of another version")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         offset = file.tell()
-        mapped = _Map(file.fileno(), 0, access=mmap.ACCESS_READ)
-    with _lock:
-        _maps.add(mapped)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return np.ndarray(shape, dtype, buffer=mapped, offset=offset)
 
 
 def open_or_empty(folder: Path | None, name: str, dtype: type | str) -> np.ndarray:
     """Map an array of a sealed index's folder; without a folder it is empty."""
     return open_array(folder / f"{name}.npy") if folder else np.zeros(0, dtype)
-
-
-def release_pages() -> None:
-    """Unmap the pages of every map; they are mapped again when they are read."""
-    if hasattr(mmap, "MADV_DONTNEED"):
-        with _lock:
-            maps = list(_maps)
-        for mapped in maps:
-            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class Column:

@@ -26,7 +26,6 @@ from slowcat_memory.core.retention import HOT, TierOptions
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.pages import give_back
 from slowcat_memory.records import (
     Aged,
     Cursor,
@@ -372,11 +371,6 @@ class Store:
         self._metrics.count("store_quarantined")
         if len(self.quarantined) < MAX_QUARANTINED:
             self.quarantined.add((table, key))
-
-    def release(self) -> None:
-        """Let the system drop the file's pages from memory; they are loaded again when read."""
-        with self._env.reading():  # so that the map stays at its address
-            give_back(folder.data_file(self.path))
 
     # ------------------------------------------------------------------- care
 

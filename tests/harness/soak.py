@@ -25,7 +25,6 @@ from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import data_file
@@ -129,7 +128,8 @@ class Soak:
         gc.collect()
         with contextlib.suppress(OSError, AttributeError):  # what glibc keeps of freed memory
             ctypes.CDLL(None).malloc_trim(0)
-        own = psutil.Process().memory_info().rss / 1024 - 1024 * mapped_mb()
+        used = psutil.Process().memory_info()
+        own = (used.rss - used.shared) / 1024
         self.weights.append((len(self.said), own))
 
     def slope(self) -> float:

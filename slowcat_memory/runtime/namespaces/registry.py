@@ -1,84 +1,23 @@
-"""The loaded namespaces and their users' names; and the release of their pages when idle."""
+"""The loaded namespaces and their users' names."""
 
 import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from weakref import WeakSet
 
-from loguru import logger
-
 from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
-from slowcat_memory.pages import mapped_mb, resident_mb
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import index_folder
-
-PAUSE_S = 20.0  # without recalls, until pages are released
-
-
-@dataclass(eq=False, repr=False)
-class PageCache:
-    """Releases pages of mapped files to the system after a while without recalls.
-
-    Every query reads other pages, and some systems map two megabytes around each: eventually all
-    files of the store and the indexes would count as this process's memory. A background worker
-    releases them once no recall has come for ``PAUSE_S``, or twice as long; the next recall takes a
-    few milliseconds longer at a million memories.
-
-    Attributes:
-        most_mb: Megabytes of mapped files above which they are released; 0 for never.
-        releases: Functions that release what they can, in some milliseconds.
-        later: Runs a function on a worker that no turn waits for.
-        warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for never.
-    """
-
-    most_mb: float
-    releases: Sequence[Callable[[], None]]
-    later: Callable[[Callable[[], None]], object]
-    measure: Callable[[], float] = mapped_mb
-    warn_mb: float = 0
-    resident: Callable[[], float] = resident_mb
-
-    def __post_init__(self) -> None:
-        self._recalls, self._stopped, self._warned = 0, threading.Event(), False
-        if self.most_mb > 0:
-            threading.Thread(target=self._run, name="slowcat-pages", daemon=True).start()
-
-    def recalled(self) -> None:
-        """Restart the idle period after a recall."""
-        self._recalls += 1
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        seen, trimmed = 0, -1
-        while not self._stopped.wait(PAUSE_S):
-            if trimmed != seen == self._recalls:
-                trimmed = seen
-                self.later(self.trim)
-            seen = self._recalls
-
-    def trim(self) -> None:
-        if self.measure() > self.most_mb:
-            for release in self.releases:
-                release()
-        if not self._warned and 0 < self.warn_mb < (used := self.resident()):
-            self._warned = True
-            logger.warning(
-                f"This process uses {used:,.0f} MB, more than memory.warn_mb ({self.warn_mb:,.0f}). "
-                "A lower memory.hot_cache_size makes it smaller."
-            )
-
 
 ANONYMOUS = "User"  # the name where none is configured
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")

@@ -36,7 +36,7 @@ from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
+from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
 from slowcat_memory.runtime.recall.choosing import Recall, abandon, abstain, most_hits
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
@@ -89,7 +89,6 @@ class Retrieval:
     """Answers queries from namespaces.
 
     Attributes:
-        page_cache: Notified of each recall.
         while_recalling: Makes the context in which each recall runs, from whatever door; may be
             entered several times at once. It keeps idle work away.
         look_soon: Called before each recall: has its worker take over what other processes wrote.
@@ -99,7 +98,6 @@ class Retrieval:
     embedding: Embedding
     indexer: Indexer
     metrics: Metrics
-    page_cache: PageCache
     zone: tzinfo
     options: RetrievalOptions
     while_recalling: Callable[[], AbstractContextManager[None]]
@@ -182,7 +180,6 @@ class Retrieval:
         if not query.text:
             self.indexer.release()
         recalls = self._touching = self._recalls(query, scopes, passing=True)
-        self.page_cache.recalled()
         running = self.indexer.warm.submit(self._pipeline.touch, recalls)
         running.add_done_callback(lambda _: recalls.clear())  # each holds an index, and its words
         return running
@@ -325,13 +322,9 @@ class Retrieval:
 
     def _run_each(self, recalls: Sequence[Recall], ahead: bool = False) -> Recollection:
         """Run recalls of one query; ahead of its turn, the block is written too."""
-        every, query = list[Recollection](), recalls[0].query
+        query = recalls[0].query
         with self.while_recalling():
-            for recall in recalls:
-                try:
-                    every.append(self._pipeline.run(recall))
-                finally:
-                    self.page_cache.recalled()
+            every = [self._pipeline.run(recall) for recall in recalls]
             merged = self._conclude(query, every)
         return replace(merged, packed=self.writer.pack(merged, query.now)) if ahead else merged
 

@@ -1,5 +1,4 @@
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -10,20 +9,6 @@ from hypothesis import strategies as st
 
 from slowcat_memory.index import table
 from slowcat_memory.index.table import Column, Ids
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
-
-
-def resident_kb(path):
-    """How much of a mapped file this process has in memory."""
-    held, found = False, 0
-    with open("/proc/self/smaps", encoding="utf-8") as lines:
-        for line in lines:
-            if "-" in line.split(" ", 1)[0]:
-                held = line.rstrip().endswith(str(path))
-            elif held and line.startswith("Rss:"):
-                found += int(line.split()[1])
-    return found
 
 
 @pytest.mark.parametrize("kind", ["int8", "float64", "bool", "uint64"])
@@ -43,19 +28,6 @@ def test_arrays_open_array_of_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
     os.truncate(tmp_path / "a.npy", cut)
     with pytest.raises((ValueError, TypeError)):
         table.open_array(tmp_path / "a.npy")
-
-
-@linux
-def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
-    values = np.random.default_rng(2).integers(0, 1 << 60, 1 << 19)
-    np.save(tmp_path / "a.npy", values)
-    found = table.open_array(tmp_path / "a.npy")
-    assert found.sum() == values.sum()
-    assert resident_kb(tmp_path / "a.npy") > 4000
-    table.release_pages()
-    assert resident_kb(tmp_path / "a.npy") == 0
-    assert np.array_equal(found, values)
-    assert resident_kb(tmp_path / "a.npy") > 4000
 
 
 @given(st.lists(st.integers(-1000, 1000)))

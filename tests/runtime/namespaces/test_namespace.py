@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,15 +13,12 @@ from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import generation
 from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import Forget, IndexFile, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import registry, sealing
+from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
-from slowcat_memory.runtime.namespaces.registry import PageCache
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import stalled
 from tests.support.memories import Look, residue
 from tests.support.namespace_scene import Scene, answers, check_alike, from_scratch, meanwhile
-from tests.support.processors import logged
-from tests.support.said import until
 
 # ------------------------------------------------------------------- forgetting
 
@@ -155,36 +151,6 @@ def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(scene, mo
         assert list(fetch(ids[-2:])) == ids[-2:] and not opened
         assert [*fetch(ids[:2]), *fetch(ids[2:3])] == ids[:3]
     assert len(opened) == 1
-
-
-# ------------------------------------------------------------------- registry pages
-
-
-@pytest.mark.parametrize(("mapped", "released"), [(100.0, 0), (101.0, 1)])
-def test_page_cache_pages_are_given_back_when_they_are_too_many(mapped, released):
-    done = []
-    PageCache(100, [lambda: done.append(1)], print, lambda: mapped).trim()
-    assert len(done) == released
-
-
-@pytest.mark.parametrize(("limit", "warned"), [(0, 0), (900, 1), (1000, 0)])
-def test_page_cache_warns_once_of_a_process_above_the_limit(limit, warned):
-    cache = PageCache(100, [], print, lambda: 1.0, warn_mb=limit, resident=lambda: 1000.0)
-    with logged("WARNING") as lines:
-        for _ in range(3):
-            cache.trim()
-    assert len([line for line in lines if "memory.warn_mb" in line]) == warned
-
-
-def test_page_cache_is_trimmed_once_in_a_pause_after_recalls(monkeypatch):
-    monkeypatch.setattr(registry, "PAUSE_S", 0.05)
-    done = []
-    cache = PageCache(100, [], done.append)
-    cache.recalled()
-    assert until(lambda: done)
-    time.sleep(0.3)
-    cache.stop()
-    assert done == [cache.trim]
 
 
 # ------------------------------------------------------------------- sealing
