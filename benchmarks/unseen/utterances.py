@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from benchmarks.unseen.wording import same_phrase
+from slowcat_memory.core.commands.corrections import parts_of
 from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
@@ -165,6 +166,8 @@ def recognised(row: Row) -> tuple[str, str]:
         kind = "forget everything"
     if kind == "remember" and found.shared:
         kind = "remember shared"
+    if kind == "correct":  # what replaces the wrong value is judged, as the list has it
+        return kind, parts_of(found.argument, language_of(language(row))).right
     return kind, found.argument
 
 

@@ -57,8 +57,15 @@ class _Values(NamedTuple):
 _NOTHING = _Values(frozenset(), frozenset())
 
 
-class _Correction(NamedTuple):
-    """A correction's parts; ``wrong`` is "" unless it was named."""
+class Correction(NamedTuple):
+    """A correction's parts.
+
+    Attributes:
+        right: What is right: the value alone, or the whole statement.
+        wrong: The wrong value, "" unless it was named.
+        is_value: Whether ``right`` is a value, which replaces one of a text.
+        is_vague: It begins with a word that needs a text before it ("it", "his").
+    """
 
     right: str
     wrong: str
@@ -76,7 +83,7 @@ def find_corrected(
         texts: Those that the agent could use for its reply, and the user's statement, if any.
         tokenize: Returns stems without stop words.
     """
-    parts = _parts(correction, language)
+    parts = parts_of(correction, language)
     right, wrong, question, answer, *candidates = (
         _values(text, language, tokenize)
         for text in (parts.right, parts.wrong, exchange.question, exchange.answer, *texts)
@@ -141,7 +148,7 @@ def replaced_value(
         correction: As in ``find_corrected``, for which the text was found.
         answer: The agent's reply that was wrong.
     """
-    parts = _parts(correction, language)
+    parts = parts_of(correction, language)
     if not parts.is_value:
         return text, correction
     new = parts.right
@@ -159,7 +166,7 @@ def replaced_value(
 
 
 def _fits(
-    parts: _Correction, kinds: frozenset[str], right: _Values, values: _Values, used: _Values
+    parts: Correction, kinds: frozenset[str], right: _Values, values: _Values, used: _Values
 ) -> bool:
     """Return whether a text holds a wrong value of the right one's kind, which was used.
 
@@ -221,7 +228,8 @@ def _sounds(word: str, text: str) -> bool:
     )
 
 
-def _parts(correction: str, language: Language) -> _Correction:
+def parts_of(correction: str, language: Language) -> Correction:
+    """Return what the words behind "that's wrong" say is right, and what is wrong."""
     table = language.commands
     text = correction.strip(" .!?,;:")
     value = compiled(table.right_value, re.IGNORECASE).match(text)
@@ -235,7 +243,7 @@ def _parts(correction: str, language: Language) -> _Correction:
     if value or named:  # "it's Tuesday. They moved it": the value is in the first sentence
         rest = _SENTENCE_END.split(rest)[0]
     vague = compiled(table.right_vague, re.IGNORECASE).match(text) is not None
-    return _Correction(rest, wrong, value is not None or bool(named), vague)
+    return Correction(rest, wrong, value is not None or bool(named), vague)
 
 
 def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
