@@ -108,10 +108,10 @@ def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
     lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0, last_seq=0)
-    database: Any = None
+    nothing: Any = None
     patch.setattr(Shipper, "_send_all", fail)
     lost: list[StoreError] = []
-    Shipper(database, lease, Metrics(), on_lost=lost.append, on_away=print)._run()
+    Shipper(nothing, lease, Metrics(), nothing, lost.append)._run()
     assert "quokka" not in str(lost[0])
 
 

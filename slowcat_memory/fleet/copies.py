@@ -14,11 +14,10 @@ import os
 import re
 import secrets
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from hashlib import blake2b
 from math import inf
 from pathlib import Path
@@ -33,7 +32,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import referring
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Cursor, Event, Forget, Memory, WriteBatch
-from slowcat_memory.store import Ack, Store, replica
+from slowcat_memory.store import Store, replica
 from slowcat_memory.store.disk import codec, outbox
 from slowcat_memory.store.disk.folder import DOOMED, data_file, remove
 from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
@@ -142,38 +141,52 @@ class Left(Struct, frozen=True):
     events: tuple[Event, ...]
     notes: tuple[Memory, ...]
     orders: tuple[Forget, ...]
-    appended: dict[str, int]
+    appended: Counter[str]
 
 
 def read(state: CopyState, sets: Sequence[Unsent]) -> Left:
     """Return what the change sets of a copy have that nobody can make again."""
     events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
-    appended = dict[str, int]()
+    appended = Counter[str]()
     for change in sets:
-        changes = outbox.unpack_changes(change.body)
-        for cursor in _cursors(changes):
+        changes = _without_derived(change.body)
+        for key, value in changes.get("cursors", {}).items():
+            cursor = codec.decode(Cursor, key, value or b"")
             appended[cursor.name] = cursor.position
         for key, value in changes.get("log", {}).items():
-            if value is None:
-                events.pop(codec.id_of(key), None)
-            else:
+            events.pop(codec.id_of(key), None)
+            if value is not None:
                 events[codec.id_of(key)] = _unpack_event(codec.unseal(key, value))
         for key, value in changes.get("memories", {}).items():
             notes.pop(key, None)
-            if value is not None and family((note := codec.decode(Memory, key, value)).id) == NOTE:
-                notes[key] = note
+            if value is not None:
+                notes[key] = codec.decode(Memory, key, value)
         if outbox.forgets(changes):
             orders += _orders(changes, min(events, default=sys.maxsize))
     in_order = tuple(event for _, event in sorted(events.items()))
     return Left(str(state.epoch), in_order, tuple(notes.values()), tuple(orders), appended)
 
 
-def _cursors(changes: Changes) -> Iterator[Cursor]:
-    for key, value in changes.get("cursors", {}).items():
-        if value is not None:
-            cursor = codec.decode(Cursor, key, value)
-            if cursor.name.startswith(PREFIX):
-                yield cursor
+def _without_derived(body: bytes) -> Changes:
+    """Return those changes of a change set that nobody can make again."""
+    changes = outbox.unpack_changes(body)
+    return {
+        table: kept
+        for table, rows in changes.items()
+        if (kept := {key: value for key, value in rows.items() if _is_said(table, key, value)})
+    }
+
+
+def _is_said(table: str, key: bytes, value: bytes | None) -> bool:
+    """Return whether a row is of an event, a note or a forget, or says which events there are."""
+    match table:
+        case "memories":
+            return value is None or family(codec.decode(Memory, key, value).id) == NOTE
+        case "cursors":
+            return value is not None and codec.decode(Cursor, key, value).name.startswith(PREFIX)
+        case "meta":
+            return key == codec.name_key(EPOCH)
+    return table in ("log", "tombstones")
 
 
 def _orders(changes: Changes, own: int) -> Iterator[Forget]:
@@ -200,9 +213,13 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
     Nothing else of the copy is kept: what others forgot meanwhile may be in it.
     """
-    if any(_without_derived(change.body) for change in sets):
-        logger.warning("fleet: {} change sets could not be sent in time", len(sets))
-        kept = [replace(change, body=outbox.pack(_without_derived(change.body))) for change in sets]
+    kept = [
+        replace(change, body=outbox.pack(said))
+        for change in sets
+        if (said := _without_derived(change.body))
+    ]
+    if kept:
+        logger.warning("fleet: {} change sets could not be sent in time", len(kept))
         _make(place.vacant(UNSENT), state, kept)
     remove(folder)
 
@@ -210,24 +227,6 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
     with replica.new_store(folder) as draft:
         replica.write(draft, state, unsent=sets)
-
-
-def _without_derived(body: bytes) -> Changes:
-    """Return those changes of a change set that ``read`` looks at."""
-    changes = outbox.unpack_changes(body)
-    late = {codec.name_key(cursor.name) for cursor in _cursors(changes)}
-    result: Changes = {
-        "log": changes.get("log", {}),
-        "memories": {
-            key: value
-            for key, value in changes.get("memories", {}).items()
-            if value is None or family(codec.decode(Memory, key, value).id) == NOTE
-        },
-        "cursors": {key: changes["cursors"][key] for key in late},
-        "tombstones": changes.get("tombstones", {}),
-        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == codec.name_key(EPOCH)},
-    }
-    return {table: rows for table, rows in result.items() if rows}
 
 
 # ------------------------------------------------------------------- into a memory
@@ -246,12 +245,11 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
             closed = place.closed(UNSENT)
             free = [folder for folder in closed if claims.enter_context(if_free(folder / CLAIM))]
             stores, others = _read(free), [rest for _, rest in _read(place.closed(COPY))]
-        appended = dict[str, int]()  # also by copies that were not sent since
+        appended = Counter[str]()  # also by copies that were not sent since
         for rest in (*others, *(rest for _, rest in stores)):
-            for name, position in rest.appended.items():
-                appended[name] = max(position, appended.get(name, 0))
+            appended |= rest.appended  # the higher one of each name
         for folder, rest in sorted(stores, key=lambda pair: [event.at for event in pair[1].events]):
-            _append(memory, rest, appended.get(PREFIX + rest.source, 0))
+            _append(memory, rest, appended[PREFIX + rest.source])
             if not memory.flush(SAVED_S):
                 raise StoreError(f"what {folder} has cannot be saved")
             remove(folder)
@@ -272,23 +270,25 @@ def _read(folders: Iterable[Path]) -> list[tuple[Path, Left]]:
 def _append(memory: MemoryEngine | Store, rest: Left, done: int) -> None:
     name, ids = PREFIX + rest.source, dict[int, int]()
     with memory.snapshot() as snapshot:
-        known = {cursor.name: cursor.position for cursor in snapshot.cursors()}
-    done = max(done, known.get(name, 0))
+        known = Counter({cursor.name: cursor.position for cursor in snapshot.cursors()})
+    done = max(done, known[name])
     for other, position in rest.appended.items():  # whose own store is deleted, or in use, now
-        if position > known.get(other, 0):
-            cursor = Cursor(name=other, position=position, in_log=False)
-            memory.apply("late", WriteBatch(cursor=cursor))
+        if position > known[other]:
+            memory.apply("late", WriteBatch(cursor=_cursor(other, position)))
     for event in rest.events:
         if event.id > done:
-            cursor = Cursor(name=name, position=event.id, in_log=False)
             anew = _anew(event, ids, rest.events[0].id)
-            ids[event.id] = memory.append(anew, cursor=cursor).id
+            ids[event.id] = memory.append(anew, cursor=_cursor(name, event.id)).id
             if len(ids) % AT_ONCE == 0:
                 memory.flush(SAVED_S)
     if rest.notes:
         memory.apply("late", WriteBatch(memories=rest.notes))
     if rest.orders:
         memory.forget(rest.orders)
+
+
+def _cursor(name: str, position: int) -> Cursor:
+    return Cursor(name=name, position=position, in_log=False)
 
 
 def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:
@@ -306,51 +306,39 @@ def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:
 class WaitingTurns:
     """The turns of a conversation that are said while there is no copy of the memory.
 
-    They lie in a store of their own until the copy has all of them. Any thread; nothing blocks but
-    ``close``.
+    They lie in a store of their own until the copy has all of them. Nothing blocks but ``flush`` and
+    ``close``. ``next_cursor``, ``keep`` and ``drop`` are called one after another.
     """
 
     def __init__(self, place: Copies, tenant: str, person: str) -> None:
         """Prepare; nothing is written before the first turn."""
         self._place, self._whose = place, CopyState(tenant=tenant, person=person)
-        self._lock, self._thread = threading.RLock(), ThreadPoolExecutor(1, "slowcat-waiting")
+        self._thread = ThreadPoolExecutor(1, "slowcat-waiting")
         self._store: Store | None = None
         self._unwritten, self._ids = list[Event](), dict[int, int]()
         self._begin()
 
     def _begin(self) -> None:
         """Begin a new source with the next turn."""
-        self._epoch = -secrets.randbits(62)  # no lease has it
-        self._count, self._open = 0, set[int]()
+        self._epoch, self._count = -secrets.randbits(62), 0  # no lease has it
 
-    def append(self, event: Event, append: Callable[[Cursor], Ack]) -> Ack:
-        """Write a turn to the disk soon, unless the copy has it by then.
+    @property
+    def next_cursor(self) -> Cursor:
+        """What the next turn is appended with: by it a memory knows that it has the turn."""
+        return _cursor(f"{PREFIX}{self._epoch}", self._count + 1)
 
-        Args:
-            append: Has it appended with a cursor, by which a memory knows that it has it.
-        """
-        with self._lock:
-            position = self._count + 1
-            cursor = Cursor(name=f"{PREFIX}{self._epoch}", position=position, in_log=False)
-            ack = append(cursor)
-            self._count = position
-            self._open.add(position)
-            with suppress(RuntimeError):  # the process ends
-                # A copy: the event is numbered anew once the memory has it.
-                self._thread.submit(self._keep, cursor, replace(ack.event or event))
-        ack.future.add_done_callback(partial(self._settle, cursor))
-        return ack
+    def keep(self, event: Event) -> None:
+        """Write a turn to the disk soon."""
+        self._count += 1
+        with suppress(RuntimeError):  # the process ends
+            self._thread.submit(self._keep, self._epoch, event)
 
-    def _settle(self, cursor: Cursor, saved: "Future[None]") -> None:
-        """Record that the copy has a turn."""
-        if saved.exception() is not None:
-            return
-        with self._lock:
-            self._open.discard(cursor.position)
-            if not self._open and cursor.name == f"{PREFIX}{self._epoch}":
-                self._begin()
-                with suppress(RuntimeError):
-                    self._thread.submit(self._drop)
+    def drop(self) -> None:
+        """Delete soon what is on the disk: the copy has all turns."""
+        if self._count:
+            self._begin()
+            with suppress(RuntimeError):
+                self._thread.submit(self._drop)
 
     def flush(self) -> None:
         """Wait until what waits is on the disk, and nothing else. Blocks, for some seconds at most."""
@@ -365,11 +353,7 @@ class WaitingTurns:
 
     # ---------------------------------------------------------------- the thread
 
-    def _keep(self, cursor: Cursor, event: Event) -> None:
-        with self._lock:
-            epoch = self._epoch
-        if cursor.name != f"{PREFIX}{epoch}":
-            return  # the copy has all turns of this source
+    def _keep(self, epoch: int, event: Event) -> None:
         self._unwritten.append(event)
         try:
             if self._store is None:

@@ -31,13 +31,13 @@ except ModuleNotFoundError as error:
 
 T = TypeVar("T")
 Connection: TypeAlias = Any  # ``asyncpg.Connection``, or one of its pool
-AlreadyThere = asyncpg.UniqueViolationError
 Work = Callable[..., Awaitable[T]]  # called with a connection first
 
 MOST_CONNECTIONS = 4
 CONNECT_S = 5.0
 COMMAND_S = 10.0  # of one statement; longer counts as away
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0  # between tries to listen again
+CLOSE_S = 1.0  # how long connections may take to end
+LISTEN_AGAIN_S = 1.0  # between tries
 
 # Classes of errors after which the same statement may succeed, by the first letters of SQLSTATE.
 PASSING = ("08", "25006", "40", "53", "55", "57", "58")
@@ -65,24 +65,22 @@ class Database:
             )
         self._dsn = dsn
         self._pool: asyncpg.Pool | None = None
-        self._loop = asyncio.new_event_loop()
+        self._runner, self._ended = asyncio.Runner(), asyncio.Event()
+        self._loop = self._runner.get_loop()
         self._thread = threading.Thread(target=self._serve, name="slowcat-fleet", daemon=True)
         self._background = set[Future[None]]()
         self._closed, self._pid = False, os.getpid()
         self._thread.start()
 
     def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-        self._loop.close()
+        with self._runner:  # which cancels at the end what still runs
+            self._runner.run(self._until_closed())
 
-    def start(self, work: Work[T], *args: Any, timeout_s: float = COMMAND_S) -> Future[T]:
-        """Begin to run a coroutine with a connection and the arguments; see ``run``."""
-        if self._closed:
-            raise DatabaseAwayError("the connection to the database was closed")
-        if os.getpid() != self._pid:
-            raise FleetError("the fleet was opened before a fork", hint="Open it in this process")
-        return asyncio.run_coroutine_threadsafe(self._run(work, args, timeout_s), self._loop)
+    async def _until_closed(self) -> None:
+        await self._ended.wait()
+        if self._pool is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._pool.close(), CLOSE_S)
 
     def run(self, work: Work[T], *args: Any, timeout_s: float = COMMAND_S) -> T:
         """Run a coroutine with a connection and the arguments; return its result. Blocks.
@@ -92,14 +90,15 @@ class Database:
                 about whether the last statement was carried out.
             FleetError: It refuses for good.
         """
-        return self.result(self.start(work, *args, timeout_s=timeout_s), timeout_s)
-
-    def result(self, future: Future[T], timeout_s: float) -> T:
-        """Return the result of what ``start`` began; raises what ``run`` raises. Blocks."""
+        if self._closed:
+            raise DatabaseAwayError("the connection to the database was closed")
+        if os.getpid() != self._pid:
+            raise FleetError("the fleet was opened before a fork", hint="Open it in this process")
+        running = asyncio.run_coroutine_threadsafe(self._run(work, args, timeout_s), self._loop)
         try:
-            return future.result(timeout_s + CONNECT_S + 1.0)
+            return running.result(timeout_s + CONNECT_S + 1.0)
         except (TimeoutError, Cancelled):
-            future.cancel()
+            running.cancel()
             raise DatabaseAwayError(
                 f"the database does not answer within {timeout_s:g} s"
             ) from None
@@ -120,12 +119,11 @@ class Database:
             self._spawn(self._clear_answers())
 
     async def _clear_answers(self) -> None:
-        with contextlib.suppress(FleetError), errors():
-            pool = await self._open_pool()
-            async with contextlib.AsyncExitStack() as taken:
-                for _ in range(pool.get_idle_size()):
-                    acquired = pool.acquire(timeout=CONNECT_S)
-                    await (await taken.enter_async_context(acquired)).fetchval("SELECT 1")
+        pool = await self._open_pool()
+        async with contextlib.AsyncExitStack() as taken:
+            for _ in range(pool.get_idle_size()):
+                acquired = pool.acquire(timeout=CONNECT_S)
+                await (await taken.enter_async_context(acquired)).fetchval("SELECT 1")
 
     async def _open_pool(self) -> asyncpg.Pool:
         if self._pool is None:
@@ -166,14 +164,10 @@ class Database:
         """
 
         async def loop() -> None:
-            pause = FIRST_PAUSE_S
             while True:
-                try:
+                with contextlib.suppress(Exception):
                     await self._listen_once(channel, on_message, on_gap)
-                    pause = FIRST_PAUSE_S
-                except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, LONGEST_PAUSE_S)
+                await asyncio.sleep(LISTEN_AGAIN_S)
 
         self._spawn(loop())
 
@@ -194,7 +188,7 @@ class Database:
             await ended.wait()
         finally:
             with contextlib.suppress(Exception):
-                await connection.close(timeout=1.0)
+                await connection.close(timeout=CLOSE_S)
 
     def _spawn(self, coroutine: Any) -> None:
         running = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -206,22 +200,8 @@ class Database:
         if self._closed:
             return
         self._closed = True
-        ended: Future[None] = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        with contextlib.suppress(Exception):
-            ended.result(3.0)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(2.0)
-
-    async def _end(self) -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if self._pool is not None:
-            try:
-                await asyncio.wait_for(self._pool.close(), 1.0)
-            except (TimeoutError, asyncpg.PostgresError, OSError):
-                self._pool.terminate()
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(3 * CLOSE_S)
 
 
 def _quietly(work: Callable[..., object], *message: str) -> None:

@@ -25,10 +25,10 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.availability import Shared
-from slowcat_memory.engine.background import BackgroundEngine
+from slowcat_memory.engine.background import BackgroundEngine, Entry
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
-from slowcat_memory.fleet import housekeeping, leases, person_log
+from slowcat_memory.fleet import copies, housekeeping, leases, person_log
 from slowcat_memory.fleet.copies import UNSENT, Copies, WaitingTurns, append_to, copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.holding import Holding
@@ -209,7 +209,7 @@ class SharedMember(BackgroundEngine):
     def _schedule_idle_work(self) -> None:
         """Have the conversation thought about, by any worker, once its lease is released."""
         holding = self.holding
-        if holding is None or holding.shipper.is_away:
+        if holding is None or holding.shipper.trouble is not None:
             return  # idle workers look for those who were let go without it
         try:
             key = holding.lease.key
@@ -224,14 +224,11 @@ class SharedMember(BackgroundEngine):
         return engine.holding if isinstance(engine, CopyEngine) else None
 
     def _open_engine(self) -> MemoryEngine:
-        holding = self._latest = Holding(
-            self._fleet.worker,
-            self.person,
-            self.metrics,
-            on_lost=self._on_lost,
-            on_away=self._on_away,
+        holding = Holding(
+            self._fleet.worker, self.person, self.metrics, on_trouble=self._on_trouble
         )
         engine = CopyEngine(self.config, holding, metrics=self.metrics, callers=self.callers)
+        self._latest = holding
         self._fleet.model = engine.wiring.embedding.embedder
         with or_undo(engine.close):
             self._load_scopes(engine)
@@ -250,49 +247,51 @@ class SharedMember(BackgroundEngine):
 
     # ---------------------------------------------------------------- trouble
 
-    def _on_lost(self, error: StoreError) -> None:
-        """The lease was lost, or the database refuses for good. Any thread."""
-        self.last_error = error
-        self.availability.fail(error)
-        self.give_up()
-
-    def _on_away(self, error: StoreError | None) -> None:
-        self.set_activity(AWAY, error is not None)
+    def _on_trouble(self, error: StoreError | None) -> None:
+        """The database is away, or there again; or nothing can be sent any more. Any thread."""
+        is_away = isinstance(error, DatabaseAwayError)
+        self.set_activity(AWAY, is_away)
         if error is None:
-            self.availability.recover()
-        else:
-            self.availability.fail(error)
+            return self.availability.recover()
+        self.availability.fail(error)
+        if not is_away:
+            self.last_error = error
+            self.give_up()
 
     # ---------------------------------------------------------------- turns
 
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
-        append, live, holding = super().append, len(events) == 1 and cursor is None, self.holding
+        """Append events; the receipt is resolved when they are committed in the database."""
+        future, holding = new_future(), self.holding
         if holding is not None and holding.shipper.waiting >= MOST_WAITING:
             self.metrics.count("fleet_refused")
             hint = "Make the database reachable again"
-            full = StoreFullError("too much waits for the database", hint=hint)
-            if not live:
-                raise full
-            refused = new_future()
-            refused.set_exception(full)
-            return Ack(refused, events[0])
-        if self.engine is not None or not live:
-            return self._committed_later(append(*events, cursor=cursor))
-        ack = self._waiting.append(events[0], lambda cursor: append(*events, cursor=cursor))
-        return self._committed_later(ack)
-
-    def _committed_later(self, ack: Ack) -> Ack:
-        """Return a receipt that is resolved when the event is committed in the database."""
-        future = new_future()
+            future.set_exception(StoreFullError("too much waits for the database", hint=hint))
+            return Ack(future, events[-1])
+        ack = super().append(*events, cursor=cursor)
         ack.future.add_done_callback(functools.partial(self._saved, future))
         return dataclasses.replace(ack, future=future)
 
     def _saved(self, future: "Future[None]", saved: "Future[None]") -> None:
-        error, holding = saved.exception(), self._latest
-        if error or holding is None or holding.shipper.replica is None:
-            future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
-            return
-        holding.shipper.settle_when_sent(future)
+        if error := saved.exception():
+            future.set_exception(error)
+        elif self._latest is not None:  # in its copy
+            self._latest.shipper.settle_when_sent(future)
+
+    def _wait(self, events: Sequence[Event], cursor: Cursor | None) -> tuple[Ack, list[Entry]]:
+        """Have events wait; what is said now waits on the disk, too."""
+        if cursor is not None or len(events) > 1:
+            return super()._wait(events, cursor)
+        ack, dropped = super()._wait(events, self._waiting.next_cursor)
+        self._waiting.keep(
+            replace(ack.event or events[0])
+        )  # it is numbered anew once the memory has it
+        return ack, dropped
+
+    def _hand_over(self, engine: MemoryEngine) -> None:
+        super()._hand_over(engine)
+        if engine.flush(copies.SAVED_S):
+            self._waiting.drop()
 
     # ---------------------------------------------------------------- changes
 

@@ -52,8 +52,11 @@ class Holding:
     Attributes:
         folder: The copy.
         warm: Whether it was here before.
+        shipper: What sends it; from ``open_store`` on.
         is_released: Whether everything was sent, and the lease given back.
     """
+
+    shipper: "Shipper"
 
     def __init__(
         self,
@@ -63,23 +66,21 @@ class Holding:
         *,
         purpose: Purpose = "conversation",
         lease: Lease | None = None,
-        on_lost: Callable[[StoreError], object] = lambda error: None,
-        on_away: Callable[[StoreError | None], object] = lambda error: None,
+        on_trouble: Callable[[StoreError | None], object] = lambda error: None,
     ) -> None:
         """Take the lease, and bring the copy up to date. Blocks.
 
         Args:
             lease: The lease, where it was taken already.
-            on_lost: Called once, when another worker has taken over.
-            on_away: Called when the database cannot be reached, and with None when it can again.
+            on_trouble: See ``Shipper``.
 
         Raises:
             BusyElsewhereError: Another worker has the lease.
             DatabaseAwayError: The database cannot be reached.
         """
-        self.worker, self._is_open, self.is_released = worker, False, False
+        self.worker, self._metrics, self._on_trouble = worker, metrics, on_trouble
+        self._is_open = self.is_released = False
         self.lease = lease or worker.database.run(leases.take, worker, person, purpose)
-        self.shipper = Shipper(worker.database, self.lease, metrics, on_lost, on_away)
         worker.holdings[self] = None
         self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
@@ -90,15 +91,17 @@ class Holding:
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""
         with or_undo(self.abandon):
-            outbox = Outbox(self.lease.epoch, self.shipper.wake)
+            outbox = Outbox(self.lease.epoch)
             store = Store.open(path, outbox=outbox, **how)
             if store.replica is None:
                 raise FleetError(f"{path} is open for reading: nothing of it can be sent")
-        self._is_open = True
         self._closed.close()
-        self._replica = store.replica
-        self._replica.on_closing = self._on_closing
-        self.shipper.start(self._replica)
+        self.shipper = Shipper(
+            self.worker.database, self.lease, self._metrics, store.replica, self._on_trouble
+        )
+        self._is_open = True
+        outbox.on_commit, store.replica.on_closing = self.shipper.wake, self._on_closing
+        self.shipper.start()
         return store
 
     def abandon(self) -> None:
@@ -109,7 +112,8 @@ class Holding:
 
     def lose(self) -> None:
         """Send nothing any more: a renewal showed that another worker has taken over."""
-        self.shipper.end(leases.lost(self.lease))
+        if self._is_open:  # else the next renewal shows it again
+            self.shipper.end(leases.lost(self.lease))
 
     def before_closing(self) -> None:
         """Send what is to be sent, while the store can still be written. Blocks."""
@@ -117,7 +121,7 @@ class Holding:
             if self.shipper.wait_sent(FLUSH_S):
                 self.shipper.wait_purged(FLUSH_S)
                 self.shipper.snapshot_if_due()
-                self._replica.trim()
+                self.shipper.replica.trim()
         except StoreError as error:
             logger.debug("fleet: not everything was sent: {}", error.message)
 
@@ -128,7 +132,7 @@ class Holding:
         except StoreError:
             all_sent = False
         self.shipper.stop()
-        self._let_go(self._replica.seq if all_sent else None)
+        self._let_go(self.shipper.replica.seq if all_sent else None)
 
     def _let_go(self, seq: int | None = None) -> None:
         self.worker.holdings.pop(self, None)
@@ -143,43 +147,37 @@ class Shipper:
     """Sends what one open copy has to send, on a thread of its own; nothing before ``start``.
 
     Attributes:
-        on_lost: Called once, when another worker has taken over; nothing is sent any more.
-        on_away: Called when the database cannot be reached, and with None when it can again.
+        on_trouble: Called with ``DatabaseAwayError`` when the database cannot be reached, and with
+            None when it can again; with another error, such as ``LeaseLostError``, once, when
+            nothing is sent any more.
         recalls: Returns whether a recall runs, which sending lets end first.
+        trouble: Why nothing is sent now; None while it is.
     """
 
     database: Database
     lease: Lease
     metrics: Metrics
-    on_lost: Callable[[StoreError], object]
-    on_away: Callable[[StoreError | None], object]
+    replica: Replica
+    on_trouble: Callable[[StoreError | None], object]
 
     def __post_init__(self) -> None:
         self.recalls: Callable[[], bool] = lambda: False
         self._sent, self._snapshot_upto = self.lease.last_seq, self.lease.snapshot_upto
         self._purged = self.lease.forget_epoch
         self._generations: tuple[str, ...] | None = None
-        self.replica: Replica | None = None
-        self.is_away = self._stopping = False
-        self._ended: StoreError | None = None
+        self.trouble: StoreError | None = None
+        self._ended = self._stopping = False
         self._changed = threading.Condition()
         self._receipts = deque[tuple[int, Future[None]]]()  # by number of a change set, in order
         self._sending = threading.RLock()
         self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
 
-    def start(self, replica: Replica) -> None:
-        self.replica = replica
+    def start(self) -> None:
         self.replica.note_sent(self._sent)
         self._generations = self.replica.generations()
         self._thread.start()
 
-    @property
-    def _copy(self) -> Replica:
-        if self.replica is None:
-            raise FleetError("the copy is not open: nothing of it can be sent")
-        return self.replica
-
-    def wake(self, seq: int = 0) -> None:
+    def wake(self) -> None:
         """Send what was committed. On the store's writer thread: returns at once."""
         with self._changed:
             self._changed.notify_all()
@@ -187,15 +185,15 @@ class Shipper:
     @property
     def waiting(self) -> int:
         """How many change sets are committed here and not known to be in the database."""
-        return self.replica.seq - self._sent if self.replica else 0
+        return self.replica.seq - self._sent
 
     def settle_when_sent(self, future: "Future[None]") -> None:
         """Resolve a future once everything that is committed here now is in the database."""
         with self._changed:
-            if self.waiting and self._ended is None:
-                return self._receipts.append((self._copy.seq, future))
-        if self.waiting and self._ended is not None:
-            future.set_exception(fresh(self._ended))
+            if self.waiting and not self._ended:
+                return self._receipts.append((self.replica.seq, future))
+        if self.waiting and self.trouble is not None:
+            future.set_exception(fresh(self.trouble))
         else:
             future.set_result(None)
 
@@ -240,7 +238,7 @@ class Shipper:
         """Wait until what was forgotten here is nowhere in the database; False if it may be."""
 
         def done() -> bool:
-            return self._ended is not None or not self._is_to_purge()
+            return self._ended or not self._is_to_purge()
 
         with self._changed:
             return self._changed.wait_for(done, timeout_s)
@@ -294,14 +292,14 @@ class Shipper:
     def _send(self, also: Also | None = None) -> bool:
         """Send some change sets; return whether there were any. The last ones have ``also``."""
         with self._sending:
-            sets = self._copy.unsent(self._sent, BATCH_BYTES)
+            sets = self.replica.unsent(self._sent, BATCH_BYTES)
             if not sets:
                 return False
-            last = also if sets[-1].seq == self._copy.seq else None
+            last = also if sets[-1].seq == self.replica.seq else None
             began = time.perf_counter()
             upto = self.database.run(person_log.append, self.lease, sets, last)
             self.metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
-            self._copy.note_sent(upto)
+            self.replica.note_sent(upto)
             with self._changed:
                 self._sent = upto
                 done = list[Future[None]]()
@@ -314,12 +312,12 @@ class Shipper:
 
     def _is_to_purge(self) -> bool:
         """Return whether something was forgotten here that the database may have."""
-        return (epoch := self._copy.erased()) is None or epoch > self._purged
+        return (epoch := self.replica.erased()) is None or epoch > self._purged
 
     def _purge(self) -> None:
         """Replace what the database has of something forgotten, once it is erased here."""
-        epoch = self._copy.erased()
-        if epoch is None or epoch <= self._purged or not self._copy.scrub():
+        epoch = self.replica.erased()
+        if epoch is None or epoch <= self._purged or not self.replica.scrub():
             return
         self._write_snapshot(forgets=epoch)
         with self._changed:
@@ -332,13 +330,13 @@ class Shipper:
         Raises:
             StoreError: It could not be written; the log has everything.
         """
-        built = self._copy.generations() != self._generations
-        if built or self._copy.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+        built = self.replica.generations() != self._generations
+        if built or self.replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
             self._write_snapshot()
 
     def _write_snapshot(self, forgets: int | None = None) -> None:
         with self._sending:  # no snapshot has what `send_last` is about to send
-            whole = self._copy.whole()
+            whole = self.replica.whole()
             while self._sent < whole.seq and self._send():
                 pass
             work = person_log.write_snapshot, self.lease, whole, forgets
@@ -348,22 +346,25 @@ class Shipper:
     # ---------------------------------------------------------------- trouble
 
     def _note_away(self, error: DatabaseAwayError | None) -> None:
-        if self.is_away != (error is not None):
-            self.is_away = error is not None
-            if error is not None:
-                self.metrics.count("fleet_away")
-            self.on_away(error)
+        with self._changed:
+            if self._ended or (self.trouble is None) == (error is None):
+                return
+            self.trouble = error
+        if error is not None:
+            self.metrics.count("fleet_away")
+        self.on_trouble(error)
 
     def end(self, error: StoreError) -> None:
         """Send nothing any more, and fail all receipts. Once; any thread."""
         with self._changed:
-            if self._ended is not None:
+            if self._ended:
                 return
-            self._ended, self._stopping = error, True
+            self._ended = self._stopping = True
+            self.trouble = error
             failed, self._receipts = self._receipts, deque()
             self._changed.notify_all()
         for _, future in failed:
             future.set_exception(fresh(error))
         if isinstance(error, LeaseLostError):
             self.metrics.count("fleet_leases_lost")
-        self.on_lost(error)
+        self.on_trouble(error)

@@ -4,18 +4,18 @@ The holder of a lease gets a copy that has everything in the log. ``pull`` makes
 of the same, ``push`` stores such a one.
 """
 
-from collections.abc import Callable
+import asyncio
 from pathlib import Path
-from queue import SimpleQueue
 
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.errors import FleetError, StoreDamagedError
+from slowcat_memory.errors import FleetError, StoreDamagedError, StoreError
 from slowcat_memory.fleet import copies, leases, person_log
 from slowcat_memory.fleet.copies import Copies
-from slowcat_memory.fleet.database import COMMAND_S, Connection, Database
+from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.fleet.leases import Lease, Worker
+from slowcat_memory.fleet.person_log import WHOLE_S
 from slowcat_memory.store import StoreOptions, replica
 from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.disk import outbox
@@ -23,7 +23,6 @@ from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import Whole
 
-MOST_S = 900.0  # for one memory that is pushed or pulled; nothing is stored, or made, by halves
 FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
 
 
@@ -41,7 +40,7 @@ def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
         if _follow_up(worker.database, place, folder, lease, state, sets):
             return folder, True
     folder = place.vacant(copies.COPY)
-    _make(worker, lease.person, folder, COMMAND_S, lease.epoch)
+    _make(worker, lease.person, folder, lease.epoch)
     return folder, False
 
 
@@ -80,23 +79,14 @@ def not_sent(database: Database, state: CopyState, unsent: list[Unsent]) -> list
     return [] if upto is None else [change for change in unsent if change.seq > upto]
 
 
-def _make(
-    worker: Worker, person: str, folder: Path, timeout_s: float, epoch: int | None = None
-) -> dict[str, int]:
+def _make(worker: Worker, person: str, folder: Path, epoch: int | None = None) -> dict[str, int]:
     """Make a store of all that the database has of a person; return how many rows each table has.
 
-    Parts are written while the next ones are read. Under an epoch it is a copy, else an ordinary
-    store of somebody whom the database must know.
+    Under an epoch it is a copy, else an ordinary store of somebody whom the database must know.
     """
-    database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
     with replica.new_store(folder) as draft:
-        how = worker.tenant, person, arrived.put
-        reading = database.start(_read, *how, timeout_s=timeout_s)
-        reading.add_done_callback(lambda _: arrived.put(None))
-        while (parts := arrived.get()) is not None:
-            for part in parts:
-                replica.add(replica.unseal(part), draft)
-        seq, tail = database.result(reading, timeout_s)
+        how = worker.tenant, person, draft
+        seq, tail = worker.database.run(_read, *how, timeout_s=WHOLE_S)
         if not seq and epoch is None:
             raise FleetError(
                 f"there is no memory of {person!r} in the database",
@@ -108,16 +98,15 @@ def _make(
 
 
 async def _read(
-    connection: Connection, tenant: str, person: str, put: Callable[[list[bytes]], object]
+    connection: Connection, tenant: str, person: str, draft: Path
 ) -> tuple[int, list[bytes]]:
-    """Read all of a person at one moment: parts for ``put``, the last number, and the log behind."""
+    """Write a person's snapshot into a new store; return the last number, and the log behind."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         lease = await leases.look(connection, tenant, person)
         if lease is None:
             return 0, []
-        if lease.snapshot_upto:
-            async for parts in person_log.read_snapshot(connection, lease):
-                put(parts)
+        async for part in person_log.read_snapshot(connection, lease):
+            await asyncio.to_thread(replica.add, part, draft)
         tail = await person_log.read(connection, lease, lease.snapshot_upto)
     if tail is None:
         raise FleetError(
@@ -145,7 +134,7 @@ def push(
         StoreError: The store cannot be read, or the database refuses.
     """
     whole = replica.read(folder, options)
-    worker.database.run(_store, worker, person, whole, timeout_s=MOST_S)
+    worker.database.run(_store, worker, person, whole, timeout_s=WHOLE_S)
     return whole.rows, sum(map(len, whole.parts))
 
 
@@ -182,8 +171,9 @@ def pull(worker: Worker, person: str, folder: Path) -> dict[str, int]:
         StoreError: The folder is not vacant, or cannot be written.
     """
     folder = folder.absolute()
-    replica.check_vacant(folder)
-    rows = _make(worker, person, folder, MOST_S)
+    if folder.is_symlink() or (folder.exists() and (folder.is_file() or any(folder.iterdir()))):
+        raise StoreError(f"{folder} is not empty", hint="Choose a new folder")
+    rows = _make(worker, person, folder)
     if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")
     return rows

@@ -8,15 +8,16 @@ and is made again after that conversation.
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError, describe_error
+from slowcat_memory.errors import DatabaseAwayError, FleetError, LeaseLostError, describe_error
 from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
 from slowcat_memory.fleet.holding import Holding
@@ -31,7 +32,6 @@ PATIENCE_S = 5.0  # with work that cannot be done now
 LEFT_S = 600.0  # until such work is tried again
 DAY_S, SOONEST_S = 86_400.0, 60.0  # until a look for what is to be erased by then
 SENT_S = 10.0  # how long the last write may take
-AWAY_S = 5.0  # between tries to reach the database
 
 Outcome = Literal["done", "interrupted", "failed"]
 
@@ -52,11 +52,11 @@ class Worked(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class _Interrupted(Exception):
+class Interrupted(FleetError):
     """The work on a person ends now, unfinished."""
 
 
-class _OutOfTime(_Interrupted):
+class _OutOfTime(Exception):
     """Another person has a turn."""
 
 
@@ -68,7 +68,6 @@ class IdleWorker:
     ) -> None:
         """Set up; nothing is claimed yet. ``on_worked`` is called after each task."""
         self._fleet, self._on_worked = fleet, on_worked
-        self._owed: list[tuple[Any, ...]] = []  # what the database could not be sent
 
     def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
         """Work until ``stop`` is set, or until nothing is due.
@@ -91,7 +90,7 @@ class IdleWorker:
             if worked is None:
                 if until_done:
                     return
-                stop.wait(AWAY_S if away else POLL_S)
+                stop.wait(POLL_S)
 
     def work_once(self, stop: threading.Event) -> Worked | None:
         """Run the task that has been due longest; None if none is due.
@@ -99,11 +98,8 @@ class IdleWorker:
         Raises:
             DatabaseAwayError: The database cannot be reached.
         """
-        run, worker = self._fleet.database.run, self._fleet.worker
-        while self._owed:
-            run(*self._owed[-1])
-            self._owed.pop()
-        if (claimed := run(leases.claim_task, worker)) is None:
+        claimed = self._fleet.database.run(leases.claim_task, self._fleet.worker)
+        if claimed is None:
             return None
         worked = self._work(claimed, stop)
         self._fleet.metrics.count(f"fleet_tasks_{worked.outcome}")
@@ -113,41 +109,40 @@ class IdleWorker:
     # ---------------------------------------------------------------- one person
 
     def _work(self, claimed: Claimed, stop: threading.Event) -> Worked:
-        began, trouble, engine = time.monotonic(), list[StoreError](), None
-        try:
-            engine = self._open(claimed, trouble)
-            again_s = self._do(engine, claimed, partial(self._check, stop, trouble, began))
-            return self._worked(claimed, "done", began, again_s=again_s)
-        except Exception as error:  # its task is due before another can claim it
-            return self._not_done(claimed, error, began)
-        finally:
-            if engine is not None:
-                engine.close()
-
-    def _worked(self, claimed: Claimed, outcome: Outcome, began: float, **how: Any) -> Worked:
+        person, began = claimed.lease.person, time.monotonic()
+        outcome: Outcome = "done"
+        again_s, why = None, ""
+        with ExitStack() as opened:
+            try:
+                engine = opened.enter_context(closing(self._open(claimed)))
+                again_s = self._do(engine, claimed, stop)
+            except Exception as error:  # its task is due before another can claim it
+                why = describe_error(error)
+                outcome = self._put_back(claimed, error, why)
         seconds = time.monotonic() - began
-        return Worked(person=claimed.lease.person, outcome=outcome, seconds=seconds, **how)
+        return Worked(person=person, outcome=outcome, seconds=seconds, again_s=again_s, error=why)
 
-    def _open(self, claimed: Claimed, trouble: list[StoreError]) -> CopyEngine:
-        """Open the engine of a person's copy; ``trouble`` gets what ends its use."""
-        fleet = self._fleet
-        holding = Holding(
-            fleet.worker,
-            claimed.lease.person,
-            fleet.metrics,
-            lease=claimed.lease,
-            on_lost=trouble.append,
-            on_away=lambda error: trouble.append(error) if error else None,
-        )
+    def _open(self, claimed: Claimed) -> CopyEngine:
+        """Open the engine of a person's copy."""
+        fleet, person = self._fleet, claimed.lease.person
+        holding = Holding(fleet.worker, person, fleet.metrics, lease=claimed.lease)
         # Nobody speaks, and it is done below.
         idle = replace(fleet.config.idle, enabled=False, grace_s=0.0)
         return CopyEngine(replace(fleet.config, idle=idle), holding, metrics=fleet.metrics)
 
-    def _do(
-        self, engine: CopyEngine, claimed: Claimed, check: Callable[[Any], None]
-    ) -> float | None:
+    def _do(self, engine: CopyEngine, claimed: Claimed, stop: threading.Event) -> float | None:
         """Do all that is due, and end the task; return in how many seconds it is due again."""
-        began, from_s = engine.clock(), time.monotonic()
+        began, from_s, shipper = engine.clock(), time.monotonic(), engine.holding.shipper
+
+        def check(_: Forecast) -> None:
+            """End the work on a person, where it has to end; called twice a second."""
+            if shipper.trouble:
+                raise shipper.trouble
+            if stop.is_set():
+                raise Interrupted("this worker ends")
+            if time.monotonic() - from_s > MOST_S:
+                raise _OutOfTime
+
         engine.append_unsent()
         try:
             rest = engine.idle.until_done(None, check, PATIENCE_S)
@@ -161,36 +156,22 @@ class IdleWorker:
             ms=round((time.monotonic() - from_s) * 1e3, 1),
             outcome="done",
         )
-        engine.holding.shipper.send_last(
+        shipper.send_last(
             lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
             partial(leases.finish_task, claimed=claimed, again_s=again_s),
         )
         return again_s
 
-    def _check(
-        self, stop: threading.Event, trouble: list[StoreError], began: float, _: Forecast
-    ) -> None:
-        """End the work on a person, where it has to end; called twice a second."""
-        if trouble:
-            raise trouble[0]
-        if stop.is_set():
-            raise _Interrupted("this worker ends")
-        if time.monotonic() - began > MOST_S:
-            raise _OutOfTime
-
-    def _not_done(self, claimed: Claimed, error: Exception, began: float) -> Worked:
+    def _put_back(self, claimed: Claimed, error: Exception, why: str) -> Outcome:
         """Make a task due again: at once and untried where it was interrupted."""
-        interrupted = isinstance(error, _Interrupted | LeaseLostError | DatabaseAwayError)
-        why = str(error) if isinstance(error, _Interrupted) else describe_error(error)
-        work: tuple[Any, ...] = leases.put_back_task, claimed
+        interrupted = isinstance(error, Interrupted | LeaseLostError | DatabaseAwayError)
+        attempts, again_s = claimed.attempts, 0.0
         if not interrupted:
             logger.warning("fleet: idle work for {} failed: {}", claimed.lease.person, why)
-            work = leases.fail_task, claimed, why
-        try:
-            self._fleet.database.run(*work)
-        except DatabaseAwayError:
-            self._owed.append(work)
-        return self._worked(claimed, "interrupted" if interrupted else "failed", began, error=why)
+            attempts, again_s = attempts + 1, leases.pause_s(attempts + 1)
+        with suppress(DatabaseAwayError):  # then it counts as a failure when it is claimed again
+            self._fleet.database.run(leases.finish_task, claimed, again_s, attempts, why)
+        return "interrupted" if interrupted else "failed"
 
 
 def next_look_s(engine: MemoryEngine) -> float | None:

@@ -217,7 +217,6 @@ THINK_AFTER_S = 10.0  # behind a conversation: who was cut off calls again withi
 ABANDONED_S = 300.0  # until the idle work of a person whose worker died; it may come back first
 MOST_ATTEMPTS = 5
 FIRST_PAUSE_S, PAUSE_GROWTH, LONGEST_PAUSE_S = 60.0, 4.0, 86_400.0  # after a failure
-MOST_ERROR_CHARS = 200
 _THIS_RUN = "WHERE tenant = $1 AND person = $2 AND leased_by = $3"
 
 
@@ -311,42 +310,30 @@ async def claim_task(connection: Connection, worker: Worker) -> Claimed | None:
 
 
 async def finish_task(
-    connection: Connection, claimed: Claimed, again_s: float | None = None
+    connection: Connection,
+    claimed: Claimed,
+    again_s: float | None = None,
+    attempts: int = 0,
+    error: str = "",
 ) -> None:
     """End a task, or make it due again in so many seconds; nothing if it is no longer this run's.
 
-    Called in the transaction of a fenced append.
+    One that is done is ended in the transaction of a fenced append.
+
+    Args:
+        attempts: How often it has failed now; after ``MOST_ATTEMPTS`` it is given up.
+        error: Why it was not done, without a word of a memory.
     """
     if again_s is None:
         await connection.execute(f"DELETE FROM slowcat.task {_THIS_RUN}", *claimed.key)
-    else:
-        await _due_again(connection, claimed, again_s)
-
-
-async def put_back_task(connection: Connection, claimed: Claimed) -> None:
-    """Make an interrupted task due again, untried."""
-    await connection.execute(f"UPDATE slowcat.task SET leased_by = '' {_THIS_RUN}", *claimed.key)
-
-
-async def fail_task(connection: Connection, claimed: Claimed, error: str) -> None:
-    """Make a failed task due again after a pause; after ``MOST_ATTEMPTS`` it is given up.
-
-    ``error`` says why, without a word of a memory.
-    """
-    attempts = claimed.attempts + 1
-    await _due_again(connection, claimed, pause_s(attempts), attempts, error[:MOST_ERROR_CHARS])
-
-
-async def _due_again(
-    connection: Connection, claimed: Claimed, in_s: float, attempts: int = 0, error: str = ""
-) -> None:
+        return
     await connection.execute(
         "UPDATE slowcat.task SET leased_by = '', attempts = $4, error = $5,"
         f" not_before = clock_timestamp() + make_interval(secs => $6) {_THIS_RUN}",
         *claimed.key,
         attempts,
         error,
-        in_s,
+        again_s,
     )
 
 

@@ -6,6 +6,7 @@ that the log before it can go.
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +20,8 @@ CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: each is a new ra
 # Names of the files that have the rows; a table that is rewritten (VACUUM FULL) gets a new one.
 FILES = "ARRAY[pg_relation_filenode('slowcat.log'), pg_relation_filenode('slowcat.snapshot')]"
 REWRITE_S = 3600.0  # for one table
-AT_ONCE = 8  # parts in a statement: 16 MB before compression
+WHOLE_S = 900.0  # for one memory that is written or read; nothing is stored, or made, by halves
+AT_ONCE = 8  # parts in an answer: 16 MB before compression
 
 Also = Callable[[Connection], Awaitable[object]]
 """Statements of the transaction of an append; they may be sent again, as the append is."""
@@ -54,31 +56,29 @@ async def append(
         LeaseLostError: Another worker has taken over; nothing is appended.
         FleetError: The log ends before them: the database lost what it had acknowledged.
     """
-    if also is None:
-        return await _append(connection, lease, sets)
-    async with connection.transaction():
-        upto = await _append(connection, lease, sets)
-        if upto == sets[-1].seq:
+    first, last = sets[0].seq, sets[-1].seq
+    async with connection.transaction() if also else nullcontext():
+        done = await connection.execute(
+            APPEND,
+            *lease.fence,
+            first - 1,
+            last,
+            lease.lease_s,
+            [change.seq for change in sets],
+            [change.last_event for change in sets],
+            [change.body for change in sets],
+            [zlib.crc32(change.body) for change in sets],
+        )
+        upto = last
+        if done != f"INSERT 0 {len(sets)}":
+            upto = await _sent_before(connection, lease, first, last)
+        if also and upto == last:
             await also(connection)
         return upto
 
 
-async def _append(connection: Connection, lease: Lease, sets: Sequence[Unsent]) -> int:
-    first, last = sets[0].seq, sets[-1].seq
-    done = await connection.execute(
-        APPEND,
-        *lease.fence,
-        first - 1,
-        last,
-        lease.lease_s,
-        [change.seq for change in sets],
-        [change.last_event for change in sets],
-        [change.body for change in sets],
-        [zlib.crc32(change.body) for change in sets],
-    )
-    if done == f"INSERT 0 {len(sets)}":
-        return last
-    # An earlier try may have come through.
+async def _sent_before(connection: Connection, lease: Lease, first: int, last: int) -> int:
+    """Return how far an earlier try came through."""
     query = "SELECT epoch, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2"
     row = await connection.fetchrow(query, *lease.key)
     if row is None or row["epoch"] < lease.epoch or row["last_seq"] < first - 1:
@@ -147,13 +147,12 @@ async def write_snapshot(
         await connection.execute(
             "DELETE FROM slowcat.snapshot WHERE tenant = $1 AND person = $2", *lease.key
         )
-        for first in range(0, len(whole.parts), AT_ONCE):  # a statement has to end in time
-            some = whole.parts[first : first + AT_ONCE]
-            await connection.executemany(
-                "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
-                " VALUES ($1, $2, $3, $4, $5, $6)",
-                [(*lease.key, whole.seq, n, p, zlib.crc32(p)) for n, p in enumerate(some, first)],
-            )
+        await connection.executemany(
+            "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
+            " VALUES ($1, $2, $3, $4, $5, $6)",
+            [(*lease.key, whole.seq, n, p, zlib.crc32(p)) for n, p in enumerate(whole.parts)],
+            timeout=WHOLE_S,
+        )
         await connection.execute(
             "DELETE FROM slowcat.log WHERE tenant = $1 AND person = $2 AND seq <= $3",
             *lease.key,
@@ -198,18 +197,12 @@ async def notified(connection: Connection, tenant: str, message: str) -> str | N
     return person
 
 
-async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[list[bytes]]:
-    """Yield the parts of the snapshot, ``AT_ONCE`` at a time."""
-    first, parts = 0, list[bytes]()
-    while first == 0 or len(parts) == AT_ONCE:
-        rows = await connection.fetch(
-            "SELECT body, crc FROM slowcat.snapshot WHERE tenant = $1 AND person = $2 AND upto = $3"
-            " AND part >= $4 AND part < $5 ORDER BY part",
-            *lease.key,
-            lease.snapshot_upto,
-            first,
-            first + AT_ONCE,
-        )
-        parts = list(map(_whole, rows))
-        yield parts
-        first += AT_ONCE
+async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[bytes]:
+    """Yield the parts of the snapshot, if there is one, in a transaction of the caller's."""
+    query = (
+        "SELECT body, crc FROM slowcat.snapshot WHERE tenant = $1 AND person = $2 AND upto = $3"
+        " ORDER BY part"
+    )
+    how = *lease.key, lease.snapshot_upto
+    async for row in connection.cursor(query, *how, prefetch=AT_ONCE):
+        yield _whole(row)

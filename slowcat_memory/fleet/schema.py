@@ -3,11 +3,17 @@
 from importlib import resources
 
 from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet.database import AlreadyThere, Connection
+from slowcat_memory.fleet.database import Connection
 
 VERSION = 4  # of schema.sql; tables of another one are refused
 # Two `fleet init` wait for each other; a role that may only read cannot hold this lock.
 ALONE = "LOCK TABLE slowcat.migration IN SHARE ROW EXCLUSIVE MODE"
+# Where two make a schema at once, one of them fails, although it asks whether there is one.
+BEGIN = """DO $$ BEGIN
+  CREATE SCHEMA IF NOT EXISTS slowcat;
+  CREATE TABLE IF NOT EXISTS slowcat.migration
+    (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
+EXCEPTION WHEN unique_violation THEN NULL; END $$"""
 TABLES = ("owner", "taken_over", "log", "snapshot", "task", "kept")
 GRANTS = "SELECT, INSERT, UPDATE, DELETE"
 
@@ -18,19 +24,8 @@ async def upgrade(connection: Connection) -> bool:
     Raises:
         FleetError: Another version of this package made it, or the role may not.
     """
-    try:
-        return await _upgrade(connection)
-    except AlreadyThere:  # another `fleet init` has just made it
-        return await _upgrade(connection)
-
-
-async def _upgrade(connection: Connection) -> bool:
     async with connection.transaction():
-        await connection.execute("CREATE SCHEMA IF NOT EXISTS slowcat")
-        await connection.execute(
-            "CREATE TABLE IF NOT EXISTS slowcat.migration"
-            " (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())"
-        )
+        await connection.execute(BEGIN)
         await connection.execute(ALONE)
         done = {row["version"] for row in await connection.fetch("TABLE slowcat.migration")}
         if other := done - {VERSION}:

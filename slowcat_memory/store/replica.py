@@ -185,18 +185,6 @@ def read(path: Path, options: StoreOptions) -> Whole:
         return Whole(of_store(tx, env), rows=tx.counts(), forget_epoch=epoch)
 
 
-def check_vacant(path: Path) -> None:
-    """Check that a new store may be made in a path.
-
-    Raises:
-        StoreError: Something is there.
-    """
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise StoreError(f"{path} is not a folder", hint="Choose another")
-    if path.is_dir() and os.listdir(path):
-        raise StoreError(f"{path} is not empty", hint="Choose a new folder")
-
-
 # ------------------------------------------------------------------- a copy that is not open
 
 
@@ -211,22 +199,23 @@ def new_store(path: Path) -> Iterator[Path]:
         folder.sync_dir(path.parent)
 
 
-def add(piece: FilePiece, draft: Path) -> None:
-    """Write a piece into a new store; those of a file come in their order.
+def add(part: bytes, draft: Path) -> None:
+    """Write a part into a new store; those of a file come in their order.
 
     Raises:
         StoreDamagedError: It cannot be a part of a store.
+        StoreError: The disk refuses.
     """
+    piece = unseal(part)
     below = Path(piece.path).parts
     if piece.path != folder.DATA and (below[:1] != (folder.INDEX,) or ".." in below):
         raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
     path = draft / piece.path
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if piece.offset == 0:
-        os.close(folder.create(path))
-    with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
-        file.seek(piece.offset)
-        file.write(piece.data)
+    with our_errors(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600), "wb") as file:
+            file.seek(piece.offset)
+            file.write(piece.data)
 
 
 def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:

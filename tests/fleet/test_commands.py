@@ -97,7 +97,7 @@ def test_status_shows_who_holds_whom_and_what_waits(sm, fleet):
     assert run(leases.claim_task, fleet.worker) is not None
     run(leases.schedule_task, tenant, "emil")
     failing = run(leases.claim_task, fleet.worker)
-    run(leases.fail_task, failing, "ValueError")
+    run(leases.finish_task, failing, leases.pause_s(1), 1, "ValueError")
     run(leases.release, failing.lease, 0)
     with talking(fleet) as member:
         say(member, "My dog is called Bello.")

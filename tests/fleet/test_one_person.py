@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import shutil
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.errors import DatabaseAwayError, FleetError, StoreFullError, StoreUnsafeError
+from slowcat_memory.errors import DatabaseAwayError, FleetError, StoreUnsafeError
 from slowcat_memory.fleet import copies, leases, person_log
 from slowcat_memory.fleet.copies import Copies, WaitingTurns
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from slowcat_memory.fleet.holding import Shipper
 from slowcat_memory.records import Cursor, Forget, Turn
 from slowcat_memory.runtime.recall.query import RecallOptions
-from slowcat_memory.store import Ack, Store, new_future, replica
+from slowcat_memory.store import Store, replica
 from slowcat_memory.store.disk.outbox import Unsent
 from tests.fleet.talking import SOON_S, files_with, rows, say, talking, texts
 from tests.support.said import said_by_anna
@@ -173,17 +172,12 @@ class Waits:
     def __init__(self, folder: Path) -> None:
         self.place = Copies(folder, "x")
         self.turns = WaitingTurns(self.place, "t", "anna")
-        self.cursors, self.saved = list[Cursor](), list[Future[None]]()
+        self.cursors = list[Cursor]()
 
     def say(self, text: str, reply_to: int = 0) -> int:
-        id_ = -(1 << 40) + len(self.saved)
-
-        def append(cursor: Cursor) -> Ack:
-            self.cursors.append(cursor)
-            self.saved.append(new_future())
-            return Ack(self.saved[-1], replace(said_by_anna(text), id=id_, reply_to=reply_to))
-
-        self.turns.append(said_by_anna(text), append)
+        id_ = -(1 << 40) + len(self.cursors)
+        self.cursors.append(self.turns.next_cursor)
+        self.turns.keep(replace(said_by_anna(text), id=id_, reply_to=reply_to))
         return id_
 
     def left(self) -> list[Turn]:
@@ -200,10 +194,8 @@ class Waits:
 def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_path):
     waits = Waits(tmp_path)
     waits.say("gone")
-    waits.saved[0].set_result(None)  # the next ones are another source's
+    waits.turns.drop()  # the next ones are another source's
     waits.say("two", reply_to=waits.say("one"))
-    with pytest.raises(StoreFullError):
-        waits.turns.append(said_by_anna("refused"), _refuse)
     waits.say("three", reply_to=101)  # of a copy that is gone
     found = waits.left()
     assert [(turn.text, turn.id, turn.reply_to) for turn in found] == [
@@ -211,10 +203,6 @@ def test_turns_have_the_numbers_of_their_cursors_and_refer_to_each_other(tmp_pat
     ]  # fmt: skip
     assert [cursor.position for cursor in waits.cursors] == [1, 1, 2, 3]
     assert len(waits.place.closed(copies.UNSENT)) == 1
-
-
-def _refuse(cursor: Cursor) -> Ack:
-    raise StoreFullError("too much waits")
 
 
 def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(tmp_path, monkeypatch):
@@ -245,7 +233,7 @@ def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(first, second, monke
         return send(shipper)
 
     monkeypatch.setattr(Shipper, "_send", send_of_others)
-    monkeypatch.setattr(WaitingTurns, "_settle", lambda *_: None)
+    monkeypatch.setattr(WaitingTurns, "drop", lambda *_: None)
     member = first.member("anna")
     with talking(second):
         member.start(SOON_S)

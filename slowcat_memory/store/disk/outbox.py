@@ -134,15 +134,15 @@ class Outbox:
     """Numbers and keeps the change sets of one open store.
 
     ``add_to`` and ``committed`` belong to the thread that writes; the rest to any.
+
+    Attributes:
+        on_commit: Called on the writing thread after each committed change set.
     """
 
-    def __init__(self, epoch: int, on_commit: Callable[[int], None] = lambda seq: None) -> None:
-        """Take the epoch of the present lease.
-
-        Args:
-            on_commit: Called on the writing thread with the number of each committed change set.
-        """
-        self._epoch, self._on_commit = epoch, on_commit
+    def __init__(self, epoch: int) -> None:
+        """Take the epoch of the present lease."""
+        self._epoch = epoch
+        self.on_commit: Callable[[], object] = lambda: None
         self._state: CopyState | None = None
         self.sent = 0  # number of the last change set that is known to be sent
         self._forgot = 0  # number of the last one that forgets something
@@ -208,4 +208,4 @@ class Outbox:
         """Record that the transaction of the last ``add_to`` is on disk."""
         before, self._state = self.seq, state
         if self.seq > before:
-            self._on_commit(self.seq)
+            self.on_commit()
