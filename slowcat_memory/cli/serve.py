@@ -376,11 +376,6 @@ def _fleet(known: Settings) -> "Iterator[Fleet]":
     config = known.config
     if importlib.util.find_spec("asyncpg") is None:
         raise ConfigError("the postgres extra is not installed", hint=how_to_install("postgres"))
-    if not config.fleet.dsn.strip():
-        raise ConfigError(
-            "there is no database for a fleet",
-            hint='Set dsn under [fleet] in config.toml, such as "postgresql://worker@db/memories"',
-        )
     from slowcat_memory.fleet import Fleet
 
     with closing(Fleet(config)) as fleet:
@@ -405,8 +400,7 @@ def init(known: Settings, *, role: str = "") -> None:
 
         database, tenant = fleet.database, fleet.worker.tenant
         is_new = database.run(schema.upgrade, timeout_s=UPGRADE_S)
-        used_by = database.run(schema.allow, tenant, role)
-        bypasses = database.run(schema.bypasses_policies, used_by)
+        used_by, bypasses = database.run(schema.allow, tenant, role)
     version = schema.VERSION
     if known.as_json:
         roles = {"tenant": tenant, "role": used_by, "bypasses_row_security": bypasses}
@@ -507,7 +501,8 @@ def _status(known: Settings) -> None:
             kept = fleet.database.run(keeping.kept, fleet.worker)
         except FleetError as away:
             error = away
-        here = keeping.copies_here(cache, None if error else fleet.database)
+            fleet.database.close()  # it is not tried again for each copy
+        here = keeping.copies_here(fleet.worker)
     if known.as_json:
         message = error and error.message
         status = {"tenant": tenant, "error": message, "database": seen, "kept": kept}

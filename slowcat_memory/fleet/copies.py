@@ -123,7 +123,7 @@ def set_aside(folder: Path, why: str) -> None:
 PREFIX = "late/"  # of the names of cursors
 AT_ONCE = 50  # events appended until they are flushed
 SAVED_S = 30.0  # how long what was appended may take to be on the disk
-CLOSE_S = 5.0  # how long the end of a conversation waits for that
+CLOSE_S = 5.0  # how long the beginning or the end of a conversation waits for that
 CLAIM = "claim"  # file in a store: locked by the one process that appends what it has
 
 _unpack_event = msgspec.msgpack.Decoder(Event).decode
@@ -244,7 +244,7 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
         with place.locked():
             closed = place.closed(UNSENT)
             free = [folder for folder in closed if claims.enter_context(if_free(folder / CLAIM))]
-            stores, others = _read(free), [rest for _, rest in _read(place.closed(COPY))]
+            stores, others = list(_read(free)), [rest for _, rest in _read(place.closed(COPY))]
         appended = Counter[str]()  # also by copies that were not sent since
         for rest in (*others, *(rest for _, rest in stores)):
             appended |= rest.appended  # the higher one of each name
@@ -256,15 +256,15 @@ def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
     return sum(len(rest.events) + len(rest.notes) + len(rest.orders) for _, rest in stores)
 
 
-def _read(folders: Iterable[Path]) -> list[tuple[Path, Left]]:
-    """Return what closed stores have; one that cannot be read is set aside."""
-    stores = list[tuple[Path, Left]]()
+def _read(folders: Iterable[Path]) -> Iterator[tuple[Path, Left]]:
+    """Yield what closed stores have; one that cannot be read is set aside."""
     for folder, state, sets in readable(folders):
         try:
-            stores.append((folder, read(state, sets)))
+            rest = read(state, sets)
         except (StoreError, msgspec.MsgspecError) as error:
             set_aside(folder, describe_error(error))
-    return stores
+        else:
+            yield folder, rest
 
 
 def _append(memory: MemoryEngine | Store, rest: Left, done: int) -> None:
@@ -306,7 +306,7 @@ def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:
 class WaitingTurns:
     """The turns of a conversation that are said while there is no copy of the memory.
 
-    They lie in a store of their own until the copy has all of them. Nothing blocks but ``flush`` and
+    They lie in a store of their own until the copy has all of them. Nothing blocks but ``drop`` and
     ``close``. ``next_cursor``, ``keep`` and ``drop`` are called one after another.
     """
 
@@ -334,16 +334,11 @@ class WaitingTurns:
             self._thread.submit(self._keep, self._epoch, event)
 
     def drop(self) -> None:
-        """Delete soon what is on the disk: the copy has all turns."""
+        """Delete what is on the disk: the copy has all turns. Blocks, for some seconds at most."""
         if self._count:
             self._begin()
-            with suppress(RuntimeError):
-                self._thread.submit(self._drop)
-
-    def flush(self) -> None:
-        """Wait until what waits is on the disk, and nothing else. Blocks, for some seconds at most."""
-        with suppress(RuntimeError, TimeoutError):
-            self._thread.submit(lambda: None).result(CLOSE_S)
+            with suppress(OSError, RuntimeError, TimeoutError):
+                self._thread.submit(self._drop).result(CLOSE_S)
 
     def close(self) -> None:
         """Leave on the disk what still waits. Blocks, for some seconds at most."""

@@ -41,6 +41,15 @@ LISTEN_AGAIN_S = 1.0  # between tries
 
 # Classes of errors after which the same statement may succeed, by the first letters of SQLSTATE.
 PASSING = ("08", "25006", "40", "53", "55", "57", "58")
+DRIVER_ERRORS = asyncpg.InterfaceError, asyncpg.InternalClientError
+HINTS = {
+    **dict.fromkeys(("3F000", "42P01", "42703"), "Run `slowcat-memory fleet init` once"),
+    "26000": "A pooler in between needs PgBouncer 1.21 and max_prepared_statements = 100",
+    "28P01": "Check the password of fleet.dsn",
+    "28000": "Check the role of fleet.dsn",
+    "3D000": "Create the database, or check the name in fleet.dsn",
+    "42501": "`slowcat-memory fleet init --role ROLE` lets this role use the tenant",
+}
 
 
 class _Connection(asyncpg.Connection):
@@ -61,7 +70,8 @@ class Database:
         """
         if not dsn.strip():
             raise ConfigError(
-                "fleet.dsn: there is no database", hint='Set it: "postgresql://user@host/name"'
+                "there is no database for a fleet",
+                hint='Set dsn under [fleet] in config.toml, such as "postgresql://worker@db/memories"',
             )
         self._dsn = dsn
         self._pool: asyncpg.Pool | None = None
@@ -104,11 +114,20 @@ class Database:
             ) from None
 
     async def _run(self, work: Work[T], args: tuple[Any, ...], timeout_s: float) -> T:
-        with errors():
+        """Do a piece of work; raise what the driver raises as the matching ``FleetError``."""
+        try:
             pool = await self._open_pool()
-            async with pool.acquire(timeout=CONNECT_S) as connection:
-                async with asyncio.timeout(timeout_s):
-                    return await work(connection, *args)
+            async with pool.acquire(timeout=CONNECT_S) as connection, asyncio.timeout(timeout_s):
+                return await work(connection, *args)
+        except asyncpg.PostgresError as error:
+            state = error.sqlstate or ""
+            message = f"the database refuses: {error.args[0]}"
+            if state.startswith(PASSING):
+                raise DatabaseAwayError(message) from error
+            raise FleetError(message, hint=HINTS.get(state, "")) from error
+        except (OSError, TimeoutError, *DRIVER_ERRORS) as error:
+            why = str(error) or type(error).__name__
+            raise DatabaseAwayError(f"the database cannot be reached: {why}") from error
 
     def clear_answers(self) -> None:
         """Have idle connections forget their last answers, which may be a person's words.
@@ -209,33 +228,3 @@ def _quietly(work: Callable[..., object], *message: str) -> None:
         work(*message)
     except Exception as error:  # the next time may succeed
         logger.debug("fleet: {}", describe_error(error))
-
-
-@contextlib.contextmanager
-def errors() -> Any:
-    """Raise what the driver raises as the matching ``FleetError``."""
-    try:
-        yield
-    except FleetError:
-        raise
-    except asyncpg.PostgresError as error:
-        state = error.sqlstate or ""
-        message = f"the database refuses: {error.args[0] if error.args else type(error).__name__}"
-        if state.startswith(PASSING):
-            raise DatabaseAwayError(message) from error
-        if state in ("3F000", "42P01", "42703"):
-            hint = "Run `slowcat-memory fleet init` once"
-            raise FleetError("the database has no tables of ours", hint=hint) from error
-        raise FleetError(message, hint=_HINTS.get(state, "")) from error
-    except (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-        why = str(error) or type(error).__name__
-        raise DatabaseAwayError(f"the database cannot be reached: {why}") from error
-
-
-_HINTS = {
-    "26000": "A pooler in between needs PgBouncer 1.21 and max_prepared_statements = 100",
-    "28P01": "Check the password of fleet.dsn",
-    "28000": "Check the role of fleet.dsn",
-    "3D000": "Create the database, or check the name in fleet.dsn",
-    "42501": "`slowcat-memory fleet init --role ROLE` lets this role use the tenant",
-}

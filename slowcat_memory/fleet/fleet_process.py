@@ -83,17 +83,14 @@ class Fleet:
             lease_s=options.lease_s,
             map_gib=config.store.map_size_gib,
         )
-        self._lock = threading.Lock()
+        self._starts = threading.Lock()  # taken once, and never released
         self._members = Shared["SharedMember"]()
-        self._started = False
         self.model: Embedder | None = None
 
     def start(self) -> None:
         """Begin to renew leases, and to delete copies of what others have forgotten; idempotent."""
-        with self._lock:
-            if self._started:
-                return
-            self._started = True
+        if not self._starts.acquire(blocking=False):
+            return
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
         look = functools.partial(housekeeping.look_at_notified, self.worker)
         self.database.listen(person_log.CHANNEL, look, on_gap=self.tidy)
@@ -125,7 +122,7 @@ class Fleet:
         self.start()
         folder = self.worker.cache / copy_name(self.worker.tenant, person)
         own = of_copy(config or self.config, folder, person)
-        return self._members.acquire(folder, lambda: SharedMember(self, person, own))
+        return self._members.acquire(folder, lambda: SharedMember(self, own))
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -185,37 +182,25 @@ class CopyEngine(MemoryEngine):
 class SharedMember(BackgroundEngine):
     """A ``MemoryEngine`` for a person of a fleet."""
 
-    def __init__(self, fleet: Fleet, person: str, config: Config) -> None:
+    def __init__(self, fleet: Fleet, config: Config) -> None:
         """Set the configuration; nothing is taken before ``start``.
 
         Args:
-            config: With the folder of the person's copies as its store.
+            config: With the person as its user, and the folder of that one's copies as its store.
         """
         super().__init__(config)
-        self.person, self._fleet, self._sharers = person, fleet, fleet._members
+        self.person, self._fleet, self._sharers = config.memory.user_id, fleet, fleet._members
         self._place = Copies(fleet.worker.cache, config.folder.name)
-        self._waiting = WaitingTurns(self._place, fleet.worker.tenant, person)
+        self._waiting = WaitingTurns(self._place, fleet.worker.tenant, self.person)
         self._latest: Holding | None = None
 
     def shut(self) -> None:
-        lost = self._latest if self.holding is None else None
-        self._schedule_idle_work()
         super().shut()
         self._waiting.close()
-        if (lost and not lost.is_released) or self._place.closed(UNSENT):
+        waits = self._latest is not None and not self._latest.is_released
+        if waits or self._place.closed(UNSENT):
             housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
         forget_texts()
-
-    def _schedule_idle_work(self) -> None:
-        """Have the conversation thought about, by any worker, once its lease is released."""
-        holding = self.holding
-        if holding is None or holding.shipper.trouble is not None:
-            return  # idle workers look for those who were let go without it
-        try:
-            key = holding.lease.key
-            self._fleet.database.run(leases.schedule_task, *key, leases.THINK_AFTER_S)
-        except StoreError as error:
-            logger.debug("fleet: no idle work was scheduled: {}", error.message)
 
     @property
     def holding(self) -> Holding | None:
@@ -283,33 +268,31 @@ class SharedMember(BackgroundEngine):
         if cursor is not None or len(events) > 1:
             return super()._wait(events, cursor)
         ack, dropped = super()._wait(events, self._waiting.next_cursor)
-        self._waiting.keep(
-            replace(ack.event or events[0])
-        )  # it is numbered anew once the memory has it
+        event = ack.event or events[0]
+        self._waiting.keep(replace(event))  # a copy: it is numbered anew once the memory has it
         return ack, dropped
 
     def _hand_over(self, engine: MemoryEngine) -> None:
         super()._hand_over(engine)
-        if engine.flush(copies.SAVED_S):
+        if engine.flush(copies.CLOSE_S):
             self._waiting.drop()
 
     # ---------------------------------------------------------------- changes
 
     def forget(self, what: Forget | Sequence[Forget], **how: Any) -> Forgotten:
-        engine, holding = self.engine, self.holding
-        deletes = not (how.get("dry_run") or how.get("undo_s"))
-        if holding is not None and deletes:
-            if isinstance(engine, CopyEngine):
-                engine.append_unsent()  # which are forgotten too, where they are covered
-            holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+        engine, deletes = self.engine, not (how.get("dry_run") or how.get("undo_s"))
+        if not (deletes and isinstance(engine, CopyEngine)):
+            return super().forget(what, **how)
+        shipper = engine.holding.shipper
+        engine.append_unsent()  # which are forgotten too, where they are covered
+        shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
         gone = super().forget(what, **how)
-        if holding is None or not deletes or not (gone.turns or gone.memories):
+        if not (gone.turns or gone.memories):
             return gone
         problems = list(gone.problems)
         try:
-            if not holding.shipper.wait_purged(PURGED_S):
+            if not shipper.wait_purged(PURGED_S):
                 raise DatabaseAwayError("the database does not answer")
-            self._waiting.flush()
             name = self._place.folder.name
             kept = self._fleet.database.run(housekeeping.kept, self._fleet.worker, name)
         except StoreError:

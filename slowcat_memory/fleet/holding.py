@@ -91,16 +91,14 @@ class Holding:
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""
         with or_undo(self.abandon):
-            outbox = Outbox(self.lease.epoch)
-            store = Store.open(path, outbox=outbox, **how)
+            store = Store.open(path, outbox=Outbox(self.lease.epoch), **how)
             if store.replica is None:
                 raise FleetError(f"{path} is open for reading: nothing of it can be sent")
         self._closed.close()
-        self.shipper = Shipper(
-            self.worker.database, self.lease, self._metrics, store.replica, self._on_trouble
-        )
+        replica, database = store.replica, self.worker.database
+        self.shipper = Shipper(database, self.lease, self._metrics, replica, self._on_trouble)
         self._is_open = True
-        outbox.on_commit, store.replica.on_closing = self.shipper.wake, self._on_closing
+        replica.outbox.on_commit, replica.on_closing = self.shipper.wake, self._on_closing
         self.shipper.start()
         return store
 
@@ -132,7 +130,7 @@ class Holding:
         except StoreError:
             all_sent = False
         self.shipper.stop()
-        self._let_go(self.shipper.replica.seq if all_sent else None)
+        self._let_go(self.shipper.replica.outbox.seq if all_sent else None)
 
     def _let_go(self, seq: int | None = None) -> None:
         self.worker.holdings.pop(self, None)
@@ -173,7 +171,7 @@ class Shipper:
         self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
 
     def start(self) -> None:
-        self.replica.note_sent(self._sent)
+        self.replica.outbox.note_sent(self._sent)
         self._generations = self.replica.generations()
         self._thread.start()
 
@@ -185,15 +183,16 @@ class Shipper:
     @property
     def waiting(self) -> int:
         """How many change sets are committed here and not known to be in the database."""
-        return self.replica.seq - self._sent
+        return self.replica.outbox.seq - self._sent
 
     def settle_when_sent(self, future: "Future[None]") -> None:
         """Resolve a future once everything that is committed here now is in the database."""
         with self._changed:
-            if self.waiting and not self._ended:
-                return self._receipts.append((self.replica.seq, future))
-        if self.waiting and self.trouble is not None:
-            future.set_exception(fresh(self.trouble))
+            waits, trouble = self.waiting, self.trouble
+            if waits and not self._ended:
+                return self._receipts.append((self.replica.outbox.seq, future))
+        if waits and trouble is not None:
+            future.set_exception(fresh(trouble))
         else:
             future.set_result(None)
 
@@ -236,12 +235,9 @@ class Shipper:
 
     def wait_purged(self, timeout_s: float) -> bool:
         """Wait until what was forgotten here is nowhere in the database; False if it may be."""
-
-        def done() -> bool:
-            return self._ended or not self._is_to_purge()
-
+        wait_for = self._changed.wait_for
         with self._changed:
-            return self._changed.wait_for(done, timeout_s)
+            return wait_for(lambda: self._ended or not self._is_to_purge(), timeout_s)
 
     def stop(self) -> None:
         """End the thread after the statement that it is at. Blocks."""
@@ -295,11 +291,11 @@ class Shipper:
             sets = self.replica.unsent(self._sent, BATCH_BYTES)
             if not sets:
                 return False
-            last = also if sets[-1].seq == self.replica.seq else None
+            last = also if sets[-1].seq == self.replica.outbox.seq else None
             began = time.perf_counter()
             upto = self.database.run(person_log.append, self.lease, sets, last)
             self.metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
-            self.replica.note_sent(upto)
+            self.replica.outbox.note_sent(upto)
             with self._changed:
                 self._sent = upto
                 done = list[Future[None]]()
@@ -331,17 +327,17 @@ class Shipper:
             StoreError: It could not be written; the log has everything.
         """
         built = self.replica.generations() != self._generations
-        if built or self.replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+        if built or self.replica.outbox.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
             self._write_snapshot()
 
     def _write_snapshot(self, forgets: int | None = None) -> None:
         with self._sending:  # no snapshot has what `send_last` is about to send
-            whole = self.replica.whole()
+            generations, whole = self.replica.generations(), self.replica.whole()
             while self._sent < whole.seq and self._send():
                 pass
             work = person_log.write_snapshot, self.lease, whole, forgets
             self.database.run(*work, timeout_s=SNAPSHOT_S)
-            self._snapshot_upto, self._generations = whole.seq, whole.generations
+            self._snapshot_upto, self._generations = whole.seq, generations
 
     # ---------------------------------------------------------------- trouble
 

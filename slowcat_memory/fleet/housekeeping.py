@@ -13,10 +13,10 @@ from typing import Any
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
+from slowcat_memory.errors import DatabaseAwayError, StoreError
 from slowcat_memory.fleet import copies, hydration, leases, person_log, schema
 from slowcat_memory.fleet.copies import Copies
-from slowcat_memory.fleet.database import Connection, Database
+from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Worker
 from slowcat_memory.metrics import Metrics
@@ -26,6 +26,7 @@ from slowcat_memory.store.sharing import living
 
 EVERY_S = 60.0  # between two looks
 LOOK_S = 60.0  # for the figures of a large database
+TASK_STATES = "due", "later", "running", "failed", "given up"
 
 
 def look_at_notified(worker: Worker, message: str) -> None:
@@ -35,18 +36,22 @@ def look_at_notified(worker: Worker, message: str) -> None:
         DatabaseAwayError: The database cannot be reached.
     """
     person = worker.database.run(person_log.notified, worker.tenant, message)
-    name = copies.copy_name(worker.tenant, person) if person else ""
-    if name and (worker.cache / name).is_dir():
-        tidy_person(worker, name)
+    if person:
+        tidy(worker, copies.copy_name(worker.tenant, person))
 
 
-def tidy(worker: Worker) -> None:
-    """Look at everything that is closed; what the database knows nothing of is kept.
+def tidy(worker: Worker, name: str = "*") -> None:
+    """Delete closed copies that have what was forgotten; send what was not sent.
+
+    What the database knows nothing of is kept, and what cannot be done now is done the next time.
+
+    Args:
+        name: Of one person's copies; "*" for everybody's.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
-    for folder in sorted(worker.cache.glob("*")):
+    for folder in sorted(worker.cache.glob(name)):
         if copies.is_name(folder.name):
             try:
                 _tidy(worker, folder.name)
@@ -58,15 +63,11 @@ def tidy(worker: Worker) -> None:
 
 
 def tidy_person(worker: Worker, name: str) -> None:
-    """Delete the closed copies of a person that have what was forgotten; send what was not sent.
-
-    What cannot be done now is done by ``tidy``.
-    """
+    """Tidy up one person's copies if the database can be reached."""
     try:
-        _tidy(worker, name)
-        worker.database.run(_note_kept, worker)
-    except StoreError as error:
-        logger.warning("fleet: turns wait on this disk: {}", error.message)
+        tidy(worker, name)
+    except DatabaseAwayError as error:
+        logger.warning("fleet: turns may wait on this disk: {}", error.message)
 
 
 def _tidy(worker: Worker, name: str) -> None:
@@ -83,10 +84,7 @@ def _tidy(worker: Worker, name: str) -> None:
         for _, state, _ in copies.readable(place.closed(copies.UNSENT)):
             waits = state.person
     if waits:
-        try:
-            _send(worker, place, waits)
-        except BusyElsewhereError:
-            logger.debug("fleet: {} is sent later", name)
+        _send(worker, place, waits)
 
 
 def _send(worker: Worker, place: Copies, person: str) -> None:
@@ -109,21 +107,19 @@ async def _note_kept(connection: Connection, worker: Worker) -> None:
     """Record the contents of this cache in the database."""
     cache = worker.cache.absolute()
     entries = [*cache.glob(f"*/{copies.ASIDE}*"), *cache.glob(f"*/{copies.UNSENT}*")]
-    places = [str(path) for path in entries]
+    whose, places = (worker.tenant, worker.host), [str(path) for path in entries]
     await connection.execute(
         "DELETE FROM slowcat.kept WHERE tenant = $1 AND host = $2 AND starts_with(place, $3)"
         " AND NOT place = ANY($4)",
-        worker.tenant,
-        worker.host,
+        *whose,
         f"{cache}/",
         places,
     )
     await connection.execute(
-        "INSERT INTO slowcat.kept (tenant, copies, host, place)"
-        " SELECT $1, s.copies, $2, s.place FROM unnest($3::text[], $4::text[]) AS s(copies, place)"
+        "INSERT INTO slowcat.kept (tenant, host, copies, place)"
+        " SELECT $1, $2, s.copies, s.place FROM unnest($3::text[], $4::text[]) AS s(copies, place)"
         " ON CONFLICT DO NOTHING",
-        worker.tenant,
-        worker.host,
+        *whose,
         [path.parent.name for path in entries],
         places,
     )
@@ -190,16 +186,12 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
             " FROM slowcat.owner WHERE tenant = $1 AND NOT released ORDER BY person",
             tenant,
         )
-        work = await connection.fetchrow(
-            'SELECT count(*) FILTER (WHERE NOT running AND attempts = 0 AND due) AS "due",'
-            ' count(*) FILTER (WHERE NOT running AND attempts = 0 AND NOT due) AS "later",'
-            ' count(*) FILTER (WHERE running) AS "running",'
-            ' count(*) FILTER (WHERE NOT running AND attempts BETWEEN 1 AND $2 - 1) AS "failed",'
-            ' count(*) FILTER (WHERE NOT running AND attempts >= $2) AS "given up"'
-            " FROM (SELECT t.attempts, t.not_before <= clock_timestamp() AS due, t.leased_by <> ''"
-            " AND NOT o.released AND o.until > clock_timestamp() AS running"
+        work = await connection.fetch(
+            "SELECT CASE WHEN t.leased_by <> '' AND NOT o.released AND o.until > clock_timestamp()"
+            " THEN 'running' WHEN t.attempts >= $2 THEN 'given up' WHEN t.attempts > 0 THEN 'failed'"
+            " WHEN t.not_before <= clock_timestamp() THEN 'due' ELSE 'later' END, count(*)"
             " FROM slowcat.task t JOIN slowcat.owner o USING (tenant, person)"
-            " WHERE t.tenant = $1) AS task",
+            " WHERE t.tenant = $1 GROUP BY 1",
             tenant,
             leases.MOST_ATTEMPTS,
         )
@@ -211,7 +203,8 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
             leases.MOST_ATTEMPTS,
         )
     lists = {"held": [*map(dict, held)], "failed": [*map(dict, failed)]}
-    return {**row, "newest": schema.VERSION, "tasks": dict(work), **lists}
+    tasks = dict.fromkeys(TASK_STATES, 0) | dict(work)
+    return {**row, "newest": schema.VERSION, "tasks": tasks, **lists}
 
 
 _SIZES = (
@@ -221,32 +214,28 @@ _SIZES = (
 )
 
 
-def copies_here(cache: Path, database: Database | None) -> list[Copy]:
-    """Return the copies of this machine; changes nothing. Blocks.
-
-    Args:
-        database: Asked which change sets it has; None where it cannot be reached.
-    """
+def copies_here(worker: Worker) -> list[Copy]:
+    """Return the copies of this machine; changes nothing. Blocks."""
     return [
-        _copy(Copies(cache, place.name), folder, database)
-        for place in sorted(cache.glob("*"))
-        if copies.is_name(place.name)
-        for folder in sorted(place.iterdir())
-        if data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE)
+        _copy(worker, folder)
+        for folder in sorted(worker.cache.glob("*/*"))
+        if copies.is_name(folder.parent.name)
+        and data_file(folder).is_file()
+        and not folder.name.startswith(copies.ASIDE)
     ]
 
 
-def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
+def _copy(worker: Worker, folder: Path) -> Copy:
     if living(folder):
         return Copy(folder, "", "in use", None)
     try:
-        with place.locked():
+        with Copies(worker.cache, folder.parent.name).locked():
             state, sets = replica.state_of(folder)
     except StoreError:
         return Copy(folder, "", "unreadable", None)
-    waits: int | None = len(sets)
-    if sets and not folder.name.startswith(copies.UNSENT):
-        waits = None
-        with suppress(StoreError):
-            waits = len(hydration.not_sent(database, state, sets)) if database else None
+    waits: int | None = None
+    with suppress(StoreError):
+        if not folder.name.startswith(copies.UNSENT):  # which the database never has
+            sets = hydration.not_sent(worker.database, state, sets)
+        waits = len(sets)
     return Copy(folder, state.person, "closed", waits)

@@ -29,48 +29,38 @@ FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
 def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
     """Return a copy that is up to date, and whether it was here. Blocks: 50 to 300 ms for 10,000 memories.
 
-    The copies must be locked, and stay so until the copy is open: others delete closed ones.
+    One that is here and cannot be brought up to date is removed, or set aside. The copies must be locked, and stay so until the copy is open: others delete closed ones.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
         FleetError: It lacks a part of this memory.
     """
     place.sweep()
-    for folder, state, sets in copies.readable(place.closed(copies.COPY)):
-        if _follow_up(worker.database, place, folder, lease, state, sets):
-            return folder, True
+    for folder, state, unsent in copies.readable(place.closed(copies.COPY)):
+        at = replace(state, epoch=lease.epoch)
+        first = unsent[0].seq if unsent else state.seq + 1
+        if state.epoch >= lease.epoch or first > lease.last_seq + 1:
+            copies.set_aside(folder, leases.has_less(lease.person).message)
+            continue
+        waiting = not_sent(worker.database, state, unsent)
+        if state.epoch >= lease.purged_under:  # else it has what was forgotten since
+            if waiting and waiting[0].seq == lease.last_seq + 1:
+                replica.write(folder, at)  # nobody has appended since: it is sent under this lease
+                logger.info("fleet: {} change sets were not sent yet", len(waiting))
+                return folder, True
+            if not unsent and state.seq == lease.last_seq:
+                return folder, True
+            bodies = None if waiting else worker.database.run(person_log.read, lease, state.seq)
+            if bodies is not None:
+                tail = map(outbox.unpack_changes, bodies)
+                replica.write(
+                    folder, replace(at, seq=lease.last_seq), tail, ()
+                )  # its own were sent
+                return folder, True
+        copies.move(folder, place, state, waiting)
     folder = place.vacant(copies.COPY)
     _make(worker, lease.person, folder, lease.epoch)
     return folder, False
-
-
-def _follow_up(
-    database: Database,
-    place: Copies,
-    folder: Path,
-    lease: Lease,
-    state: CopyState,
-    unsent: list[Unsent],
-) -> bool:
-    """Bring an existing copy up to date; one that cannot be is removed. Returns whether it was."""
-    at = replace(state, epoch=lease.epoch)
-    if state.epoch >= lease.epoch or (unsent[0].seq - 1 if unsent else state.seq) > lease.last_seq:
-        copies.set_aside(folder, leases.has_less(lease.person).message)
-        return False
-    waiting = not_sent(database, state, unsent)
-    if state.epoch >= lease.purged_under:  # else it has what was forgotten since
-        if waiting and waiting[0].seq == lease.last_seq + 1:
-            replica.write(folder, at)  # nobody has appended since: it is sent under this lease
-            logger.info("fleet: {} change sets were not sent yet", len(waiting))
-            return True
-        if not unsent and state.seq == lease.last_seq:
-            return True
-        if not waiting and (bodies := database.run(person_log.read, lease, state.seq)) is not None:
-            tail = map(outbox.unpack_changes, bodies)
-            replica.write(folder, replace(at, seq=lease.last_seq), tail, ())  # its own were sent
-            return True
-    copies.move(folder, place, state, waiting)
-    return False
 
 
 def not_sent(database: Database, state: CopyState, unsent: list[Unsent]) -> list[Unsent]:

@@ -21,7 +21,7 @@ from slowcat_memory.errors import DatabaseAwayError, FleetError, LeaseLostError,
 from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
 from slowcat_memory.fleet.holding import Holding
-from slowcat_memory.fleet.leases import Claimed
+from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.records import Run, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
@@ -98,39 +98,39 @@ class IdleWorker:
         Raises:
             DatabaseAwayError: The database cannot be reached.
         """
-        claimed = self._fleet.database.run(leases.claim_task, self._fleet.worker)
-        if claimed is None:
+        lease = self._fleet.database.run(leases.claim_task, self._fleet.worker)
+        if lease is None:
             return None
-        worked = self._work(claimed, stop)
+        worked = self._work(lease, stop)
         self._fleet.metrics.count(f"fleet_tasks_{worked.outcome}")
         self._on_worked(worked)
         return worked
 
     # ---------------------------------------------------------------- one person
 
-    def _work(self, claimed: Claimed, stop: threading.Event) -> Worked:
-        person, began = claimed.lease.person, time.monotonic()
+    def _work(self, lease: Lease, stop: threading.Event) -> Worked:
+        person, began = lease.person, time.monotonic()
         outcome: Outcome = "done"
         again_s, why = None, ""
         with ExitStack() as opened:
             try:
-                engine = opened.enter_context(closing(self._open(claimed)))
-                again_s = self._do(engine, claimed, stop)
+                engine = opened.enter_context(closing(self._open(lease)))
+                again_s = self._do(engine, lease, stop)
             except Exception as error:  # its task is due before another can claim it
                 why = describe_error(error)
-                outcome = self._put_back(claimed, error, why)
+                outcome = self._put_back(lease, error, why)
         seconds = time.monotonic() - began
         return Worked(person=person, outcome=outcome, seconds=seconds, again_s=again_s, error=why)
 
-    def _open(self, claimed: Claimed) -> CopyEngine:
+    def _open(self, lease: Lease) -> CopyEngine:
         """Open the engine of a person's copy."""
-        fleet, person = self._fleet, claimed.lease.person
-        holding = Holding(fleet.worker, person, fleet.metrics, lease=claimed.lease)
+        fleet, person = self._fleet, lease.person
+        holding = Holding(fleet.worker, person, fleet.metrics, lease=lease)
         # Nobody speaks, and it is done below.
         idle = replace(fleet.config.idle, enabled=False, grace_s=0.0)
         return CopyEngine(replace(fleet.config, idle=idle), holding, metrics=fleet.metrics)
 
-    def _do(self, engine: CopyEngine, claimed: Claimed, stop: threading.Event) -> float | None:
+    def _do(self, engine: CopyEngine, lease: Lease, stop: threading.Event) -> float | None:
         """Do all that is due, and end the task; return in how many seconds it is due again."""
         began, from_s, shipper = engine.clock(), time.monotonic(), engine.holding.shipper
 
@@ -158,19 +158,19 @@ class IdleWorker:
         )
         shipper.send_last(
             lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
-            partial(leases.finish_task, claimed=claimed, again_s=again_s),
+            partial(leases.finish_task, lease=lease, again_s=again_s),
         )
         return again_s
 
-    def _put_back(self, claimed: Claimed, error: Exception, why: str) -> Outcome:
+    def _put_back(self, lease: Lease, error: Exception, why: str) -> Outcome:
         """Make a task due again: at once and untried where it was interrupted."""
         interrupted = isinstance(error, Interrupted | LeaseLostError | DatabaseAwayError)
-        attempts, again_s = claimed.attempts, 0.0
+        attempts, again_s = lease.attempts, 0.0
         if not interrupted:
-            logger.warning("fleet: idle work for {} failed: {}", claimed.lease.person, why)
+            logger.warning("fleet: idle work for {} failed: {}", lease.person, why)
             attempts, again_s = attempts + 1, leases.pause_s(attempts + 1)
         with suppress(DatabaseAwayError):  # then it counts as a failure when it is claimed again
-            self._fleet.database.run(leases.finish_task, claimed, again_s, attempts, why)
+            self._fleet.database.run(leases.finish_task, lease, again_s, attempts, why)
         return "interrupted" if interrupted else "failed"
 
 

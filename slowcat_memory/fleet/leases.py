@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.errors import BusyElsewhereError, FleetError, LeaseLostError
 from slowcat_memory.fleet.database import Connection, Database
@@ -53,6 +54,7 @@ class Lease(Struct, frozen=True, kw_only=True):
         forget_epoch: How many deletions the snapshot and the log contain for certain.
         purged_under: Epoch of the lease under which what was forgotten was last removed from the
             database; copies that were last written before it may have it.
+        attempts: How often the idle work for which it was taken has failed.
     """
 
     tenant: str
@@ -63,6 +65,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     snapshot_upto: int
     forget_epoch: int
     purged_under: int
+    attempts: int = 0
 
     @property
     def key(self) -> tuple[str, str]:
@@ -90,8 +93,7 @@ async def take(
             *key,
         )
         row = await connection.fetchrow(
-            f"SELECT *, {MAY_USE} AS may_use, NOT released AND until > clock_timestamp() AS runs,"
-            " extract(epoch FROM greatest(until, clock_timestamp()) - clock_timestamp())::float8 AS left_s"
+            f"SELECT *, {MAY_USE} AS may_use, NOT released AND until > clock_timestamp() AS runs"
             " FROM slowcat.owner WHERE tenant = $1 AND person = $2 FOR UPDATE",
             *key,
         )
@@ -106,7 +108,7 @@ async def take(
         if row["runs"] and not own and not gives_way:
             raise BusyElsewhereError(
                 f"another worker ({row['holder']}) has the memory of {person!r}",
-                hint=f"It is free when that one ends, or in {row['left_s']:.0f} s if it has died",
+                hint=f"It is free when that one ends, or in {worker.lease_s:.0f} s if it has died",
             )
         await connection.execute(
             "INSERT INTO slowcat.taken_over (tenant, person, epoch, upto)"
@@ -152,15 +154,20 @@ async def release(connection: Connection, lease: Lease, seq: int | None = None) 
     """Let others take over at once; return whether the lease was released.
 
     It is where the log ends with ``seq``: everything was sent. Otherwise something may not have
-    been, and the lease has only run out.
+    been, and the lease has only run out. Behind a conversation, any worker thinks about it.
     """
-    released = await connection.fetchval(
-        "UPDATE slowcat.owner SET released = coalesce(last_seq = $4, false), until = '-infinity'"
-        " WHERE tenant = $1 AND person = $2 AND epoch = $3 AND NOT released RETURNING released",
-        *lease.fence,
-        seq,
-    )
-    return bool(released)
+    async with connection.transaction():
+        row = await connection.fetchrow(
+            "UPDATE slowcat.owner SET released = coalesce(last_seq = $4, false),"
+            " until = '-infinity' WHERE tenant = $1 AND person = $2 AND epoch = $3"
+            " AND NOT released RETURNING released, purpose",
+            *lease.fence,
+            seq,
+        )
+        released = row is not None and bool(row["released"])
+        if released and row["purpose"] == "conversation":
+            await schedule_task(connection, *lease.key, THINK_AFTER_S)
+    return released
 
 
 async def look(connection: Connection, tenant: str, person: str) -> Lease | None:
@@ -209,7 +216,7 @@ def lost(lease: Lease) -> LeaseLostError:
 
 # ------------------------------------------------------------------- tasks
 # A task is claimed together with its person's lease, in one transaction, and only while nobody holds
-# that. So it runs as long as the lease lasts; nothing else has to be renewed or swept. It ends in the
+# that; its row names the epoch. So it runs as long as the lease lasts; nothing else has to be renewed or swept. It ends in the
 # transaction of the last append of its result (``Shipper.send_last``). A conversation that takes the
 # lease from idle work makes the task due again in the same transaction, untried (``take``).
 
@@ -220,55 +227,31 @@ FIRST_PAUSE_S, PAUSE_GROWTH, LONGEST_PAUSE_S = 60.0, 4.0, 86_400.0  # after a fa
 _THIS_RUN = "WHERE tenant = $1 AND person = $2 AND leased_by = $3"
 
 
-class Claimed(Struct, frozen=True, kw_only=True):
-    """A task that this worker runs.
-
-    Attributes:
-        lease: Of its person; the task is this worker's as long as that lasts.
-        attempts: How often it failed.
-        leased_by: Names this run of it in the database.
-    """
-
-    lease: Lease
-    attempts: int
-    leased_by: str
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        return *self.lease.key, self.leased_by
-
-
 async def schedule_task(
     connection: Connection, tenant: str, person: str, after_s: float = 0.0
 ) -> None:
-    """Make a task due in so many seconds; one that waits stays due when it was, if that is earlier.
+    """Make a known person's task due in so many seconds; one that waits stays due, if that is earlier.
 
     One that runs is due again after this run. One that failed keeps its pause, and begins anew if it
     was given up.
     """
-    async with connection.transaction():
-        await connection.execute(
-            "INSERT INTO slowcat.owner (tenant, person) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            tenant,
-            person,
-        )
-        await connection.execute(
-            "INSERT INTO slowcat.task AS t (tenant, person, not_before)"
-            " VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))"
-            " ON CONFLICT (tenant, person) DO UPDATE SET"
-            " not_before = CASE WHEN t.leased_by <> '' OR t.attempts >= $4 THEN excluded.not_before"
-            " WHEN t.attempts > 0 THEN t.not_before"
-            " ELSE least(t.not_before, excluded.not_before) END,"
-            " attempts = CASE WHEN t.attempts >= $4 THEN 0 ELSE t.attempts END,"
-            " leased_by = ''",
-            tenant,
-            person,
-            after_s,
-            MOST_ATTEMPTS,
-        )
+    await connection.execute(
+        "INSERT INTO slowcat.task AS t (tenant, person, not_before)"
+        " VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))"
+        " ON CONFLICT (tenant, person) DO UPDATE SET"
+        " not_before = CASE WHEN t.leased_by <> '' OR t.attempts >= $4 THEN excluded.not_before"
+        " WHEN t.attempts > 0 THEN t.not_before"
+        " ELSE least(t.not_before, excluded.not_before) END,"
+        " attempts = CASE WHEN t.attempts >= $4 THEN 0 ELSE t.attempts END,"
+        " leased_by = ''",
+        tenant,
+        person,
+        after_s,
+        MOST_ATTEMPTS,
+    )
 
 
-async def claim_task(connection: Connection, worker: Worker) -> Claimed | None:
+async def claim_task(connection: Connection, worker: Worker) -> Lease | None:
     """Take the task that has been due longest, with its person's lease; None if there is none.
 
     A task whose worker vanished counts that as a failure. People whose workers died get one.
@@ -298,20 +281,20 @@ async def claim_task(connection: Connection, worker: Worker) -> Claimed | None:
         if row is None:
             return None
         lease = await take(connection, worker, row["person"], "idle")
-        leased_by = f"{worker.holder}/{lease.epoch}"
+        lease = replace(lease, attempts=row["attempts"])
         await connection.execute(
             "UPDATE slowcat.task SET leased_by = $3, attempts = $4"
             " WHERE tenant = $1 AND person = $2",
             *lease.key,
-            leased_by,
-            row["attempts"],
+            str(lease.epoch),
+            lease.attempts,
         )
-    return Claimed(lease=lease, attempts=row["attempts"], leased_by=leased_by)
+    return lease
 
 
 async def finish_task(
     connection: Connection,
-    claimed: Claimed,
+    lease: Lease,
     again_s: float | None = None,
     attempts: int = 0,
     error: str = "",
@@ -324,13 +307,14 @@ async def finish_task(
         attempts: How often it has failed now; after ``MOST_ATTEMPTS`` it is given up.
         error: Why it was not done, without a word of a memory.
     """
+    run = *lease.key, str(lease.epoch)
     if again_s is None:
-        await connection.execute(f"DELETE FROM slowcat.task {_THIS_RUN}", *claimed.key)
+        await connection.execute(f"DELETE FROM slowcat.task {_THIS_RUN}", *run)
         return
     await connection.execute(
         "UPDATE slowcat.task SET leased_by = '', attempts = $4, error = $5,"
         f" not_before = clock_timestamp() + make_interval(secs => $6) {_THIS_RUN}",
-        *claimed.key,
+        *run,
         attempts,
         error,
         again_s,

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
-from uuid import UUID
 
 from slowcat_memory.errors import FleetError, StoreDamagedError
 from slowcat_memory.fleet.database import Connection
@@ -192,8 +191,8 @@ async def rewrite(connection: Connection) -> None:
 
 async def notified(connection: Connection, tenant: str, message: str) -> str | None:
     """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
-    query = "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2"
-    person: str | None = await connection.fetchval(query, tenant, UUID(message))
+    query = "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2::text::uuid"
+    person: str | None = await connection.fetchval(query, tenant, message)
     return person
 
 

@@ -15,7 +15,6 @@ BEGIN = """DO $$ BEGIN
     (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
 EXCEPTION WHEN unique_violation THEN NULL; END $$"""
 TABLES = ("owner", "taken_over", "log", "snapshot", "task", "kept")
-GRANTS = "SELECT, INSERT, UPDATE, DELETE"
 
 
 async def upgrade(connection: Connection) -> bool:
@@ -40,8 +39,10 @@ async def upgrade(connection: Connection) -> bool:
         return not done
 
 
-async def allow(connection: Connection, tenant: str, role: str) -> str:
-    """Let a role use a tenant's rows, and no others; return its name.
+async def allow(connection: Connection, tenant: str, role: str) -> tuple[str, bool]:
+    """Let a role use a tenant's rows, and no others.
+
+    Returns its name, and whether row-level security does not bind it.
 
     Args:
         role: "" for the role of this connection.
@@ -51,22 +52,16 @@ async def allow(connection: Connection, tenant: str, role: str) -> str:
     """
     role = role or await connection.fetchval("SELECT current_user")
     quoted = await connection.fetchval("SELECT quote_ident($1)", role)
+    tables = ", ".join(f"slowcat.{table}" for table in TABLES)
     async with connection.transaction():
         await connection.execute(ALONE)
         await connection.execute(f"GRANT USAGE ON SCHEMA slowcat TO {quoted}")
-        for table in TABLES:
-            await connection.execute(f"GRANT {GRANTS} ON slowcat.{table} TO {quoted}")
-        for table in ("tenant", "migration"):
-            await connection.execute(f"GRANT SELECT ON slowcat.{table} TO {quoted}")
+        await connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA slowcat TO {quoted}")
+        await connection.execute(f"GRANT INSERT, UPDATE, DELETE ON {tables} TO {quoted}")
         await connection.execute(
             "INSERT INTO slowcat.tenant (tenant, role) VALUES ($1, $2) ON CONFLICT DO NOTHING",
             tenant,
             role,
         )
-    return role
-
-
-async def bypasses_policies(connection: Connection, role: str) -> bool:
-    """Return whether row-level security does not bind a role."""
-    query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1"
-    return bool(await connection.fetchval(query, role))
+        query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1"
+        return role, bool(await connection.fetchval(query, role))

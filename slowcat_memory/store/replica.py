@@ -87,14 +87,12 @@ class Whole(Struct, frozen=True):
     Attributes:
         parts: See ``of_store``.
         seq: Number of the last change set in a copy.
-        generations: Names of the sealed indexes in a copy.
         rows: How many rows each table of an ordinary store has.
         forget_epoch: How many deletions there were in it; 0 while bytes of the last one are there.
     """
 
     parts: list[bytes]
     seq: int = 0
-    generations: tuple[str, ...] = ()
     rows: dict[str, int] = {}
     forget_epoch: int = 0
 
@@ -103,17 +101,13 @@ class Replica:
     """The replicated side of an open store. Safe to use from any thread but the writer's.
 
     Attributes:
+        outbox: Numbers what is written, and keeps what is to be sent.
         on_closing: Called when the last write is saved, while the store can still be read.
     """
 
     def __init__(self, env: Environment, unsent: outbox.Outbox) -> None:
-        self._env, self._outbox = env, unsent
+        self._env, self.outbox = env, unsent
         self.on_closing: Callable[[], object] = lambda: None
-
-    @property
-    def seq(self) -> int:
-        """Number of the last change set that is on disk here."""
-        return self._outbox.seq
 
     def unsent(self, after: int, most_bytes: int) -> list[outbox.Unsent]:
         """Return change sets after a number, in order; at least one if there is any."""
@@ -126,13 +120,9 @@ class Replica:
                 sets.append(outbox.decode(key, value))
         return sets
 
-    def note_sent(self, upto: int) -> None:
-        """Record that change sets were sent; the next transaction deletes them here."""
-        self._outbox.note_sent(upto)
-
     def trim(self) -> None:
         """Delete now what was sent. Blocks."""
-        self._env.run(partial(transact, self._env, self._outbox.trim))
+        self._env.run(partial(transact, self._env, self.outbox.trim))
 
     def scrub(self) -> bool:
         """Erase the bytes of what was sent before the last forgetting; return whether that is done.
@@ -140,7 +130,7 @@ class Replica:
         Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
         while somebody reads.
         """
-        return self._outbox.is_scrubbed or copies.rewrite(self._env)
+        return self.outbox.is_scrubbed or copies.rewrite(self._env)
 
     def erased(self) -> int | None:
         """Return how many deletions there were; None while bytes of the last one are here."""
@@ -150,7 +140,8 @@ class Replica:
     def generations(self) -> tuple[str, ...]:
         """Return the names of the sealed indexes."""
         with reading(self._env) as tx:
-            return _generations(tx)
+            manifests = tx.records(Manifest, "manifest")
+            return tuple(sorted(manifest.generation for manifest in manifests))
 
     def whole(self) -> Whole:
         """Return everything, compressed. Blocks, about 0.1 s for 10,000 memories.
@@ -160,11 +151,7 @@ class Replica:
         """
         with reading(self._env) as tx:
             seq = tx.meta(outbox.COPY)["seq"]
-            return Whole(of_store(tx, self._env), seq, _generations(tx))
-
-
-def _generations(tx: Transaction) -> tuple[str, ...]:
-    return tuple(sorted(manifest.generation for manifest in tx.records(Manifest, "manifest")))
+            return Whole(of_store(tx, self._env), seq)
 
 
 # ------------------------------------------------------------------- an ordinary store

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from tests.support.said import said_by_anna, until
 
@@ -51,6 +52,13 @@ def files_with(folder: Path, word: bytes) -> list[Path]:
         with suppress(OSError):
             found += [path] if word in path.read_bytes() else []
     return found
+
+
+def schedule(fleet: Fleet, person: str = "anna", after_s: float = 0.0) -> None:
+    """Have somebody thought about who need not have talked."""
+    known = "INSERT INTO slowcat.owner (tenant, person) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    rows(fleet, known, person)
+    fleet.database.run(leases.schedule_task, fleet.worker.tenant, person, after_s)
 
 
 def wait_gone(folder: Path, word: bytes) -> None:

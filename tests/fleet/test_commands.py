@@ -21,7 +21,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
 from tests.cli.conftest import CHAT, CONFIG, CommandLine
 from tests.cli.conftest import sm as local  # noqa: F401
-from tests.fleet.talking import rows, say, talking
+from tests.fleet.talking import rows, say, schedule, talking
 from tests.support.other_process import python
 from tests.support.said import said_by_anna
 
@@ -90,15 +90,14 @@ def test_status_shows_who_holds_whom_and_what_waits(sm, fleet):
     result = sm("fleet", "status")
     assert result.exit_code == 0 and "has 0 people" in result.stdout
     assert "Nobody is held." in result.stdout
-    tenant = fleet.worker.tenant
     run = fleet.database.run
     run(leases.take, replace(fleet.worker, lease_s=0.0), "clara")
-    run(leases.schedule_task, tenant, "dora")
+    schedule(fleet, "dora")
     assert run(leases.claim_task, fleet.worker) is not None
-    run(leases.schedule_task, tenant, "emil")
+    schedule(fleet, "emil")
     failing = run(leases.claim_task, fleet.worker)
     run(leases.finish_task, failing, leases.pause_s(1), 1, "ValueError")
-    run(leases.release, failing.lease, 0)
+    run(leases.release, failing, 0)
     with talking(fleet) as member:
         say(member, "My dog is called Bello.")
         shown = sm.ok("fleet", "status")
@@ -147,7 +146,7 @@ def test_work_ends_with_ctrl_c_and_holds_nobody(sm, fleet):
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:
-        fleet.database.run(leases.schedule_task, fleet.worker.tenant, "anna")
+        schedule(fleet)
         assert worker.stdout.readline().startswith("anna: done")
         worker.send_signal(signal.SIGINT)
         _, said = worker.communicate(timeout=20)

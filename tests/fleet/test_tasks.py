@@ -20,7 +20,7 @@ from slowcat_memory.fleet.idle_worker import IdleWorker, Worked
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.outbox import Unsent
-from tests.fleet.talking import rows, say, talking
+from tests.fleet.talking import rows, say, schedule, talking
 from tests.support.said import turn_at
 
 Make = Callable[..., Config]
@@ -39,13 +39,7 @@ def fleet(worker_config: Make) -> Any:
         yield fleet
 
 
-def schedule(fleet: Fleet, person: str = "anna", **how: Any) -> None:
-    fleet.database.run(
-        partial(leases.schedule_task, tenant=fleet.worker.tenant, person=person, **how)
-    )
-
-
-def claim(fleet: Fleet) -> leases.Claimed | None:
+def claim(fleet: Fleet) -> leases.Lease | None:
     return fleet.database.run(leases.claim_task, fleet.worker)
 
 
@@ -98,7 +92,7 @@ def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet):
         assert claimed is not None and claimed.attempts == attempts - 1
         failed = claimed, leases.pause_s(attempts), attempts, "ValueError"
         fleet.database.run(leases.finish_task, *failed)
-        fleet.database.run(leases.release, claimed.lease, 0)
+        fleet.database.run(leases.release, claimed, 0)
         assert due_in(fleet) == pytest.approx(leases.pause_s(attempts), abs=2.0)
         if attempts == 1:  # a new conversation does not shorten the pause
             schedule(fleet)

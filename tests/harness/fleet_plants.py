@@ -56,7 +56,7 @@ def plant(what: str) -> None:
         def emptied_first(self: Any, *also: Any) -> bool:
             replica = self.replica
             if sets := replica.unsent(self._sent, 1 << 20):
-                replica.note_sent(sets[-1].seq)
+                replica.outbox.note_sent(sets[-1].seq)
                 replica.trim()
                 replica.unsent = lambda *_: sets
             try:
