@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -65,21 +66,39 @@ def dutch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     read_words.cache_clear()
 
 
-def read(folder: Path) -> Language:
-    return language.read(folder.name)
+# Mappings whose keys are words, not names that code looks up.
+OF_WORDS = re.compile(
+    r"(?:commands|gate|time|names|orders|talk|statements)\.|persons\.evidence|dates\.parts"
+)
 
 
-def edit(file: Path, pattern: str, by: str) -> None:
-    """Replace what a pattern finds, once."""
-    text, count = re.subn(pattern, by, file.read_text(), flags=re.MULTILINE)
-    assert count == 1
+def missing(table: msgspec.Struct, like: Any = None, path: str = "") -> Iterator[str]:
+    """Yield the dotted paths of required fields and keys that a table lacks.
+
+    Keys are those of the mappings of ``like``, a complete table; ``path`` is that of ``table``.
+    """
+    for field in msgspec.structs.fields(table):
+        value, name = getattr(table, field.name), f"{path}.{field.name}".lstrip(".")
+        other = getattr(like, field.name, None)
+        if isinstance(value, msgspec.Struct):
+            yield from missing(value, other, name)
+        elif field.required and not getattr(value, "pattern", value):
+            yield name
+        elif isinstance(value, dict) and isinstance(other, dict) and not OF_WORDS.match(name):
+            yield from (f"{name}[{key!r}]" for key in other if not value.get(key))
+
+
+@pytest.mark.parametrize("one", LANGUAGES)
+def test_language_has_every_table(one: Language) -> None:
+    assert list(missing(one, ENGLISH)) == []
+
+
+def test_language_is_read_from_a_folder_and_what_it_lacks_is_named(dutch: Path) -> None:
+    file = dutch / "sentences.toml"
+    text, count = re.subn('^unknown = ".*"', 'unknown = ""', file.read_text(), flags=re.MULTILINE)
     file.write_text(text)
-
-
-def test_language_read_names_a_sentence_that_is_empty(dutch: Path) -> None:
-    edit(dutch / "sentences.toml", r'^unknown = ".*"', 'unknown = ""')
-    with pytest.raises(ValueError, match="dutch: nothing in memory_block.unknown"):
-        read(dutch)
+    assert count == 1
+    assert list(missing(language.read(dutch.name), ENGLISH)) == ["memory_block.unknown"]
 
 
 def test_language_every_folder_has_the_same_files() -> None:
