@@ -5,21 +5,14 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 
-from slowcat_memory.core.language.english import LANGUAGE as ENGLISH
 from slowcat_memory.core.language.table import CommandKind as CommandKind
-from slowcat_memory.core.language.table import Language, missing
+from slowcat_memory.core.language.table import Language
 from slowcat_memory.errors import ConfigError
 
 
 def read(folder: str) -> Language:
-    """Load the language of a subfolder.
-
-    Raises:
-        ValueError: A table is empty; the message names it.
-    """
+    """Load the language of a subfolder."""
     language: Language = import_module(f"{__name__}.{folder}").LANGUAGE
-    if lacks := list(missing(language, ENGLISH)):
-        raise ValueError(f"{folder}: nothing in {', '.join(lacks)}")
     return language
 
 
@@ -41,6 +34,9 @@ def language_of(name: str) -> Language:
             return language
     names = ", ".join(f"{language.name} ({language.code})" for language in LANGUAGES)
     raise ConfigError(f"memory.language: there is no {name!r}", hint=f"Use one of {names}")
+
+
+ENGLISH = language_of("english")
 
 
 def of_any(pattern: Callable[[Language], str]) -> str:

@@ -2,11 +2,11 @@
 
 Word lists come from the folder's ``words.toml``, sentences from ``sentences.toml``, patterns from
 its modules. Patterns are regular expressions without flags; most are compiled to ignore case.
-``missing`` lists required fields that are empty.
+The test of languages names required fields that are empty.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal
 
@@ -482,27 +482,3 @@ def language_of_tables(package: str, **names: Any) -> Language:
         extracts=filled(ExtractWords, words["extracts"]),
         **asdict(read_toml(package, "sentences.toml", Sentences)),
     )
-
-
-# Mappings whose keys are words, not names that code looks up.
-_OF_WORDS = re.compile(
-    r"(?:commands|gate|time|names|orders|talk|statements)\.|persons\.evidence|dates\.parts"
-)
-
-
-def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
-    """Yield the dotted paths of required fields and keys that a table lacks.
-
-    Keys are those of the mappings of ``like``, a complete table; ``path`` is that of ``table``.
-    """
-    for field in fields(table):
-        value, name = getattr(table, field.name), f"{path}.{field.name}".lstrip(".")
-        other = getattr(like, field.name, None)
-        if isinstance(value, Struct):
-            yield from missing(value, other, name)
-        elif field.required and not getattr(value, "pattern", value):
-            yield name
-        elif (
-            isinstance(value, Mapping) and isinstance(other, Mapping) and not _OF_WORDS.match(name)
-        ):
-            yield from (f"{name}[{key!r}]" for key in other if not value.get(key))

@@ -16,18 +16,20 @@ from itertools import groupby, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.clauses import language_of_texts, pattern_of, sentences_of
+from slowcat_memory.core.extraction.clauses import language_of_texts, sentences_of
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.quoted import reads_aloud
 from slowcat_memory.core.facts.by_rule import facts_by_rule
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.language import ENGLISH, Language, language_of, of_any
+from slowcat_memory.core.language.data import pattern_of
 from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.text.numerals import DATED
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.time.expressions import day_of
 from slowcat_memory.records import Turn
@@ -381,8 +383,7 @@ def _is_thing(word: str, language: Language) -> bool:
 
 def _has_content(bare: str, language: Language) -> bool:
     words = language.extracts
-    days = {day.lower() for day in (*language.dates.months, *language.dates.weekdays)}
-    if bare in days or bare in EMPTY:
+    if bare in DATED or bare in EMPTY:
         return False
     return not any(
         bare.casefold() in known for known in (words.light, words.function, words.fillers)
