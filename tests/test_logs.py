@@ -73,7 +73,7 @@ def idle_result(home: Home, patch: pytest.MonkeyPatch) -> None:
     result = StepResult(ms=1.0, error=failure(home))
     with home.engines[0].snapshot() as snapshot:
         job: Any = SimpleNamespace(name="facts")
-        batch = batch_of(job, task, result, snapshot, task.created, IdleOptions())
+        batch, _ = batch_of(job, task, result, snapshot, task.created, IdleOptions())
     assert "KeyError" in batch.tasks[0].error and "quokka" not in batch.tasks[0].error
 
 

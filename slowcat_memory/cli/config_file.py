@@ -29,7 +29,7 @@ from slowcat_memory.config.config import Config, check_names
 from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options
 from slowcat_memory.config.loader import file_to_read, overrides, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
-from slowcat_memory.idle.job import JobOptions
+from slowcat_memory.idle.options import JobOptions
 from slowcat_memory.providers.llm.base import AUTO
 from slowcat_memory.providers.loopback import check_loopback
 

@@ -20,7 +20,7 @@ from loguru import logger
 from slowcat_memory.config.config import Config
 from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.job import JobOptions
+from slowcat_memory.idle.options import JobOptions
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
 FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # not options: read by other code

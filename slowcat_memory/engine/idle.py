@@ -239,6 +239,5 @@ def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:
         token_space=lambda: wiring.embedding.token_key,
         # A job's section has its name, except that summary jobs share one.
         options=asdict(config) | dict.fromkeys(SHARED_SECTION, config.summaries),
-        jobs=config.idle.jobs,
         language=config.memory.language,
     )

@@ -32,7 +32,6 @@ from slowcat_memory.errors import (
     ProviderError,
 )
 from slowcat_memory.idle.options import Budget, IdleOptions
-from slowcat_memory.idle.options import JobOptions as JobOptions
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.records import Cursor, Task, WriteBatch
@@ -161,7 +160,6 @@ class JobDeps(Struct, frozen=True, kw_only=True):
         embed: Embeds texts, blocking; None without a model.
         space: Returns the key of the vector space in use, "" without a model.
         token_space: Returns that of its token vectors.
-        jobs: Settings common to all jobs (``[jobs.NAME]``), by name.
         language: Of what is written by rule, as in ``language_of``.
     """
 
@@ -175,7 +173,6 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     space: Callable[[], str] = lambda: ""
     token_space: Callable[[], str] = lambda: ""
     options: Mapping[str, Any] = {}
-    jobs: Mapping[str, JobOptions] = {}
     language: str = "english"
 
 
@@ -191,10 +188,9 @@ class JobLLM:
         answered: Whether the server did, at the last call; None if none.
     """
 
-    def __init__(
-        self, llm: LLM, deps: "JobDeps", budget: Budget, options: JobOptions = JobOptions()
-    ) -> None:
-        self._llm, self._deps, self._budget, self._options = llm, deps, budget, options
+    def __init__(self, llm: LLM, deps: JobDeps, budget: Budget, job: str = "") -> None:
+        self._llm, self._deps, self._budget = llm, deps, budget
+        self._options = budget.options.of_job(job)
         self.prompt_tokens, self.remote = llm.prompt_tokens, is_remote(llm)
         self.model, self.tokens_in, self.tokens_out, self.items_lost = "", 0, 0, 0
         self.answered: bool | None = None
@@ -279,6 +275,8 @@ class JobContext:
         options: The job's own options.
         llm: The LLM; None if none is configured, or the job needs "nothing". Its ``complete``
             counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
+        remote: Whether what is read may be sent to an LLM on another machine.
+        prompt_tokens: What the LLM reads at most; 0 without one.
     """
 
     def __init__(self, contexts: "Contexts", job: "Job", budget: Budget) -> None:
@@ -294,25 +292,15 @@ class JobContext:
         self.llm: JobLLM | None = None
         ready = getattr(deps.llm, "found", True)  # False while one is looked for
         if deps.llm is not None and ready and job.needs != "nothing":
-            own = deps.jobs.get(job.name, JobOptions())
-            self.llm = JobLLM(deps.llm, deps, budget, own)
-        self._reader = self.llm
+            self.llm = JobLLM(deps.llm, deps, budget, job.name)
+        self.remote = self.llm is not None and self.llm.remote
+        self.prompt_tokens = self.llm.prompt_tokens if self.llm else 0
 
     def without_llm(self) -> "JobContext":
         """Return the context in which a step is done by rules, after the LLM was of no help."""
         ruled = copy(self)
         ruled.llm = None
         return ruled
-
-    @property
-    def remote(self) -> bool:
-        """Whether what is read may be sent to an LLM on another machine."""
-        return self._reader is not None and self._reader.remote
-
-    @property
-    def prompt_tokens(self) -> int:
-        """What the LLM reads at most; 0 without one."""
-        return self.llm.prompt_tokens if self.llm else 0
 
     @property
     def now(self) -> datetime:
@@ -347,7 +335,7 @@ class JobContext:
         tokens = [rows for part in parts for rows in part.tokens]
         return Embedded(np.concatenate([part.vectors for part in parts]), tokens)
 
-    def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
+    def blocking(self, work: Callable[..., Item], *arguments: Any) -> Awaitable[Item]:
         """Run slow work on another thread; a cancelled step does not wait for its end."""
         return asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 

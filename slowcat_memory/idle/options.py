@@ -83,7 +83,6 @@ class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 HOUR = timedelta(hours=1)
-BATTERY_CHECK = timedelta(seconds=30)  # between two checks of the battery
 Limit = Literal["", "hours", "battery", "tokens"]
 
 
@@ -102,10 +101,8 @@ class Budget:
     """Counts tokens, and returns which limit blocks a job. ``now`` is always timezone-aware."""
 
     def __init__(self, options: IdleOptions, battery: Callable[[], bool] = on_battery) -> None:
-        self._options, self._battery = options, battery
+        self.options, self._battery = options, battery
         self._spent: deque[tuple[datetime, int]] = deque()
-        self._battery_checked: datetime | None = None
-        self._on_battery = False
 
     def remember(self, runs: Iterable[Run]) -> None:
         """Restore the count from the run log, the latest run first, after a restart."""
@@ -125,13 +122,13 @@ class Budget:
 
     def blocks(self, model: Model, now: datetime, zone: tzinfo) -> Limit:
         """Return the limit that forbids the LLM or the embedding model; "" if it may be used."""
-        options = self._options
+        options = self.options
         start, end, hour = options.from_hour, options.to_hour, now.astimezone(zone).hour
         # From 22 to 6 is over midnight; the same hour twice is all day.
         allowed = range(start, end) if start < end else {*range(24)} - {*range(end, start)}
         if hour not in allowed:
             return "hours"
-        if not options.on_battery and self._runs_on_battery(now):
+        if not options.on_battery and self._battery():
             return "battery"
         if model == "llm" and 0 < options.tokens_per_hour <= self.spent(now):
             return "tokens"
@@ -141,18 +138,12 @@ class Budget:
         """Return when a limit no longer applies; None if it is unknown, as for the battery."""
         if limit == "hours":
             local = now.astimezone(zone)
-            start = local.replace(hour=self._options.from_hour, minute=0, second=0, microsecond=0)
+            start = local.replace(hour=self.options.from_hour, minute=0, second=0, microsecond=0)
             return start if start > local else start + timedelta(days=1)
         if limit == "tokens" and self.spent(now):
             used = self.spent(now)
             for at, tokens in self._spent:
                 used -= tokens
-                if used < self._options.tokens_per_hour:
+                if used < self.options.tokens_per_hour:
                     return at + HOUR
         return None
-
-    def _runs_on_battery(self, now: datetime) -> bool:
-        checked = self._battery_checked
-        if checked is None or not timedelta() <= now - checked < BATTERY_CHECK:
-            self._battery_checked, self._on_battery = now, self._battery()
-        return self._on_battery

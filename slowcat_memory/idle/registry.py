@@ -7,8 +7,7 @@ A package adds jobs by an entry point: a job, or a class whose instances are job
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_args
 
@@ -16,16 +15,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.job import (
-    Job,
-    JobContext,
-    Maintenance,
-    Needs,
-    NoOptions,
-    Plan,
-    Trigger,
-    new_task,
-)
+from slowcat_memory.idle.job import Job, JobContext, Needs, Plan, Trigger, new_task
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts, NoteFacts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
@@ -33,89 +23,68 @@ from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
 from slowcat_memory.idle.jobs.rerank import Rerank
 from slowcat_memory.idle.jobs.rollups import Rollups, Topics
-from slowcat_memory.idle.jobs.session_log import cursor_of, touched
+from slowcat_memory.idle.jobs.session_log import ScopeJob
 from slowcat_memory.idle.jobs.summaries import SessionSummary, WindowSummary
 from slowcat_memory.idle.options import JobOptions
 from slowcat_memory.records import Task, WriteBatch
+from slowcat_memory.store import Snapshot
 
-Stop = Callable[[], bool]
+
+class UpkeepJob(ScopeJob):
+    """Base of the jobs that keep house: in each namespace that changed, and daily in all of them."""
+
+    version, rank, writes, more = 1, 50, "\0", False
+
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        return _day_and_space(context)
 
 
-@dataclass(kw_only=True)
-class UpkeepJob(Job):
-    """One row of the table, and its job; see ``Job``.
+class Erase(UpkeepJob):
+    """Erases what can no longer be undone, or has expired, in the whole store."""
 
-    Attributes:
-        run: Does the work for a scope ("" for the whole store), blocking, in short transactions
-            between which it calls ``stop``.
-        due: Whether a task is worth making for a scope.
-        mark: Makes a job work by namespace, on those that changed since its last plan, and on all
-            of them when the mark differs from the last one.
-    """
-
-    name: str
-    trigger: Trigger
-    run: Callable[[Maintenance, str, Stop], Any]
-    due: Callable[[JobContext, str], bool] = lambda context, scope: True
-    mark: Callable[[JobContext], str] | None = None
-    rank: int = 50
-    Options: type[Struct] = NoOptions
-    version: int = 1
-    needs: Needs = "nothing"
+    name, rank = "erase", 0
+    trigger = Trigger(session_end=True, every_s=60.0)
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for the store, or one for each namespace that changed."""
-        if self.mark is None:
-            return Plan(tasks=(self._task("", context),)) if self.due(context, "") else None
-        mark = self.mark(context)
-        with context.snapshot() as snapshot:
-            cursor = cursor_of(self.name, snapshot, mark)
-            scopes = touched(snapshot, self.name, mark, context.scopes())
-        tasks = tuple(self._task(scope, context) for scope in scopes if self.due(context, scope))
-        return Plan(tasks=tasks, cursor=cursor, more=False) if scopes else None
+        if not context.upkeep.has_due():
+            return None
+        # As in ``ScopeJob``: a task that was given up is tried again on another day.
+        note = _day_and_space(context)
+        return Plan(tasks=(new_task(self.name, "", "", context.now, self.rank, note=note),))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        await context.blocking(self.run, context.upkeep, task.scope, context.interrupted)
+        await context.blocking(context.upkeep.erase, context.interrupted)
         return WriteBatch()
 
-    def _task(self, scope: str, context: JobContext) -> Task:
-        # With the day as its note, a task that was given up is tried again on another.
-        return new_task(self.name, scope, "", context.now, self.rank, note=_today(context))
+
+class Seal(UpkeepJob):
+    """Seals the indexes that have grown, or were made with another model."""
+
+    name = "seal"
+    trigger = Trigger(session_end=True, every_s=300.0)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        if await context.blocking(context.upkeep.seal_due, task.scope):
+            await context.blocking(context.upkeep.seal, task.scope)
+        return WriteBatch()
 
 
-def _seal(upkeep: Maintenance, scope: str, stop: Stop) -> None:
-    if upkeep.seal_due(scope):
-        upkeep.seal(scope)
+class Ageing(UpkeepJob):
+    """Moves old texts into compressed blocks."""
+
+    name = "ageing"
+    trigger = Trigger(session_end=True, every_s=900.0)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        await context.blocking(context.upkeep.age, task.scope, context.interrupted)
+        return WriteBatch()
 
 
-def _today(context: JobContext) -> str:
-    return context.now.astimezone(context.zone).date().isoformat()
+def _day_and_space(context: JobContext) -> str:
+    return f"{context.now.astimezone(context.zone).date()} {context.space}"
 
 
-UPKEEP: tuple[Job, ...] = (
-    UpkeepJob(
-        name="erase",
-        trigger=Trigger(session_end=True, every_s=60.0),
-        due=lambda context, scope: context.upkeep.has_due(),
-        run=lambda upkeep, scope, stop: upkeep.erase(stop),
-        rank=0,
-    ),
-    UpkeepJob(
-        name="seal",
-        trigger=Trigger(session_end=True, every_s=300.0),
-        mark=lambda context: context.space,
-        due=lambda context, scope: context.upkeep.seal_due(scope),
-        run=_seal,
-    ),
-    UpkeepJob(
-        name="ageing",
-        trigger=Trigger(session_end=True, every_s=900.0),
-        mark=_today,
-        run=lambda upkeep, scope, stop: upkeep.age(scope, stop),
-    ),
-)
-
-
+UPKEEP: tuple[Job, ...] = (Erase(), Seal(), Ageing())
 READERS: tuple[Job, ...] = (Contextualize(), Facts(), NoteFacts(), Merge())
 REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Rerank())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), Rollups(), Topics())
@@ -149,14 +118,12 @@ def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
             tasks, so that it has no schedule.
     """
     by_name = {job.name: job for job in find_jobs()}
-    known = sorted(by_name)
-    if unknown := sorted(set(jobs) - set(known)):
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        meant = f"Did you mean {near[0]}? " if near else ""
-        raise ConfigError(
-            f"jobs.{unknown[0]}: there is no such job", hint=f"{meant}Jobs: {', '.join(known)}"
-        )
     for name, options in jobs.items():
+        if name not in by_name:
+            near = difflib.get_close_matches(name, by_name, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            hint += f"Jobs: {', '.join(sorted(by_name))}"
+            raise ConfigError(f"jobs.{name}: there is no such job", hint=hint)
         scheduled = options.every_s is not None or options.at_hour is not None
         if scheduled and by_name[name].trigger == Trigger():
             raise ConfigError(

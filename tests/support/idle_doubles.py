@@ -185,7 +185,7 @@ class Rig:
         self.applied: list[WriteBatch] = []
         parts = {
             "store": self.store, "upkeep": None, "clock": self.clock, "zone": ZoneInfo("UTC"),
-            "scopes": lambda: ["anna"], "jobs": self.options.jobs,
+            "scopes": lambda: ["anna"],
         }  # fmt: skip
         self.contexts = Contexts(JobDeps(**parts | given.pop("parts", {})))  # type: ignore[arg-type]
         battery = given.pop("battery", lambda: False)

@@ -8,7 +8,7 @@ about it, so that no LLM is asked.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -27,32 +27,31 @@ from slowcat_memory.core.text.numerals import is_value
 from slowcat_memory.core.time.expressions import PeriodKind, day_of, period_of
 from slowcat_memory.idle.job import JobContext, Trigger
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
-from slowcat_memory.idle.jobs.summaries import SummaryInput, SummaryJob, summaries_mark
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.idle.jobs.summaries import Content, SummaryJob
+from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 RANKS = {"meta": 48, "day": 55, "week": 60}
-MIN_WINDOWS = 2  # fewer get no summary of their own
 
 
 class Rollup(Struct, frozen=True):
-    """What one summary joins, from when to when, the end excluded, and whether that is over."""
+    """What one summary joins, from when to when, the end excluded."""
 
     parts: list[Memory]
     start: datetime
     end: datetime
-    over: bool = True
 
 
 class Rollups(SummaryJob, ScopeJob):
     """Days and weeks that have ended, of their sessions; and long sessions, of their windows."""
 
     name, writes, wording = "rollups", (META, DAY, WEEK), prompt.ROLLUP
+    beginning = SUMMARY
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
         """Return what makes all namespaces due: also the end of a day, in which a week may end."""
         day = day_of(context.now, context.zone).name
-        return f"{summaries_mark(snapshot, context)} {context.zone} {day}"
+        return f"{super().mark(snapshot, context)} {context.zone} {day}"
 
     def due(self, snapshot: Snapshot, scope: str, context: JobContext) -> Iterator[tuple[str, int]]:
         """Yield what is missing, out of date, or no longer wanted."""
@@ -60,61 +59,49 @@ class Rollups(SummaryJob, ScopeJob):
         for kind, rank in RANKS.items():
             if chosen[kind]:
                 wanted = rollups_of(snapshot, scope, kind, context)
-                every = snapshot.memories(scope, f"{SUMMARY}/{kind}/")
-                stored = {m.id.removeprefix(f"{SUMMARY}/"): m for m in summaries.current(every)}
-                yield from ((key, rank) for key in stored if key not in wanted)
-                for key, rollup in wanted.items():
-                    parts = may_see(rollup.parts, context)
-                    digest = summaries.digest_of(VERSION, summaries.of_summaries(parts))
-                    old, llm = stored.get(key), context.llm is not None
-                    if parts and rollup.over and summaries.is_stale(old, digest, llm=llm):
-                        yield key, rank
+                stored = summaries.current(snapshot.memories(scope, f"{SUMMARY}/{kind}/"))
+                digests = {key: _digest(rollup.parts) for key, rollup in wanted.items()}
+                yield from ((key, rank) for key in self.changed(stored, digests, context))
 
-    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
-        kind, id = task.key.partition("/")[0], f"{SUMMARY}/{task.key}"
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> Content:
+        kind = task.key.partition("/")[0]
         rollup = rollups_of(snapshot, task.scope, kind, context).get(task.key)
-        old = snapshot.memory(task.scope, id)
-        if rollup is None:  # its sessions are gone, or now belong to another period
-            return SummaryInput(None, [], old)
-        parts = may_see(rollup.parts, context)
-        if not (parts and rollup.over):
-            return None
-        subject = subject_of(id, f"{SUMMARY}/{kind}", parts, rollup.start, rollup.end)
-        turns = [summaries.as_turn(memory, number) for number, memory in enumerate(parts, start=1)]
-        return SummaryInput(subject, turns, old, tuple(memory.id for memory in parts))
+        if not (rollup and rollup.parts):  # its sessions are gone, or belong to another period now
+            return None, ()
+        subject = subject_of(f"{SUMMARY}/{task.key}", f"{SUMMARY}/{kind}", rollup)
+        return subject, _as_turns(rollup.parts)
 
 
 def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -> dict[str, Rollup]:
     """Return what the summaries of a kind are to join, by the keys of their tasks.
 
-    These are their ids without "summary/". The last windows of a session wait until they are as many
-    as a summary joins.
+    These are their ids without "summary/". One that is not over joins nothing yet. The last windows
+    of a session wait until they are as many as a summary joins.
     """
-    rollups = dict[str, Rollup]()
+    rollups, options = dict[str, Rollup](), context.options
     if kind == "meta":
-        windows = sorted(
-            summaries.current(snapshot.memories(scope, f"{WINDOW}/")), key=lambda m: m.sources
-        )
-        of_session = defaultdict[str, list[Memory]](list)
-        for memory in windows:
+        of_session, size = defaultdict[str, list[Memory]](list), options.meta_windows
+        windows = summaries.current(snapshot.memories(scope, f"{WINDOW}/"))
+        for memory in sorted(windows, key=lambda m: m.sources):
             of_session[memory.id.rpartition("/")[0].removeprefix(f"{WINDOW}/")].append(memory)
-        size = max(MIN_WINDOWS, context.options.meta_windows)
         for id, every in of_session.items():
             session = snapshot.session(id)
-            if session is None or session.turns < context.options.meta_turns:
-                continue
-            for at in range(0, len(every) - size + 1, size):
+            long = session is not None and session.turns >= options.meta_turns
+            for at in range(0, len(every) - size + 1, size) if long else ():
                 parts = every[at : at + size]
-                key = f"meta/{id}/{parts[0].sources[0]}"
-                rollups[key] = Rollup(parts, parts[0].valid_from, summaries.until(parts[-1]))
-        return rollups
-    gap = timedelta(seconds=context.options.heal_s)
-    length: PeriodKind = "day" if kind == "day" else "week"
-    for conversation in summaries.conversations(session_summaries(snapshot, scope), gap):
-        period = period_of(length, conversation[0].valid_from, context.zone)
-        new = Rollup([], period.start, period.end, period.end <= context.now)
-        rollups.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
-    return rollups
+                span = parts[0].valid_from, summaries.until(parts[-1])
+                rollups[f"{kind}/{id}/{parts[0].sources[0]}"] = Rollup(parts, *span)
+    else:
+        length: PeriodKind = "day" if kind == "day" else "week"
+        gap = timedelta(seconds=options.heal_s)
+        for conversation in summaries.conversations(session_summaries(snapshot, scope), gap):
+            period = period_of(length, conversation[0].valid_from, context.zone)
+            new = Rollup([], period.start, period.end)
+            rollups.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
+    return {
+        key: replace(row, parts=may_see(row.parts, context) if row.end <= context.now else [])
+        for key, row in rollups.items()
+    }
 
 
 def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
@@ -123,18 +110,25 @@ def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
     return sorted(every, key=lambda memory: (memory.valid_from, memory.id))
 
 
-def subject_of(
-    id: str, kind: str, parts: Sequence[Memory], start: datetime, end: datetime
-) -> Coverage:
+def _digest(parts: Sequence[Memory]) -> str:
+    return summaries.digest_of(VERSION, summaries.of_summaries(parts)) if parts else ""
+
+
+def _as_turns(parts: Iterable[Memory]) -> list[Turn]:
+    return [summaries.as_turn(part, number) for number, part in enumerate(parts, start=1)]
+
+
+def subject_of(id: str, kind: str, rollup: Rollup) -> Coverage:
+    parts = rollup.parts
     sources = tuple(sorted({turn for memory in parts for turn in memory.sources}))
     return Coverage(
         id=id,
         kind=kind,
         scope=parts[0].scope,
-        start=start,
-        until=end,
+        start=rollup.start,
+        until=rollup.end,
         sources=sources,
-        digest=summaries.digest_of(VERSION, summaries.of_summaries(parts)),
+        digest=_digest(parts),
         covers=tuple(memory.id for memory in parts),
         turns=len(sources),
         local_only=any(memory.local_only for memory in parts),
@@ -168,12 +162,10 @@ class Topics(ScopeJob):
         live = {_id(name): (name, parts) for name, parts in topics.items()}
         gone = [memory for id, memory in old.items() if id not in live]
         for id, (name, parts) in context.pausing(live.items()):
-            subject = subject_of(
-                id, TOPIC, parts, parts[0].valid_from, max(map(summaries.until, parts))
-            )
-            before = old.get(id)
+            span = Rollup(parts, parts[0].valid_from, max(map(summaries.until, parts)))
+            subject, before = subject_of(id, TOPIC, span), old.get(id)
             if summaries.is_stale(before, subject.digest, llm=False):
-                lines = [summaries.as_turn(row, n) for n, row in enumerate(parts[-PARTS:], start=1)]
+                lines = _as_turns(parts[-PARTS:])
                 text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=name)
                 summary = summaries.summary(
                     replace(subject, name=name), text, Made(job=self.name, version=VERSION), now

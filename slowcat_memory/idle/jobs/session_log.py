@@ -42,11 +42,13 @@ class Progress(Struct, frozen=True, omit_defaults=True):
         upto: The log id read up to; in a cursor, its position.
         open: By id of an open session, its first turn not planned for.
         version: Of the prompt and whatever else makes a job read everything again.
+        epoch: The forget epoch.
     """
 
     upto: int = 0
     open: dict[str, int] = {}
     version: str = ""
+    epoch: int = 0
 
 
 def visible_turns(
@@ -133,12 +135,13 @@ def recent_sessions(
     Turns and summaries that are retired or local-only are excluded: blocks are sent to any LLM.
     """
     ended = [row for row in snapshot.sessions(scope) if row.ended is not None and row.turns]
-    summaries = [m for m in memories if m.kind == SUMMARY and not m.retired_at]
+    shown = (m for m in memories if m.kind == SUMMARY and not (m.retired_at or is_withheld(m)))
+    summaries = {memory.id: memory for memory in shown}
     return [
         SessionView(
             at=session.started,
             turns=tuple(visible_turns(snapshot, session, None, session.last_turn - 2 * MOST_TURNS)),
-            summary=summary_of(session, summaries),
+            summary=summaries.get(f"{SUMMARY}/{session.id}"),
         )
         for session in (ended[-most:] if most else [])
     ]
@@ -153,13 +156,6 @@ def user_of(snapshot: Snapshot, scope: str) -> str:
     turns = sorted((t for t in latest if t.role == "user"), key=lambda t: not t.unnamed)
     notes = (note.speaker for note in snapshot.memories(scope, f"{NOTE}/"))
     return next(chain((turn.speaker for turn in turns), notes), "User")
-
-
-def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
-    own, span = f"{SUMMARY}/{session.id}", range(session.first_turn, session.last_turn + 1)
-    of_session = [m for m in summaries if m.id == own or any(id in span for id in m.sources)]
-    rows = [m for m in of_session if not is_withheld(m)]
-    return max(rows, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
 
 
 class SessionJob(Job):
@@ -177,18 +173,9 @@ class SessionJob(Job):
         """Return what makes all sessions due again when it changes."""
         return ""
 
-    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Return how far the job has read the log; nothing if it did so under another mark."""
-        note, mark = payload_of(cursor, Progress), self.mark(snapshot, context)
-        if cursor is None or note is None or note.version != mark:
-            return Progress(version=mark)
-        return replace(note, upto=cursor.position)
-
-    def cursor(
-        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
-    ) -> Cursor:
-        """Return the cursor to write."""
-        return cursor_at(self.name, progress.upto, replace(progress, upto=0))
+    def cursors(self, context: JobContext) -> tuple[str, ...]:
+        """Return the name of the cursor to move, and of others that may be further on."""
+        return (self.name,)
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
@@ -197,17 +184,20 @@ class SessionJob(Job):
         raise NotImplementedError
 
     def plan(self, context: JobContext) -> Plan | None:
+        names = self.cursors(context)
         with context.snapshot() as snapshot:
-            before = snapshot.cursor(self.name)
-            progress = self.progress(before, snapshot, context)
-            sessions, progress = self._unread(snapshot, progress, context)
+            mark = self.mark(snapshot, context)
+            furthest = max((_progress(snapshot, n, mark) for n in names), key=lambda row: row.upto)
+            sessions, progress = self._unread(snapshot, furthest, context)
             tasks = [
                 task
                 for session, first in sessions
                 for task in self.due(snapshot, session, range(first, progress.upto + 1), context)
             ]
-            cursor = self.cursor(before, progress, snapshot, context)
-        return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+            kept = replace(progress, upto=0, epoch=snapshot.forget_epoch())
+            cursor = cursor_at(names[0], progress.upto, kept)
+            moves = cursor != snapshot.cursor(names[0])
+        return Plan(tasks=tuple(tasks), cursor=cursor) if moves else None
 
     def _unread(
         self, snapshot: Snapshot, progress: Progress, context: JobContext
@@ -232,6 +222,15 @@ class SessionJob(Job):
         return rows, replace(progress, upto=upto, open=open)
 
 
+def _progress(snapshot: Snapshot, name: str, mark: str) -> Progress:
+    """Return how far a cursor has read the log; nothing if it did so under another mark."""
+    cursor = snapshot.cursor(name)
+    progress = payload_of(cursor, Progress)
+    if cursor is None or progress is None or progress.version != mark:
+        return Progress(version=mark)
+    return replace(progress, upto=cursor.position)
+
+
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them
 
 
@@ -250,10 +249,12 @@ class ScopeJob(Job):
     Attributes:
         rank: Of its tasks.
         writes: Beginnings of the ids that it writes; they count as a change only if the user wrote them.
+        more: As in ``Plan``.
     """
 
     rank: int
     writes: str | tuple[str, ...]
+    more = True
     needs: Needs = "nothing"
     trigger = Trigger(session_end=True, every_s=600.0)
     Options: type[Struct] = NoOptions
@@ -284,7 +285,7 @@ class ScopeJob(Job):
                 for scope in scopes
                 for key, rank in self.due(snapshot, scope, context)
             ]
-        return Plan(tasks=tuple(tasks), cursor=cursor)
+        return Plan(tasks=tuple(tasks), cursor=cursor, more=self.more)
 
 
 def touched(

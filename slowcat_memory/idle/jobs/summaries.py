@@ -5,7 +5,7 @@ replaces the rule's. A window is made from turns alone, so nothing
 is summarised twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,19 +35,8 @@ FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
 TURNS_BEHIND = 600  # of its parts, the latest, that a summary of summaries is compared with
 
 
-class SummaryInput(Struct, frozen=True):
-    """The input of a summary.
-
-    Attributes:
-        subject: Its subject; None if no sources are left, and the summary is removed.
-        turns: The LLM's input: turns, or summaries in their form.
-        seen: Ids of these summaries; None for turns.
-    """
-
-    subject: Coverage | None
-    turns: Sequence[Turn]
-    old: Memory | None
-    seen: tuple[str, ...] | None = None
+# What a summary covers, None if it goes; and its turns, or the summaries that it joins as turns.
+Content = tuple[Coverage | None, Sequence[Turn]]
 
 
 class SummaryJob(Job):
@@ -55,148 +44,152 @@ class SummaryJob(Job):
 
     Attributes:
         wording: What the LLM is asked for.
+        beginning: Of the ids of its summaries; a task's key is the rest.
     """
 
     wording: Purpose
+    beginning: str
     version = VERSION
     needs: Needs = "llm or rules"
     trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = SummariesOptions
 
-    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
-        """Return the input of a task; None when there is nothing to do."""
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes every summary due again when it changes."""
+        return f"{VERSION}.{snapshot.forget_epoch()}.{context.llm is not None:d}"
+
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> Content:
+        """Return the content of a task's summary; without coverage where no sources are left."""
         raise NotImplementedError
+
+    def changed(
+        self, stored: Iterable[Memory], digests: Mapping[str, str], context: JobContext
+    ) -> Iterator[str]:
+        """Yield the keys of summaries that are missing, out of date, or no longer wanted.
+
+        Args:
+            stored: The current summaries.
+            digests: Of what the wanted ones are made from, by key; "" where that goes on.
+        """
+        known = {memory.id.removeprefix(f"{self.beginning}/"): memory for memory in stored}
+        yield from (key for key in known if key not in digests)
+        for key, digest in digests.items():
+            if digest and summaries.is_stale(known.get(key), digest, llm=context.llm is not None):
+                yield key
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Make one summary, or remove it."""
         with context.snapshot() as snapshot:
-            given = self.read(snapshot, task, context)
-            if given is None:
-                return WriteBatch()
-            persona, only = _persona(snapshot, task.scope), _only_part(given, snapshot)
-        subject, old, now = given.subject, given.old, context.now
+            old = snapshot.memory(task.scope, f"{self.beginning}/{task.key}")
+            subject, turns = self.read(snapshot, task, context)
+            persona = _persona(snapshot, task.scope)
+            text = _only_part(subject, snapshot) if subject else None
+        now, llm = context.now, context.llm is not None
         drop = ((task.scope, old.id),) if old else ()
         gone = WriteBatch(memories=summaries.archived(old, now), drop=drop)
         if subject is None:
             return gone
-        if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
+        if not summaries.is_stale(old, subject.digest, llm=llm):
             return WriteBatch()
-        text = only
-        if text is None and context.llm is not None:
-            text = await _text_by_llm(self.wording, task, given, persona, context)
+        if text is None and llm:
+            text = await _text_by_llm(self, subject, turns, persona, context)
         elif text is None:
-            text = await _text_by_rule(given, context)
+            text = await _text_by_rule(subject, turns, context)
         if not text.text:  # nothing but orders was said
             return gone
         summary = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
         return WriteBatch(memories=(summary, *gone.memories))
 
 
-def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
-    """Return what makes every summary due again when it changes."""
-    return f"{VERSION}.{snapshot.forget_epoch()}.{context.llm is not None:d}"
-
-
 class TurnsSummary(SummaryJob, SessionJob):
-    """Base of the jobs that summarise the turns of a session.
+    """Base of the jobs that summarise the turns of a session."""
 
-    Attributes:
-        rank: Of its tasks.
-        kind: Of its summaries.
-    """
+    def turns(self, snapshot: Snapshot, task: Task, context: JobContext) -> Sequence[Turn]:
+        """Return the turns of a task's summary; none where it is not wanted any more."""
+        raise NotImplementedError
 
-    rank: int
-    kind: str
-
-    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        return summaries_mark(snapshot, context)
-
-    def _input(self, snapshot: Snapshot, task: Task, turns: Sequence[Turn]) -> SummaryInput:
-        id = f"{self.kind}/{task.key}"
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> Content:
+        turns = self.turns(snapshot, task, context)
+        if not turns:
+            return None, ()
         chunks = (snapshot.memory(turn.scope, chunk_id(turn.id)) for turn in turns)
         subject = Coverage(
-            id=id,
-            kind=self.kind,
+            id=f"{self.beginning}/{task.key}",
+            kind=self.beginning,
             scope=task.scope,
             start=turns[0].at,
             until=turns[-1].at,
             sources=tuple(turn.id for turn in turns),
-            digest=summaries.digest_of(VERSION, summaries.of_turns(turns)),
+            digest=_digest(turns),
             turns=len(turns),
             local_only=any(memory is not None and memory.local_only for memory in chunks),
         )
-        return SummaryInput(subject, turns, snapshot.memory(task.scope, id))
+        return subject, turns
+
+
+def _digest(turns: Iterable[Turn]) -> str:
+    return summaries.digest_of(VERSION, summaries.of_turns(turns))
 
 
 class SessionSummary(TurnsSummary):
     """A session that has ended, or is silent."""
 
-    name, rank, kind = "session_summary", 45, SESSION_SUMMARY
+    name, rank, beginning = "session_summary", 45, SESSION_SUMMARY
     wording = prompt.SESSION
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
     ) -> Iterator[Task]:
-        turns = visible_turns(snapshot, session, context) if session.turns else []
+        task = new_task(self.name, session.scope, session.id, session.last, self.rank)
+        turns = self.turns(snapshot, task, context)
         old = snapshot.memory(session.scope, f"{SESSION_SUMMARY}/{session.id}")
-        if len(turns) < context.options.least_turns:
-            due = old is not None and old.retired_at is None
-        else:
-            digest = summaries.digest_of(VERSION, summaries.of_turns(turns))
-            due = summaries.is_stale(old, digest, llm=context.llm is not None)
-        if due:
-            yield new_task(self.name, session.scope, session.id, session.last, self.rank)
+        stored = [old] if old is not None and old.retired_at is None else []
+        digests = {session.id: _digest(turns)} if turns else {}
+        return (task for _ in self.changed(stored, digests, context))
 
-    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+    def turns(self, snapshot: Snapshot, task: Task, context: JobContext) -> Sequence[Turn]:
         session = snapshot.session(task.key)
-        turns = visible_turns(snapshot, session, context) if session else []
-        if len(turns) < context.options.least_turns:
-            old = snapshot.memory(task.scope, f"{SESSION_SUMMARY}/{task.key}")
-            return SummaryInput(None, turns, old)
-        return self._input(snapshot, task, turns)
+        turns = visible_turns(snapshot, session, context) if session and session.turns else []
+        return turns if len(turns) >= context.options.least_turns else []
 
 
 class WindowSummary(TurnsSummary):
     """The windows of a long session, also of one that goes on."""
 
-    name, rank, kind, wait = "window_summary", 47, WINDOW, False
+    name, rank, beginning, wait = "window_summary", 47, WINDOW, False
     wording = prompt.WINDOW
     trigger = Trigger(session_end=True, every_s=300.0, turns=5)
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
     ) -> Iterator[Task]:
-        size, beginning = context.options.window_turns, f"{WINDOW}/{session.id}/"
+        size, scope = context.options.window_turns, session.scope
         turns = visible_turns(snapshot, session, context, last=new.stop - 1)
-        stored = {m.id: m for m in summaries.current(snapshot.memories(session.scope, beginning))}
-        for at in range(0, len(turns) - size + 1, size):
-            part = turns[at : at + size]
-            old = stored.pop(f"{beginning}{part[0].id}", None)
-            digest = summaries.digest_of(VERSION, summaries.of_turns(part))
-            if summaries.is_stale(old, digest, llm=context.llm is not None):
-                key, ids = f"{session.id}/{part[0].id}", [turn.id for turn in part]
-                yield new_task(self.name, session.scope, key, session.last, self.rank, sources=ids)
-        for id in stored:  # a turn was forgotten, and later windows begin elsewhere
-            key = id.removeprefix(f"{WINDOW}/")
-            yield new_task(self.name, session.scope, key, session.last, self.rank)
+        whole = (turns[at : at + size] for at in range(0, len(turns) - size + 1, size))
+        windows = {f"{session.id}/{window[0].id}": window for window in whole}
+        stored = summaries.current(snapshot.memories(scope, f"{WINDOW}/{session.id}/"))
+        digests = {key: _digest(window) for key, window in windows.items()}
+        for key in self.changed(stored, digests, context):
+            # None where a turn was forgotten, and later windows begin elsewhere.
+            ids = [turn.id for turn in windows.get(key, ())]
+            yield new_task(self.name, scope, key, session.last, self.rank, sources=ids)
 
-    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
-        session = snapshot.session(task.key.rpartition("/")[0])
-        if session is None or not task.sources:
-            return SummaryInput(None, [], snapshot.memory(task.scope, f"{WINDOW}/{task.key}"))
-        seen = visible_turns(snapshot, session, context, min(task.sources), max(task.sources))
-        turns = [turn for turn in seen if turn.id in task.sources]
-        return self._input(snapshot, task, turns) if turns else None
+    def turns(self, snapshot: Snapshot, task: Task, context: JobContext) -> Sequence[Turn]:
+        session, ids = snapshot.session(task.key.rpartition("/")[0]), task.sources
+        if session is None or not ids:
+            return []
+        seen = visible_turns(snapshot, session, context, min(ids), max(ids))
+        return [turn for turn in seen if turn.id in ids]
 
 
 # ------------------------------------------------------------------- one summary
 
 
-def _only_part(given: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
+def _only_part(subject: Coverage, snapshot: Snapshot) -> SummaryText | None:
     """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
-    if given.subject is None or given.seen is None or len(given.seen) != 1:
+    if len(subject.covers) != 1:
         return None
-    part = snapshot.memory(given.subject.scope, given.seen[0])
+    part = snapshot.memory(subject.scope, subject.covers[0])
     text = summaries.text_of(part) if part else None
     return text if text and text.model else None
 
@@ -208,14 +201,18 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
 
 
 async def _text_by_llm(
-    wording: Purpose, task: Task, given: SummaryInput, persona: Memory | None, context: JobContext
+    job: SummaryJob,
+    subject: Coverage,
+    turns: Sequence[Turn],
+    persona: Memory | None,
+    context: JobContext,
 ) -> SummaryText:
-    turns = given.turns
-    known = known_before(turns, context) if given.seen is None else NOTHING_KNOWN
+    wording, parts = job.wording, subject.covers
+    known = NOTHING_KNOWN if parts else known_before(turns, context)
     system = prompt.instruction(wording, persona.text if persona else "")
     room = context.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     question = Prompt(
-        job=task.job,
+        job=job.name,
         version=VERSION,
         system=system,
         user="\n".join(
@@ -227,37 +224,39 @@ async def _text_by_llm(
             )
         ),
         made_from=names_of(
-            task.scope,
-            (turn.id for turn in turns) if given.seen is None else (),
-            (*(given.seen or ()), persona.id if persona else "", *known.memories),
+            subject.scope,
+            () if parts else subject.sources,
+            (*parts, persona.id if persona else "", *known.memories),
         ),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
     answer = await context.ask(question, Reflection)
-    if given.seen is not None:
-        known, turns = _behind(task.scope, given, context)
+    if parts:
+        known, turns = _behind(subject, turns, context)
     text = prompt.check_reply(
         answer.value, wording, knowledge.ground_with(turns, context.zone, known)
     )
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
-    origins = names_of(task.scope, knowledge.sources_used(written, turns, known))
+    origins = names_of(subject.scope, knowledge.sources_used(written, turns, known))
     return replace(text, model=answer.model, origins=origins)
 
 
-def _behind(scope: str, given: SummaryInput, context: JobContext) -> tuple[Known, Sequence[Turn]]:
+def _behind(
+    subject: Coverage, parts: Sequence[Turn], context: JobContext
+) -> tuple[Known, Sequence[Turn]]:
     """Return what a summary of summaries may rest on: these, their turns, and who was known."""
     with context.snapshot() as snapshot:
-        parts = [part for id in given.seen or () if (part := snapshot.memory(scope, id))]
-        ids = sorted({id for part in parts for id in part.sources})[-TURNS_BEHIND:]
-        turns = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
-    return (known_before(turns, context) if turns else NOTHING_KNOWN), (*given.turns, *turns)
+        every = map(snapshot.turn, subject.sources[-TURNS_BEHIND:])
+        turns = [turn for turn in every if turn and turn.scope == subject.scope]
+    return (known_before(turns, context) if turns else NOTHING_KNOWN), (*parts, *turns)
 
 
-async def _text_by_rule(given: SummaryInput, context: JobContext) -> SummaryText:
-    summarise = by_rule.of_turns if given.seen is None else by_rule.of_summaries
-    turns, rule = context.pausing(given.turns), context.options.rule
-    text: SummaryText = await context.blocking(summarise, turns, context.zone, Tokenizer(), rule)
-    return text
+async def _text_by_rule(
+    subject: Coverage, turns: Sequence[Turn], context: JobContext
+) -> SummaryText:
+    summarise = by_rule.of_summaries if subject.covers else by_rule.of_turns
+    lines, rule = context.pausing(turns), context.options.rule
+    return await context.blocking(summarise, lines, context.zone, Tokenizer(), rule)

@@ -26,7 +26,6 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.step import (
     RULES_AFTER,
-    NewModels,
     StepResult,
     batch_of,
     find_tracer,
@@ -110,7 +109,7 @@ class IdleLoop:
         with store.snapshot() as snapshot:
             runs = list(snapshot.runs(LOOK_BACK))
         self._budget.remember(runs)
-        self._new_models = NewModels(runs)
+        self._answered = {(run.job, run.model) for run in runs}  # the models of each job's steps
 
     def _queued(self, tasks: Iterable[Task]) -> None:
         """Bring the queue up to date with stored tasks; those that were there already stayed."""
@@ -279,8 +278,8 @@ class IdleLoop:
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
         result = await run_step(job, task, context, self._gate, timeout_s)
         with self._store.snapshot() as snapshot:
-            batch = batch_of(job, task, result, snapshot, self._clock(), self._options)
-        run = run_of(task, result, batch, context.llm, began)
+            batch, outcome = batch_of(job, task, result, snapshot, self._clock(), self._options)
+        run = run_of(task, result, batch, outcome, context.llm, began)
         trace(self._tracer, task, run, result.error)
         self._measure(run, result)
         if (llm := context.llm) and llm.answered is not None:
@@ -303,9 +302,13 @@ class IdleLoop:
         return True
 
     async def _try_again(self, job: str, model: str) -> None:
-        """Revive what was given up with the model that answered a job before."""
+        """Revive what a job gave up before this model answered it; of every job, if it is new."""
+        if not model or (job, model) in self._answered:
+            return
+        is_new = all(model != other for _, other in self._answered)
+        self._answered.add((job, model))
         with self._store.snapshot() as snapshot:
-            tasks = self._new_models.answered(job, model, snapshot)
+            tasks = [task for task in snapshot.tasks(state="dead") if is_new or task.job == job]
         for task in tasks:
             await self._apply(job, second_try(task))
         self._queued(tasks)

@@ -84,15 +84,17 @@ class Planner:
     async def _ask(self, job: Job, context: JobContext, asked: Cursor) -> bool:
         """Plan a job once; return whether to plan it again at once."""
         try:
-            plan = self._plan(job, context) or Plan()
-        except StepInterruptedError:
+            with self.gate.on_close(context.interrupt):
+                plan = job.plan(context) or Plan()
+        except StepInterruptedError:  # it closed
             self._interrupted.add(job.name)
             return True
         except Exception as error:  # affects this job alone
             plan = Plan()
             self.metrics.count("idle_plan_failures")
             logger.warning(f"Planning the idle job {job.name} failed: {describe_error(error)}")
-        moves = self._moves(plan)
+        with self.store.snapshot() as snapshot:
+            moves = plan.cursor is not None and snapshot.cursor(plan.cursor.name) != plan.cursor
         if plan.tasks or moves:
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
             self.on_tasks(plan.tasks)
@@ -103,21 +105,6 @@ class Planner:
         self._in_a_row[job.name] = 0
         await self._write(job.name, WriteBatch(cursor=asked))
         return False
-
-    def _plan(self, job: Job, context: JobContext) -> Plan | None:
-        """Plan a job until the gate closes.
-
-        Raises:
-            StepInterruptedError: It closed; the job is to be planned again.
-        """
-        with self.gate.on_close(context.interrupt):
-            return job.plan(context)
-
-    def _moves(self, plan: Plan) -> bool:
-        if plan.cursor is None:
-            return False
-        with self.store.snapshot() as snapshot:
-            return snapshot.cursor(plan.cursor.name) != plan.cursor
 
     async def _write(self, job: str, batch: WriteBatch) -> None:
         await asyncio.wrap_future(self.store.apply(job, batch).future)
@@ -147,9 +134,11 @@ class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
     days: tuple[str, ...] = ()
 
 
-class News(Struct, frozen=True):
+class News(Struct):
     """Log events that a job has not seen: how many turns, and whether a session ended."""
 
+    since: int = 0
+    upto: int = 0
     turns: int = 0
     ended: bool = False
 
@@ -162,7 +151,7 @@ class Triggers:
 
     def __init__(self, options: Mapping[str, JobOptions] | None = None) -> None:
         self._options = options or {}
-        self._seen: dict[str, tuple[int, int, News]] = {}
+        self._seen = dict[str, News]()
 
     def look(
         self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo
@@ -177,21 +166,17 @@ class Triggers:
         cursor = row(job.name, asked_now(trigger, asked, snapshot.last_id(), now, zone))
         if options.every_s and not _is_over(options.every_s, asked.at, now):
             return False, cursor
-        wants_log = trigger.turns > 0 or trigger.session_end
-        news = self._news(snapshot, job.name, asked.upto) if wants_log else News()
+        news = self._news(snapshot, job.name, asked.upto)
         return due(trigger, asked, news, now, zone), cursor
 
     def _news(self, snapshot: Snapshot, job: str, since: int) -> News:
-        start, upto, news = self._seen.get(job, (since, since, News()))
-        if start != since:
-            start, upto, news = since, since, News()
-        turns, ended = news.turns, news.ended
-        for event in islice(snapshot.events(after=upto), LOOK):
-            upto = event.id
-            turns += isinstance(event, Turn)
-            ended |= isinstance(event, SessionEdge) and event.kind == "end"
-        news = News(turns, ended)
-        self._seen[job] = (start, upto, news)
+        news = self._seen.get(job)
+        if news is None or news.since != since:
+            news = self._seen[job] = News(since=since, upto=since)
+        for event in islice(snapshot.events(after=news.upto), LOOK):
+            news.upto = event.id
+            news.turns += isinstance(event, Turn)
+            news.ended |= isinstance(event, SessionEdge) and event.kind == "end"
         return news
 
 

@@ -229,8 +229,8 @@ def batch_of(
     snapshot: Snapshot,
     now: datetime,
     options: IdleOptions,
-) -> WriteBatch:
-    """Return the batch to write after a step.
+) -> tuple[WriteBatch, RunOutcome]:
+    """Return the batch to write after a step, and what has become of it.
 
     Args:
         now: Timezone-aware.
@@ -242,12 +242,12 @@ def batch_of(
         answers cannot be used; or the task with its next try, and what a rule found meanwhile.
     """
     if result.batch is not None:
-        return _done(result.batch, task, snapshot)
+        return _done(result.batch, task, snapshot), "done"
     error = result.error
     if error is None or isinstance(error, (StoreFullError, *AWAY)):
-        return WriteBatch()
+        return WriteBatch(), "away" if error else "interrupted"
     if isinstance(error, PromptTooLongError) and (parts := _parts(job, task, "split")):
-        return WriteBatch(done=task.id, tasks=parts)
+        return WriteBatch(done=task.id, tasks=parts), "retry"
     logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")
     after = after_failure(task, describe_error(error), now, options)
     by_rule = error.batch if isinstance(error, RuleStandsInError) else WriteBatch()
@@ -255,9 +255,10 @@ def batch_of(
         parts = _parts(job, task, "pieces")
         if parts:
             once = tuple(replace(part, attempts=options.tries - 1) for part in parts)
-            return WriteBatch(done=task.id, tasks=once)
+            return WriteBatch(done=task.id, tasks=once), "retry"
     # Deleted and added again, so that a task that was forgotten meanwhile stays deleted.
-    return _done(replace(by_rule, tasks=(*by_rule.tasks, after), retask=True), task, snapshot)
+    batch = _done(replace(by_rule, tasks=(*by_rule.tasks, after), retask=True), task, snapshot)
+    return batch, "dead" if after.state == "dead" else "retry"
 
 
 def _done(batch: WriteBatch, task: Task, snapshot: Snapshot) -> WriteBatch:
@@ -267,7 +268,12 @@ def _done(batch: WriteBatch, task: Task, snapshot: Snapshot) -> WriteBatch:
 
 
 def run_of(
-    task: Task, result: StepResult, batch: WriteBatch, llm: JobLLM | None, began: datetime
+    task: Task,
+    result: StepResult,
+    batch: WriteBatch,
+    outcome: RunOutcome,
+    llm: JobLLM | None,
+    began: datetime,
 ) -> Run:
     """Return a step's row of the run log; its LLM, if any, counted the tokens."""
     return Run(
@@ -275,7 +281,7 @@ def run_of(
         job=task.job,
         at=began,
         ms=round(result.ms, 1),
-        outcome=_outcome(result, batch),
+        outcome=outcome,
         model=llm.model if llm else "",
         tokens_in=llm.tokens_in if llm else 0,
         tokens_out=llm.tokens_out if llm else 0,
@@ -290,8 +296,7 @@ def after_failure(task: Task, error: str, now: datetime, options: IdleOptions) -
     failed = replace(task, attempts=attempts, error=error)
     if attempts >= options.tries:
         return replace(failed, not_before=None, state="dead")
-    steps = min(task.attempts, 30)  # beyond any limit, within what a float holds
-    wait_s = min(options.backoff_s * BACKOFF_GROWTH**steps, options.backoff_most_s)
+    wait_s = min(options.backoff_s * BACKOFF_GROWTH**task.attempts, options.backoff_most_s)
     return replace(failed, not_before=now + timedelta(seconds=wait_s))
 
 
@@ -325,39 +330,3 @@ def _parts(job: Job, task: Task, method: str) -> tuple[Task, ...]:
         logger.warning(f"The idle job {job.name} cannot split a task: {describe_error(error)}")
         return ()
     return parts if all(part.id != task.id for part in parts) else ()
-
-
-def _outcome(result: StepResult, batch: WriteBatch) -> RunOutcome:
-    if result.batch is not None:
-        return "done"
-    if result.error is None:
-        return "interrupted"
-    if not batch.done:
-        return "away"
-    return "dead" if any(task.state == "dead" for task in batch.tasks) else "retry"
-
-
-class NewModels:
-    """The model that answered each job last. A job's steps that no model answered do not count."""
-
-    def __init__(self, runs: Iterable[Run]) -> None:
-        """Take over from the last runs, the newest first."""
-        self._last = dict[str, str]()
-        self._tried = set[tuple[str, str]]()  # models, by jobs that none has answered
-        for run in runs:
-            if run.model:
-                self._last.setdefault(run.job, run.model)
-
-    def answered(self, job: str, model: str, snapshot: Snapshot) -> list[Task]:
-        """Return the dead tasks to be tried again; none if the same model answered the job before.
-
-        They are the job's own, and once for each model those of jobs that no model has answered.
-        """
-        if not model or self._last.get(job) == model:
-            return []
-        self._last[job] = model
-        every = snapshot.tasks(state="dead")
-        others = {task.job for task in every if (task.job, model) not in self._tried}
-        others -= self._last.keys()
-        self._tried |= {(other, model) for other in others}
-        return [task for task in every if task.job == job or task.job in others]

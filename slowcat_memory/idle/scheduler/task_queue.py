@@ -73,12 +73,10 @@ class TaskQueue:
 
     def soonest(self, job: str) -> datetime | None:
         """Return when the first task of a job may run; None for at once, or without a task."""
-        retries = list[datetime]()
-        for task in self._lines.get(job, ()):
-            if task.not_before is None:
-                return None
-            retries.append(task.not_before)
-        return min(retries, default=None)
+        line = self._lines.get(job, ())
+        if any(task.not_before is None for task in line):
+            return None
+        return min((task.not_before for task in line if task.not_before), default=None)
 
 
 def seconds_until_due(task: Task, now: datetime) -> float:

@@ -41,7 +41,7 @@ class IdleThread:
         """
         self._make_loop, self._on_end = make_loop, on_end
         self._event_loop = asyncio.new_event_loop()
-        self._main: asyncio.Task[None] | None = None
+        self._main = self._event_loop.create_task(self._run())
         self._made: Future[IdleLoop] = Future()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._host, name=NAME, daemon=True)
@@ -54,7 +54,7 @@ class IdleThread:
         """
         self._stopped.set()
         with suppress(RuntimeError):  # it has ended
-            self._event_loop.call_soon_threadsafe(self._cancel)
+            self._event_loop.call_soon_threadsafe(self._main.cancel)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -78,14 +78,10 @@ class IdleThread:
         ready = self._made.done() and self._made.exception() is None
         return self._made.result().waits if ready else ()
 
-    def _cancel(self) -> None:
-        if self._main is not None:
-            self._main.cancel()
-
     def _host(self) -> None:
         ended: Exception = RuntimeError(NOT_RUNNING)
         try:
-            self._event_loop.run_until_complete(self._run())
+            self._event_loop.run_until_complete(self._main)
         except asyncio.CancelledError:  # stopped
             pass
         except Exception as error:
@@ -98,9 +94,6 @@ class IdleThread:
             self._end()
 
     async def _run(self) -> None:
-        self._main = asyncio.current_task()
-        if self._stopped.is_set():  # before it had begun
-            return
         loop = self._make_loop()
         self._made.set_result(loop)
         await loop.run()

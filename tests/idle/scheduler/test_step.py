@@ -2,14 +2,12 @@
 
 import asyncio
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.scheduler.step import NewModels, after_failure
+from slowcat_memory.idle.scheduler.step import after_failure
 from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
 from slowcat_memory.records import Task, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, memory, task
@@ -90,17 +88,18 @@ def test_after_failure_a_clock_put_back_by_years_blocks_no_task():
     assert seconds_until_due(task, NOW - timedelta(days=365 * 30)) == 0
 
 
-def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:
-    models = NewModels([])
-    dead = [task("1", job, state="dead", attempts=3) for job in ("facts", "topics", "merge")]
-    store: Any = SimpleNamespace(tasks=lambda state: dead)
-    for _ in range(3):
-        found = [
-            (again.job, model)
-            for job, model in (("facts", "a"), ("topics", "b"))
-            for again in models.answered(job, model, store)
-        ]
-    assert not found, "tasks are revived without end"
+def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever(rig) -> None:
+    one = rig()
+    dead = [task("1", job, state="dead", attempts=3) for job in ("facts", "merge", "topics")]
+
+    async def rounds() -> None:
+        for _ in range(3):
+            one.store.apply("t", WriteBatch(tasks=tuple(dead), retask=True)).wait()
+            for job, model in (("facts", "a"), ("topics", "b")):
+                await one.loop._try_again(job, model)
+
+    asyncio.run(rounds())
+    assert one.tasks("dead") == dead, "tasks are revived without end"
 
 
 # ------------------------------------------------------------------- a plan gives way to a voice: its next read ends it, and other work goes on meanwhile

@@ -20,7 +20,7 @@ from slowcat_memory.core.extraction.descriptions import (
 from slowcat_memory.core.extraction.known import ground_with, sources_used
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
-from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, names_of
@@ -64,10 +64,10 @@ class Contextualize(SessionExtractor):
         return [
             place
             for place in range(max(0, fresh[0] - AFTER), min(len(turns), fresh[-1] + BEFORE + 1))
-            if not small_talk(turns[place].text) and self.is_due(snapshot, turns, place, context)
+            if not small_talk(turns[place].text) and self._is_due(snapshot, turns, place, context)
         ]
 
-    def is_due(
+    def _is_due(
         self, snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext
     ) -> bool:
         """Return whether a turn has no description, or one that was made from other words."""
@@ -102,16 +102,14 @@ class Contextualize(SessionExtractor):
             raise BadAnswerError("none of the turns that were asked about is described")
         made = Made(job=NAME, version=self.version, model=answer.model)
         batch = self._batch(kept, request, made, context)
-        if not request.again:
-            task = request.task
-            if kept.missing:
-                again = self.task_like(task, AskedTurns([*kept.missing], again=True), task.sources)
-                batch = replace(batch, tasks=(again,))
-        texts = {row.memory: row.text for row in batch.contexts}
+        if kept.missing and not request.again:
+            asked, task = AskedTurns([*kept.missing], again=True), request.task
+            batch = replace(batch, tasks=(self.task_like(task, asked, task.sources),))
         lines = {
-            (turn.scope, id): indexed_text(replace(chunk(turn), context=texts[id]))
-            for turn in due.values()
-            if (id := chunk_id(turn.id)) in texts
+            (row.scope, row.memory): indexed_text(
+                replace(chunk(due[turn_of(row.memory)]), context=row.text)
+            )
+            for row in batch.contexts
         }
         return await with_vectors(batch, context, lines)
 

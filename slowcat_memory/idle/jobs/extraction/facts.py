@@ -1,14 +1,13 @@
 """Facts from what users said, and the register of names: by an LLM, or by rules without one.
 
-``core.facts.prompt`` has the prompt and the check of the reply, ``register`` the graph. The cursor
-holds two positions in the log: turns read by rules are read again once there is an LLM, whose facts
-replace theirs.
+``core.facts.prompt`` has the prompt and the check of the reply, ``register`` the graph. Rules have a
+cursor of their own: what they have read is read again once there is an LLM, whose facts replace
+theirs.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.catalogue import Catalogue
@@ -32,7 +31,6 @@ from slowcat_memory.idle.job import (
     JobContext,
     Plan,
     Trigger,
-    cursor_at,
     names_of,
     new_task,
     payload_of,
@@ -47,27 +45,15 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, may_see
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME, MERGE = "facts", "merge"
+RULES = f"{NAME}/rules"  # the cursor of what rules have read
 REBUILD = "anew"  # key of the task that derives the graph again
 ANSWER_TOKENS = 140  # for the facts and names of a turn
 KNOWN_TOKENS = 20  # per known fact in the prompt
 MERGE_RANK = 44
-
-
-class FactsCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's payload, as JSON: log ids read up to by rules or an LLM, and by an LLM.
-
-    ``version`` is that of the prompt and the rules: if it differs, everything is read again.
-    ``epoch`` is the forget epoch.
-    """
-
-    version: int = 0
-    rules: Progress = Progress()
-    llm: Progress = Progress()
-    epoch: int = 0
 
 
 class Facts(SessionExtractor):
@@ -79,36 +65,20 @@ class Facts(SessionExtractor):
     Options = FactsOptions
     rank = 45
 
-    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Return the position of the reader in use: the LLM or the rules."""
-        positions = self._positions(cursor)
-        return positions.rules if context.llm is None else positions.llm
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        return str(self.version)
 
-    def cursor(
-        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
-    ) -> Cursor:
-        """Return the cursor to write; rules never read again what an LLM has read."""
-        positions = self._positions(before)
-        rules = progress if positions.rules.upto <= progress.upto else positions.rules
-        llm = positions.llm if context.llm is None else progress
-        payload = FactsCursor(self.version, rules, llm, snapshot.forget_epoch())
-        return cursor_at(NAME, rules.upto, payload)
-
-    def _positions(self, cursor: Cursor | None) -> FactsCursor:
-        note = payload_of(cursor, FactsCursor)
-        if cursor is None or note is None or note.version != self.version:
-            return FactsCursor()
-        rules, llm = (  # the cursor may have been moved back
-            replace(row, upto=min(row.upto, cursor.position)) for row in (note.rules, note.llm)
-        )
-        return replace(note, rules=rules, llm=llm)
+    def cursors(self, context: JobContext) -> tuple[str, ...]:
+        """Rules have a position of their own; they never read again what an LLM has read."""
+        return (NAME,) if context.llm else (RULES, NAME)
 
     def plan(self, context: JobContext) -> Plan | None:
         """Plan to derive the graph again as well, after a forget."""
         plan = super().plan(context)
         with context.snapshot() as snapshot:
-            before, epoch = snapshot.cursor(NAME), snapshot.forget_epoch()
-        if plan is None or before is None or self._positions(before).epoch == epoch:
+            rows = [payload_of(snapshot.cursor(name), Progress) for name in (NAME, RULES)]
+            known, epoch = {row.epoch for row in rows if row}, snapshot.forget_epoch()
+        if plan is None or not known or epoch in known:
             return plan
         again = (
             new_task(NAME, scope, REBUILD, context.now, self.rank)
@@ -295,10 +265,14 @@ async def fact_batch(
     return await with_vectors(batch, context)
 
 
-def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
-    """Return the task that compares new facts (at least one) of one scope with the known ones."""
+def merge_task(facts: Sequence[Memory], context: JobContext, mark: str = "") -> Task:
+    """Return the task that compares facts (at least one) of one scope with the known ones.
+
+    Args:
+        mark: Of a pair of theirs that did not fit into a prompt; "" for new facts.
+    """
     scope, ids = facts[0].scope, [fact.id for fact in facts]
-    key = f"{ids[0].partition('/')[2]}+{len(ids)}"
+    key = f"{ids[0].partition('/')[2]}+{mark or len(ids)}"
     sources = tuple(sorted({source for fact in facts for source in fact.sources}))
     return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
 

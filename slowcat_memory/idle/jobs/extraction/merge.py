@@ -18,8 +18,8 @@ from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.facts.merging import MAX_PAIRS, VERSION, Outcome, Pair, PairsReply
 from slowcat_memory.core.memory import ENTITY, FACT, family, revive, supersede
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.idle.job import Job, JobContext, Trigger, new_task
-from slowcat_memory.idle.jobs.extraction.facts import MERGE, fact_batch
+from slowcat_memory.idle.job import Job, JobContext, Trigger
+from slowcat_memory.idle.jobs.extraction.facts import MERGE, fact_batch, merge_task
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -71,23 +71,21 @@ class Merge(Job):
         most = MAX_PAIRS if context.llm else len(once)
         due, rest = once[:most], once[most:]
         answered = await self._ask(due, context)
-        for decided in [*answered, *self._by_words(due, answered, context)]:
-            if not state.join(decided, self._tokenize) and decided.outcome is not None:
-                state.merge(decided.pair, decided.outcome)
-        state.mark_as_asked(decided.pair for decided in answered)
-        batch = await state.batch()
-        return replace(batch, tasks=(_rest(task, rest, context),)) if rest else batch
-
-    def _by_words(
-        self, doubts: Sequence[Pair], answered: Sequence[_Decision], context: JobContext
-    ) -> list[_Decision]:
-        """Let shared words decide about the pairs that the LLM did not answer, or may not see."""
-        done = [decided.pair for decided in answered]
-        return [
+        done = [decided.pair for decided in answered]  # the others it may not see, or left out
+        by_words = [
             _Decision(pair, merging.decide_by_words(pair, self._tokenize, context.options))
-            for pair in doubts
+            for pair in due
             if pair not in done
         ]
+        for decided in (*answered, *by_words):
+            if not state.join(decided, self._tokenize) and decided.outcome is not None:
+                state.merge(decided.pair, decided.outcome)
+        state.mark_as_asked(done)
+        batch = await state.batch()
+        if not rest:
+            return batch
+        facts = {fact.id: fact for pair in rest for fact in (pair.newer, pair.older)}
+        return replace(batch, tasks=(merge_task([*facts.values()], context, rest[0].mark),))
 
     async def _ask(self, every: Sequence[Pair], context: JobContext) -> list[_Decision]:
         """Ask the LLM about the pairs that it may see; without an LLM none is answered."""
@@ -122,13 +120,6 @@ def _was_asked(pair: Pair) -> bool:
     return pair.mark in pair.newer.facets.get(ASKED, "").split()
 
 
-def _rest(task: Task, pairs: Sequence[Pair], context: JobContext) -> Task:
-    """Return a task for pairs that did not fit into a prompt."""
-    ids = sorted({pair.newer.id for pair in pairs} | {pair.older.id for pair in pairs})
-    key = f"{ids[0].partition('/')[2]}+{pairs[0].mark}"
-    return new_task(MERGE, task.scope, key, context.now, task.rank, note=ids, sources=task.sources)
-
-
 class CurrentFacts:
     """The facts of a namespace, for all steps; see ``WorkingSet``."""
 
@@ -156,10 +147,9 @@ class _MergeState:
 
     def __init__(self, known: FactIndex, context: JobContext) -> None:
         self._known, self._context, self._changed = known, context, dict[str, Memory]()
-        self._marked = dict[str, Memory]()  # changed in nothing else
 
     def get(self, id: str) -> Memory | None:
-        return self._changed.get(id) or self._marked.get(id) or self._known.get(id)
+        return self._changed.get(id) or self._known.get(id)
 
     def settle(self, id: str) -> None:
         """End what a new fact excludes or says to be over; or the new one, if a later one does."""
@@ -199,8 +189,7 @@ class _MergeState:
                 continue
             asked = [mark for mark in now.facets.get(ASKED, "").split() if mark != pair.mark]
             facets = now.facets | {ASKED: " ".join((*asked, pair.mark)[-MOST_ASKED:])}
-            changed = self._changed if now.id in self._changed else self._marked
-            changed[now.id] = replace(now, facets=facets)
+            self._changed[now.id] = replace(now, facets=facets)
 
     def join(self, decided: _Decision, tokenize: Tokenizer) -> bool:
         """Replace two facts by one with the text that an LLM wrote; return whether it may be."""
@@ -223,9 +212,7 @@ class _MergeState:
 
     async def batch(self) -> WriteBatch:
         """Return the changes; the key of a fact with more sources depends on all of them."""
-        marked = (fact for id, fact in self._marked.items() if id not in self._changed)
-        batch = await fact_batch([], tuple(self._changed.values()), self._context)
-        return replace(batch, memories=(*batch.memories, *marked))
+        return await fact_batch([], tuple(self._changed.values()), self._context)
 
 
 def _is_open(fact: Memory) -> bool:

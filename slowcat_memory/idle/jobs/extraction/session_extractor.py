@@ -7,7 +7,6 @@ check of the reply and the result. A task that is too long for the LLM is split.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import ClassVar
 
 import msgspec
@@ -104,18 +103,15 @@ class SessionExtractor(SessionJob):
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
     ) -> list[int]:
-        """Return the positions of the turns to ask about: new user turns without small talk."""
+        """Return the positions of the turns to ask about: new user turns without small talk.
+
+        Asked when a call is planned, and when it is made.
+        """
         return [
             place
             for place, turn in enumerate(turns)
             if turn.id in new and turn.role == "user" and not small_talk(turn.text)
         ]
-
-    def is_due(
-        self, snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext
-    ) -> bool:
-        """Return whether a turn of a task is still unread when the task's step begins."""
-        return True
 
     def rank_of(self, session: Session, context: JobContext) -> int:
         """Return the rank of a session's tasks."""
@@ -131,10 +127,10 @@ class SessionExtractor(SessionJob):
         sizes = [estimate_tokens(line(turn, TURN_CHARS)) + 1 for turn in turns]
         spans = list(windows(sizes, self._room(context), SHARED_TURNS)) if wanted else []
         rank = self.rank_of(session, context)
+        whole = new_task(self.name, session.scope, f"{session.id}:", session.last, rank)
         for span, places in groups(wanted, spans, context.options.turns) if wanted else ():
             asked = AskedTurns([turns[place].id for place in places])
-            seen = [turns[place].id for place in span]
-            yield self.task(session.scope, session.id, asked, seen, session.last, rank)
+            yield self.task_like(whole, asked, [turns[place].id for place in span])
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         request = self._request(task, context)
@@ -184,11 +180,9 @@ class SessionExtractor(SessionJob):
             seen_ids = (*task.sources, *asked.turns)
             span = range(min(seen_ids), max(seen_ids) + 1)
             turns = turns_around(snapshot, session, context, span, BEFORE, AFTER) if session else []
-            due = {
-                turn.id: turn
-                for place, turn in enumerate(turns)
-                if turn.id in asked.turns and self.is_due(snapshot, turns, place, context)
-            }
+            new = range(min(asked.turns), max(asked.turns) + 1)
+            wanted = [turns[place] for place in self.wanted(snapshot, turns, new, context)]
+        due = {turn.id: turn for turn in wanted if turn.id in asked.turns}
         seen = [turn for turn in turns if turn.id in task.sources]
         return Request(task, asked.again, turns, seen, due)
 
@@ -196,17 +190,13 @@ class SessionExtractor(SessionJob):
         others = FRAME_TOKENS + self.prompt_overhead(context)
         return max(MIN_RECORD_TOKENS, context.prompt_tokens - others)
 
-    def task(
-        self, scope: str, session: str, asked: AskedTurns, seen: Sequence[int], created: datetime,
-        rank: int,
-    ) -> Task:  # fmt: skip
-        """Return the task of a call; the same call has the same id."""
-        key = f"{session}:{asked.turns[0]}-{asked.turns[-1]}/{len(seen)}{'!' * asked.again}"
-        return new_task(self.name, scope, key, created, rank, note=asked, sources=seen)
-
     def task_like(self, task: Task, asked: AskedTurns, seen: Sequence[int]) -> Task:
-        session = task.key.rpartition(":")[0]
-        return self.task(task.scope, session, asked, seen, task.created, task.rank)
+        """Return the task of a call in another one's session; the same call has the same id."""
+        session, turns = task.key.rpartition(":")[0], asked.turns
+        key = f"{session}:{turns[0]}-{turns[-1]}/{len(seen)}{'!' * asked.again}"
+        return new_task(
+            self.name, task.scope, key, task.created, task.rank, note=asked, sources=seen
+        )
 
     def _nearer(self, task: Task, asked: AskedTurns) -> Task:
         middle = (asked.turns[0] + asked.turns[-1]) / 2

@@ -22,7 +22,6 @@ from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.errors import PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Trigger, cursor_at, names_of, payload_of
 from slowcat_memory.idle.jobs.session_log import ScopeJob, recent_sessions, user_of
 from slowcat_memory.providers import Prompt
@@ -92,6 +91,7 @@ class BlockStep:
 
     def __init__(self, task: Task, context: JobContext) -> None:
         self._label, self._scope, self._context = task.key, task.scope, context
+        self._attempts = task.attempts
         self._options: BlocksOptions = context.options
         self._chars = self._options.chars_of(self._label)
         self._asked_name = f"{NAME}/{task.key}/{task.scope}"
@@ -116,10 +116,8 @@ class BlockStep:
             marks, lines = prompt.marks_of(marked), len(draft.written)
             done = LastAnswer(at=self._context.now, version=VERSION, seen=marks, lines=lines)
             cursor = cursor_at(self._asked_name, 0, done)
-        versions = blocks.history(self._memories, label)
-        changed = blocks.revised(
-            versions, self._block(draft), owner=OWNERS[label], limit=self._chars
-        )
+        new, owner = self._block(draft), OWNERS[label]
+        changed = blocks.revised(self._memories, new, owner=owner, limit=self._chars)
         return WriteBatch(memories=changed, cursor=cursor)
 
     def _material(self) -> Material:
@@ -209,29 +207,23 @@ class BlockStep:
         """Ask the LLM for the block."""
         label, zone, before = self._label, self._context.zone, self.before
         known = before if before is not None and draft.written and not is_withheld(before) else None
-        shown = material.shown
-        while True:
-            question = Prompt(
-                job=NAME,
-                version=VERSION,
-                system=prompt.system(label, self._chars),
-                user=prompt.build_prompt(
-                    label, shown, "\n".join(draft.written) if known else "", self._user, zone
-                ),
-                made_from=names_of(
-                    self._scope,
-                    statements.sources_of(shown),
-                    (*statements.memories_of(shown), known.id if known else ""),
-                ),
-                max_tokens=self._chars,
-            )
-            try:
-                answer = await self._context.ask(question, BlockLines)
-                break
-            except PromptTooLongError:
-                if len(shown) < 2:
-                    raise
-                shown = shown[len(shown) // 2 :]
+        # Half as much after each answer that cannot be used, or a prompt that is too long.
+        shown = material.shown[-max(1, len(material.shown) >> self._attempts) :]
+        question = Prompt(
+            job=NAME,
+            version=VERSION,
+            system=prompt.system(label, self._chars),
+            user=prompt.build_prompt(
+                label, shown, "\n".join(draft.written) if known else "", self._user, zone
+            ),
+            made_from=names_of(
+                self._scope,
+                statements.sources_of(shown),
+                (*statements.memories_of(shown), known.id if known else ""),
+            ),
+            max_tokens=self._chars,
+        )
+        answer = await self._context.ask(question, BlockLines)
         names = (self._user, "User", _agent(self._sessions))
         support = Support(material.known, names, zone, material.others)
         ground = statements.ground_of(material.known, (*names, *material.others), zone)

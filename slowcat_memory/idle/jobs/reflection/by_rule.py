@@ -159,9 +159,7 @@ class Profile(ScopeJob):
             of=(id_ for field in fields.values() for id_ in field.of),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
         )
-        changed = blocks.revised(
-            blocks.history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0
-        )
+        changed = blocks.revised(memories, new, owner=OWNERS[PROFILE], limit=0)
         return WriteBatch(memories=changed)
 
 
