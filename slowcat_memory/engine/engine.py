@@ -156,7 +156,7 @@ class MemoryEngine:
             note=self.notes.note,
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
-            keep_local=partial(self.notes.keep_local, on=True),
+            keep_local=partial(self.notes.mark, local_only=True),
             options=config.commands,
             language=config.memory.language,
         )
@@ -456,12 +456,9 @@ class MemoryEngine:
             ConfigError: The scope is that of guests.
         """
         changed = None
-        if pinned is not None:
-            changed = self.notes.pin(scope, memory_id, pinned)
-        if local_only is not None:
-            changed = self.notes.keep_local(scope, memory_id, local_only)
-        if muted is not None:
-            changed = self.notes.mute(scope, memory_id, muted)
+        marks = {"pinned": pinned, "local_only": local_only, "muted": muted}
+        if given := {name: on for name, on in marks.items() if on is not None}:
+            changed = self.notes.mark(scope, memory_id, **given)
         if text is not None:
             changed = self.notes.correct(scope, memory_id, text)
         return self._settled(changed)
