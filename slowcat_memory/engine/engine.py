@@ -7,7 +7,7 @@ Everything is built before any of the engine's own threads starts.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, Unpack
@@ -123,18 +123,24 @@ class MemoryEngine:
             OSError: The disk refuses.
         """
         check_ranges(config)
-        self.closed = False
+        self.config, self.readonly, self.clock, self.closed = config, readonly, clock, False
         self.availability, self.callers = Availability(), callers or Callers(IdleGate(config.idle))
-        wiring = self.wiring = EngineWiring(
-            config, self.availability, self.callers, readonly, clock, embedder, metrics, open_store
+        self.metrics = metrics or Metrics()
+        store = self.store = (open_store or Store.open)(
+            config.folder,
+            readonly=readonly,
+            options=config.store,
+            on_trouble=self.availability.fail,
+            on_back=self.availability.recover,
+            metrics=self.metrics,
         )
-        with or_undo(wiring.close):  # or this process would keep the store from every later try
+        with or_undo(store.close):  # or this process would keep it from every later try
+            wiring = EngineWiring(config, store, clock, embedder, self.metrics, self.callers)
+        with or_undo(wiring.close):
             self._wire(wiring, llm)
 
     def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
-        config = self.config = wiring.config
-        self.readonly, self.clock = wiring.readonly, wiring.clock
-        self.zone, self.metrics, self.store = wiring.zone, wiring.metrics, wiring.store
+        config, self.wiring, self.zone = self.config, wiring, wiring.zone
         self.upkeep = self.eraser = Upkeep(wiring)  # a memory that only reads erases nothing
         self.notes = Notes(wiring)
         self.idle = IdleWork(
@@ -152,7 +158,7 @@ class MemoryEngine:
             store=wiring.store,
             undo_log=wiring.undo_log,
             zone=wiring.zone,
-            clock=wiring.clock,
+            clock=self.clock,
             note=self.notes.note,
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
@@ -512,14 +518,12 @@ class MemoryEngine:
     def subscribe(
         self,
         *,
-        on_memory: OnMemory | None = None,
         on_pause: Callable[[], object] | None = None,
         on_event: OnMemory | None = None,
     ) -> Callable[[], None]:
         """Register callbacks. They run on the thread of what happens and must return at once.
 
         Args:
-            on_memory: Called with each memory that idle work creates, updates or retires.
             on_pause: Called when idle work pauses: nothing is due, or somebody speaks.
             on_event: Called with everything that is stored, recalled, created, updated, retired,
                 marked or forgotten, by whomever; not with turns that wait for the store.
@@ -527,23 +531,17 @@ class MemoryEngine:
         Returns:
             Ends the subscription.
         """
-        callers = self.callers
+        callers, ends = self.callers, ExitStack()
         wanted: tuple[tuple[list[Any], Any], ...] = (
-            (callers.on_idle, on_memory),
             (callers.on_idle, on_event),
-            (callers.on_pause, on_pause),
             (callers.on_event, on_event),
+            (callers.on_pause, on_pause),
         )
-        added = [(listeners, listener) for listeners, listener in wanted if listener is not None]
-        for listeners, listener in added:
-            listeners.append(listener)
-
-        def end() -> None:
-            for listeners, listener in added:
-                with suppress(ValueError):
-                    listeners.remove(listener)
-
-        return end
+        for listeners, listener in wanted:
+            if listener is not None:
+                listeners.append(listener)
+                ends.callback(listeners.remove, listener)
+        return ends.close
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until everything appended so far is durable; return whether it is.

@@ -356,7 +356,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._idle_tokens = _idle_tokens(engine)
         self._subscriptions.callback(
             engine.subscribe(
-                on_memory=posted(self._on_idle_event),
                 on_event=posted(self._on_event),
                 on_pause=posted(self._on_burst_end) if shared else None,
             )
@@ -401,17 +400,15 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         for message in stripped:
             deps.visible.discard(message)
 
-    def _on_idle_event(self, event: MemoryEvent) -> None:
-        if event.scope in self._deps.audience.recallable:
-            self._guard.notify(f"on_memory_{event.what}", event)
-
     def _on_event(self, event: MemoryEvent) -> None:
         """Report an event; take what a person forgot, changed or muted out of the head."""
         if event.scope not in self._deps.audience.recallable:
             return
         self._deps.reports.happened(event)
         by_person = event.what == "forgotten" or event.job in ("person", "command")
-        if by_person and not self._head_is_stale:
+        if event.job and not by_person:
+            self._guard.notify(f"on_memory_{event.what}", event)
+        elif by_person and not self._head_is_stale:
             self._head_is_stale = True
             self._guard.spawn(self._place_head())
 
