@@ -75,6 +75,16 @@ def check_events(events: Sequence[Event]) -> None:
         check_time(event.at)
 
 
+def _call_after(seconds: float, work: Callable[..., object], *arguments: Any) -> None:
+    """Call a function after its caller has returned to the event loop; at once where there is none."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        work(*arguments)
+    else:
+        loop.call_later(seconds, work, *arguments) if seconds else loop.call_soon(work, *arguments)
+
+
 class MemoryEngine:
     """One store, its indexes and its embedder; may be given to many processors of one process.
 
@@ -234,16 +244,9 @@ class MemoryEngine:
         Waking a thread costs 0.05 ms, which a frame need not wait for. A turn is indexed and
         embedded when its own recall is over, not beside it (see ``Indexer.release``).
         """
-        store, indexer = self.store, self.wiring.indexer
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # not on an event loop
-            store.wake_writer()
-            indexer.release()
-        else:
-            loop.call_soon(store.wake_writer)
-            # A turn that comes meanwhile waits for its own recall.
-            loop.call_later(INDEX_AFTER_S, indexer.release, store.last_id())
+        _call_after(0, self.store.wake_writer)
+        # A turn that comes meanwhile waits for its own recall.
+        _call_after(INDEX_AFTER_S, self.wiring.indexer.release, self.store.last_id())
 
     async def recall(
         self,
@@ -286,7 +289,7 @@ class MemoryEngine:
     def note_recall(self, turn: Turn, recollection: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was rejected; skips guests.
 
-        On an event loop it returns at once, and the row is made on the recall worker.
+        Returns at once: the row is made on the recall worker, once the caller has gone on.
 
         Args:
             turn: The user's turn, numbered.
@@ -304,12 +307,7 @@ class MemoryEngine:
             offered = [offer.memory for offer in entry.offers]
             wiring.events.tell("recalled", entry.scope, offered, **more)
 
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # not on an event loop
-            record()
-        else:
-            loop.call_soon(wiring.indexer.soon, record)
+        _call_after(0, wiring.indexer.soon, record)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session, for the system instruction.

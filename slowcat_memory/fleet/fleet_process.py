@@ -231,12 +231,12 @@ class SharedMember(BackgroundEngine):
             on_lost=self._on_lost,
             on_away=self._on_away,
         )
-        engine = CopyEngine(self.config, holding, metrics=self.metrics, callers=self.callers)
+        return CopyEngine(self.config, holding, metrics=self.metrics, callers=self.callers)
+
+    def _hand_over(self, engine: CopyEngine) -> None:  # type: ignore[override]  # of ``_open_engine``
         self._fleet.model = engine.wiring.embedding.embedder
-        with or_undo(engine.close):
-            self._load_scopes(engine)
-            engine.append_unsent()
-        return engine
+        engine.append_unsent()
+        super()._hand_over(engine)
 
     def _open_reader(self) -> None:
         """There is nothing to read without a lease."""
@@ -299,10 +299,9 @@ class SharedMember(BackgroundEngine):
     def forget(self, what: Forget | Sequence[Forget], **how: Any) -> Forgotten:
         engine, holding = self.engine, self.holding
         deletes = not (how.get("dry_run") or how.get("undo_s"))
-        if holding is not None and deletes:
-            if isinstance(engine, CopyEngine):
-                engine.append_unsent()  # which are forgotten too, where they are covered
-            holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+        if isinstance(engine, CopyEngine) and deletes:
+            engine.append_unsent()  # which are forgotten too, where they are covered
+            engine.holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
         gone = super().forget(what, **how)
         if holding is None or not deletes or not (gone.turns or gone.memories):
             return gone
