@@ -320,7 +320,6 @@ TABLE: dict[type[Frame], Handler] = {
     frames.FunctionCallInProgressFrame: lambda _, live, frame: live.log.tool_called(
         frame.function_name
     ),
-    frames.InterruptionFrame: lambda _, live, frame: live.replies.interrupt(),
     frames.EagerEndOfTurnCancelFrame: lambda _, live, frame: live.turns.withdraw(),
     frames.LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
     frames.LLMServiceMetadataFrame: FrameDispatcher._llm_described,
