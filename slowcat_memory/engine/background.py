@@ -47,6 +47,7 @@ from slowcat_memory.records import Cursor, Event, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.runtime.recall.service import BlockWriter
 from slowcat_memory.store import Ack, check_writable, data_file, disk_error, new_future
+from slowcat_memory.store.disk.folder import or_undo
 
 KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
@@ -145,12 +146,9 @@ class BackgroundEngine(MemoryEngine):
             if self._gives_up:
                 self._gives_up = False
                 self._let_go()
-            if self.attempt():
-                pause = FIRST_PAUSE_S
-                self._wake.wait()
-            else:
-                self._wake.wait(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+            is_open = self.attempt()
+            self._wake.wait(None if is_open else pause)
+            pause = FIRST_PAUSE_S if is_open else min(2 * pause, LONGEST_PAUSE_S)
         slow.cancel()
         if self.closed:  # it was opening meanwhile
             self._let_go()
@@ -182,39 +180,28 @@ class BackgroundEngine(MemoryEngine):
             check_writable(self.config.folder, self.config.store)
             self._let_go()
         engine = self._open_engine()
-        try:
+        with or_undo(engine.close):
+            for scope in tuple(self._scopes):  # found by words from now on, and what is over known
+                with suppress(Exception):  # what is wrong is reported when it is prepared
+                    engine.wiring.namespaces.get(scope).finish_opening()
             self._hand_over(engine)
-            self._use(engine)
-        except BaseException:
-            self.engine = None
-            engine.close()
-            raise
+        self._use(engine)
         if engine.availability.trouble is None:
             self.availability.recover()
         if damage := engine.opened.trouble:  # the agent may remember less than before
             self.availability.report(StoreDamagedError(damage))
 
     def _open_engine(self) -> MemoryEngine:
-        """Open the engine; its scopes are found by words, and what is over is known, from now on."""
-        engine = MemoryEngine(self.config, metrics=self.metrics, callers=self.callers)
-        self._load_scopes(engine)
-        return engine
-
-    def _load_scopes(self, engine: MemoryEngine) -> None:
-        for scope in tuple(self._scopes):
-            with suppress(Exception):  # what is wrong is reported when it is prepared
-                engine.wiring.namespaces.get(scope).finish_opening()
+        return MemoryEngine(self.config, metrics=self.metrics, callers=self.callers)
 
     def _open_reader(self) -> MemoryEngine | None:
         reader = MemoryEngine(self.config, readonly=True, clock=self.clock, metrics=self.metrics)
-        for scope in tuple(self._scopes):
-            self._prepare_scope(reader, scope)
+        self._prepare_scopes(reader, *self._scopes)
         return reader
 
     def _use(self, engine: MemoryEngine) -> None:
         engine.availability.subscribe(self.availability.fail, self.availability.recover)
-        for scope in tuple(self._scopes):
-            self._prepare_scope(engine, scope)
+        self._prepare_scopes(engine, *self._scopes)
 
     def _fail(self, error: Exception) -> None:
         trouble = self.last_error = fresh(_trouble_of(error, self.config.folder))
@@ -375,21 +362,21 @@ class BackgroundEngine(MemoryEngine):
         """Load a scope now, or as soon as something is open."""
         self._scopes[scope] = None
         if engine := self._reading:
-            self._prepare_scope(engine, scope)
+            self._prepare_scopes(engine, scope)
 
-    def _prepare_scope(self, engine: MemoryEngine, scope: str) -> None:
-        """Load a scope; what cannot be loaded costs recall, not the memory."""
-        try:
-            engine.prepare(scope)
-        except StoreClosedError:  # a reader gives way to the engine, which prepares it too
-            return
-        except Exception as error:
-            why = describe_error(error)
-            trouble = StoreError(
-                f"the memories of {scope} cannot be recalled: {why}",
-                hint="What is said is still kept; slowcat-memory doctor says what is wrong",
-            )
-            self.availability.report(trouble)
+    def _prepare_scopes(self, engine: MemoryEngine, *scopes: str) -> None:
+        """Load scopes; what cannot be loaded costs recall, not the memory."""
+        for scope in scopes:
+            try:
+                engine.prepare(scope)
+            except StoreClosedError:  # a reader gives way to the engine, which prepares it too
+                return
+            except Exception as error:
+                trouble = StoreError(
+                    f"the memories of {scope} cannot be recalled: {describe_error(error)}",
+                    hint="What is said is still kept; slowcat-memory doctor says what is wrong",
+                )
+                self.availability.report(trouble)
 
     # ---------------------------------------------------------------- the rest
 

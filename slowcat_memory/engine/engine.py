@@ -7,7 +7,7 @@ Everything is built before any of the engine's own threads starts.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, Unpack
@@ -75,6 +75,16 @@ def check_events(events: Sequence[Event]) -> None:
         check_time(event.at)
 
 
+def _call_after(seconds: float, work: Callable[..., object], *arguments: Any) -> None:
+    """Call a function after its caller has returned to the event loop; at once where there is none."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        work(*arguments)
+    else:
+        loop.call_later(seconds, work, *arguments) if seconds else loop.call_soon(work, *arguments)
+
+
 class MemoryEngine:
     """One store, its indexes and its embedder; may be given to many processors of one process.
 
@@ -123,18 +133,24 @@ class MemoryEngine:
             OSError: The disk refuses.
         """
         check_ranges(config)
-        self.closed = False
+        self.config, self.readonly, self.clock, self.closed = config, readonly, clock, False
         self.availability, self.callers = Availability(), callers or Callers(IdleGate(config.idle))
-        wiring = self.wiring = EngineWiring(
-            config, self.availability, self.callers, readonly, clock, embedder, metrics, open_store
+        self.metrics = metrics or Metrics()
+        store = self.store = (open_store or Store.open)(
+            config.folder,
+            readonly=readonly,
+            options=config.store,
+            on_trouble=self.availability.fail,
+            on_back=self.availability.recover,
+            metrics=self.metrics,
         )
-        with or_undo(wiring.close):  # or this process would keep the store from every later try
+        with or_undo(store.close):  # or this process would keep it from every later try
+            wiring = EngineWiring(config, store, clock, embedder, self.metrics, self.callers)
+        with or_undo(wiring.close):
             self._wire(wiring, llm)
 
     def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
-        config = self.config = wiring.config
-        self.readonly, self.clock = wiring.readonly, wiring.clock
-        self.zone, self.metrics, self.store = wiring.zone, wiring.metrics, wiring.store
+        config, self.wiring, self.zone = self.config, wiring, wiring.zone
         self.upkeep = self.eraser = Upkeep(wiring)  # a memory that only reads erases nothing
         self.notes = Notes(wiring)
         self.idle = IdleWork(
@@ -152,11 +168,11 @@ class MemoryEngine:
             store=wiring.store,
             undo_log=wiring.undo_log,
             zone=wiring.zone,
-            clock=wiring.clock,
+            clock=self.clock,
             note=self.notes.note,
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
-            keep_local=partial(self.notes.keep_local, on=True),
+            keep_local=partial(self.notes.mark, local_only=True),
             options=config.commands,
             language=config.memory.language,
         )
@@ -228,16 +244,9 @@ class MemoryEngine:
         Waking a thread costs 0.05 ms, which a frame need not wait for. A turn is indexed and
         embedded when its own recall is over, not beside it (see ``Indexer.release``).
         """
-        store, indexer = self.store, self.wiring.indexer
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # not on an event loop
-            store.wake_writer()
-            indexer.release()
-        else:
-            loop.call_soon(store.wake_writer)
-            # A turn that comes meanwhile waits for its own recall.
-            loop.call_later(INDEX_AFTER_S, indexer.release, store.last_id())
+        _call_after(0, self.store.wake_writer)
+        # A turn that comes meanwhile waits for its own recall.
+        _call_after(INDEX_AFTER_S, self.wiring.indexer.release, self.store.last_id())
 
     async def recall(
         self,
@@ -280,7 +289,7 @@ class MemoryEngine:
     def note_recall(self, turn: Turn, recollection: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was rejected; skips guests.
 
-        On an event loop it returns at once, and the row is made on the recall worker.
+        Returns at once: the row is made on the recall worker, once the caller has gone on.
 
         Args:
             turn: The user's turn, numbered.
@@ -298,12 +307,7 @@ class MemoryEngine:
             offered = [offer.memory for offer in entry.offers]
             wiring.events.tell("recalled", entry.scope, offered, **more)
 
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # not on an event loop
-            record()
-        else:
-            loop.call_soon(wiring.indexer.soon, record)
+        _call_after(0, wiring.indexer.soon, record)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session, for the system instruction.
@@ -456,12 +460,9 @@ class MemoryEngine:
             ConfigError: The scope is that of guests.
         """
         changed = None
-        if pinned is not None:
-            changed = self.notes.pin(scope, memory_id, pinned)
-        if local_only is not None:
-            changed = self.notes.keep_local(scope, memory_id, local_only)
-        if muted is not None:
-            changed = self.notes.mute(scope, memory_id, muted)
+        marks = {"pinned": pinned, "local_only": local_only, "muted": muted}
+        if given := {name: on for name, on in marks.items() if on is not None}:
+            changed = self.notes.mark(scope, memory_id, **given)
         if text is not None:
             changed = self.notes.correct(scope, memory_id, text)
         return self._settled(changed)
@@ -515,14 +516,12 @@ class MemoryEngine:
     def subscribe(
         self,
         *,
-        on_memory: OnMemory | None = None,
         on_pause: Callable[[], object] | None = None,
         on_event: OnMemory | None = None,
     ) -> Callable[[], None]:
         """Register callbacks. They run on the thread of what happens and must return at once.
 
         Args:
-            on_memory: Called with each memory that idle work creates, updates or retires.
             on_pause: Called when idle work pauses: nothing is due, or somebody speaks.
             on_event: Called with everything that is stored, recalled, created, updated, retired,
                 marked or forgotten, by whomever; not with turns that wait for the store.
@@ -530,23 +529,17 @@ class MemoryEngine:
         Returns:
             Ends the subscription.
         """
-        callers = self.callers
+        callers, ends = self.callers, ExitStack()
         wanted: tuple[tuple[list[Any], Any], ...] = (
-            (callers.on_idle, on_memory),
             (callers.on_idle, on_event),
-            (callers.on_pause, on_pause),
             (callers.on_event, on_event),
+            (callers.on_pause, on_pause),
         )
-        added = [(listeners, listener) for listeners, listener in wanted if listener is not None]
-        for listeners, listener in added:
-            listeners.append(listener)
-
-        def end() -> None:
-            for listeners, listener in added:
-                with suppress(ValueError):
-                    listeners.remove(listener)
-
-        return end
+        for listeners, listener in wanted:
+            if listener is not None:
+                listeners.append(listener)
+                ends.callback(listeners.remove, listener)
+        return ends.close
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until everything appended so far is durable; return whether it is.

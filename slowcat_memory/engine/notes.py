@@ -95,39 +95,33 @@ class Notes:
                 hint="Say whose memory it is, or name them in the speakers of your agent",
             )
 
-    def pin(self, scope: str, memory_id: str, pinned: bool) -> Memory | None:
-        """Pin or unpin a memory; None when there is no such memory."""
-        with self._wiring.store.snapshot() as snapshot:
-            memory = snapshot.read(scope, memory_id)
-        if memory is None:
-            return None
-        batch = WriteBatch(memories=(replace(memory, pinned=pinned),))
-        return self._mark(scope, memory_id, batch)
+    def mark(
+        self,
+        scope: str,
+        memory_id: str,
+        *,
+        pinned: bool | None = None,
+        local_only: bool | None = None,
+        muted: bool | None = None,
+    ) -> Memory | None:
+        """Set marks; return the memory, None when there is none. See ``MemoryEngine.edit``.
 
-    def keep_local(self, scope: str, memory_id: str, on: bool) -> Memory | None:
-        """Set whether a memory, and with it what was made from it, is local-only.
-
-        A memory stays local-only while anything that it was made from is.
+        What was made from a memory is local-only, or muted, with it, and stays so while anything
+        that it was made from is. What jobs wrote about other turns with a muted one in view,
+        contexts and keys, is deleted.
         """
-        return self._mark(scope, memory_id, WriteBatch(marks=((scope, memory_id, on),)))
-
-    def mute(self, scope: str, memory_id: str, on: bool) -> Memory | None:
-        """Set whether a memory, and with it what was made from it, is muted.
-
-        A memory stays muted while anything that it was made from is. What jobs wrote about other
-        turns with a muted one in view, contexts and keys, is deleted.
-        """
-        batch = WriteBatch(mutes=((scope, memory_id, on),))
-        if on and (turn := turn_of(memory_id)):
-            batch = self._without_texts_about(scope, turn, batch)
-        return self._mark(scope, memory_id, batch)
-
-    def _mark(self, scope: str, memory_id: str, batch: WriteBatch) -> Memory | None:
-        """Store marks, and pass on to the indexes all that changed with them."""
         self._check_known(scope)
         store, indexer = self._wiring.store, self._wiring.indexer
         with store.snapshot() as snapshot:
-            before = snapshot.last_change()
+            before, memory = snapshot.last_change(), snapshot.read(scope, memory_id)
+        rows = (replace(memory, pinned=pinned),) if memory and pinned is not None else ()
+        batch = WriteBatch(
+            memories=rows,
+            marks=() if local_only is None else ((scope, memory_id, local_only),),
+            mutes=() if muted is None else ((scope, memory_id, muted),),
+        )
+        if muted and (turn := turn_of(memory_id)):
+            batch = self._without_texts_about(scope, turn, batch)
         store.apply(PERSON, batch).wait(None)
         with store.snapshot() as snapshot:  # at once: an index that is published deletes these rows
             loaded = self._wiring.namespaces
@@ -138,9 +132,7 @@ class Notes:
             indexer.refresh_marks(name, ids)
         if memory is not None:
             kind, now = memory.kind, self._wiring.clock()
-            self._wiring.events.tell(
-                "marked", memory.scope, (memory.id,), kind=kind, job=PERSON, at=now
-            )
+            self._wiring.events.tell("marked", scope, (memory_id,), kind=kind, job=PERSON, at=now)
         return memory
 
     def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:

@@ -195,7 +195,7 @@ class Upkeep:
     def confirm_clock(self) -> bool:
         """Believe the clock, and erase what waited; return whether it was doubted."""
         confirmed = self._wiring.clock_guard.confirm()
-        if confirmed and not self._wiring.readonly:
+        if confirmed and not self._wiring.store.readonly:
             self.erase_soon()
         return confirmed
 

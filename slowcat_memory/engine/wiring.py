@@ -18,7 +18,7 @@ from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
-from slowcat_memory.engine.availability import Availability, Callers
+from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.expiry import ClockGuard
 from slowcat_memory.idle.events import EventSender
 from slowcat_memory.idle.working_set import WorkingSet
@@ -34,7 +34,6 @@ from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.disk.folder import or_undo
 
 PERSON = "person"
 RECALL = "recall"  # the activity of a recall
@@ -87,33 +86,18 @@ class EngineWiring:
     def __init__(
         self,
         config: Config,
-        availability: Availability,
-        callers: Callers,
-        readonly: bool,
+        store: Store,
         clock: Clock,
         embedder: Embedder | None,
-        metrics: Metrics | None,
-        open_store: Callable[..., Store] | None,
+        metrics: Metrics,
+        callers: Callers,
     ) -> None:
-        self.config, self.readonly, self.clock = config, readonly, clock
+        memory = config.memory
+        self.config, self.store, self.clock, self.metrics = config, store, clock, metrics
         self._catalogues = lru_cache(CATALOGUES)(lambda scope: (threading.Lock(), WorkingSet()))
-        self.metrics = metrics or Metrics()
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
         self.gate = callers.gate  # closed by every recall, whoever asks for it
-        self.store = (open_store or Store.open)(
-            config.folder,
-            readonly=readonly,
-            options=config.store,
-            on_trouble=availability.fail,
-            on_back=availability.recover,
-            metrics=self.metrics,
-        )
-        with or_undo(self.store.close):  # or this process would keep it from every later try
-            self._connect(embedder, callers)
-
-    def _connect(self, embedder: Embedder | None, callers: Callers) -> None:
-        config, memory, clock = self.config, self.config.memory, self.clock
         self.embedding = Embedding(
             config.embedding, memory.embedding_cache_size, clock, self.metrics, embedder
         )

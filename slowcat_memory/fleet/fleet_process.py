@@ -214,11 +214,12 @@ class SharedMember(BackgroundEngine):
         )
         engine = CopyEngine(self.config, holding, metrics=self.metrics, callers=self.callers)
         self._latest = holding
-        self._fleet.model = engine.wiring.embedding.embedder
-        with or_undo(engine.close):
-            self._load_scopes(engine)
-            engine.append_unsent()
         return engine
+
+    def _hand_over(self, engine: CopyEngine) -> None:  # type: ignore[override]  # of ``_open_engine``
+        self._fleet.model = engine.wiring.embedding.embedder
+        engine.append_unsent()
+        super()._hand_over(engine)
 
     def _open_reader(self) -> None:
         """There is nothing to read without a lease."""

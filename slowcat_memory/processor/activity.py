@@ -5,12 +5,18 @@ One Pipecat observer sees each frame once, when it is first pushed anywhere in t
 are not delayed, and the gate is notified one or two iterations of the event loop later. Names begin
 with the processor's own, because several pipelines may share one gate. The gate itself ends an
 activity whose last frame was lost (``GateOptions.lost_s``).
+
+A local server caches the prompt that it processed. The first request of a process also waits for
+connections and models; idle work on the same server evicts the cache, and the next turn then waits
+for the whole conversation to be processed again. A request for a single token, at the pipeline's
+start and after each burst of idle work, avoids both waits. It is Pipecat's own ``run_inference``
+with the system instruction, messages and tools of the next turn, so that the next request has the
+same prefix.
 """
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -28,6 +34,7 @@ from slowcat_memory.errors import describe_error
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"
+TALK = {VOICE, TURN, LLM}  # for which the LLM is needed now, or in a moment
 QUESTION_S = 5.0  # users take two or three seconds to answer a question; with a margin
 REMEMBERED = 512  # frames of the table, some ten a turn; each is in the pipeline for seconds
 
@@ -101,6 +108,8 @@ class Activity(BaseObserver):
         self._active: set[str] = set()
         self._seen: dict[int, None] = {}
         self._question: asyncio.TimerHandle | None = None
+        self._warmed = ""  # key of the messages that the LLM has processed
+        self._request: asyncio.Future | None = None  # that warms it up
         self._over = False
 
     async def on_push_frame(self, data: FramePushed) -> None:
@@ -117,6 +126,8 @@ class Activity(BaseObserver):
             return
         if self._is_old(frame) or _asks_nobody(frame, direction, source):
             return
+        if self._request and (effect.begins or effect.ends) in TALK:
+            self._request.cancel()
         if effect.begins:
             self._begin(_name(effect.begins, frame))
         elif effect.ends and getattr(getattr(frame, "properties", None), "is_final", True):
@@ -133,20 +144,45 @@ class Activity(BaseObserver):
             later = asyncio.get_running_loop().call_later
             self._question = later(QUESTION_S, self._end, QUESTION)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Report that the conversation's LLM is being warmed up, for as long as the block runs."""
+    async def warm(self, llm: LLMService, context: LLMContext, *, again: bool = False) -> bool:
+        """Have a local LLM process the conversation: request one token. Its errors are ignored.
+
+        The request is cancelled the moment somebody speaks.
+
+        Args:
+            again: The LLM has served other requests since it last processed this.
+
+        Returns:
+            Whether the LLM has processed it now: False while somebody speaks or is answered, if it
+            had been processed already, and when the request was cancelled or failed.
+        """
+        key = _key(context.messages)
+        if self._over or self._request or self._active & TALK:
+            return False
+        if key == self._warmed and not again:
+            return False
+        request = self._request = asyncio.ensure_future(llm.run_inference(context, max_tokens=1))
         self._begin(READING)
         try:
-            yield
+            await asyncio.wait((request,))
         finally:
+            request.cancel()  # when this task is cancelled itself
+            self._request = None
             self._end(READING)
+        if request.cancelled():
+            return False
+        if error := request.exception():
+            logger.debug(f"{llm}: not warmed: {describe_error(error)}")
+            return False
+        self._warmed = key
+        return True
 
     def end(self) -> None:
         """End the conversation; frames seen later have no effect."""
         self._over = True
-        if self._question:
-            self._question.cancel()
+        for waiting in (self._question, self._request):
+            if waiting:
+                waiting.cancel()
         self._set_activity(self._prefix, False)
 
     def _begin(self, what: str) -> None:
@@ -178,90 +214,6 @@ def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
         and isinstance(source, LLMAssistantAggregator)
         and direction is FrameDirection.DOWNSTREAM
     )
-
-
-_TURN_FRAMES = (
-    frames.VADUserStartedSpeakingFrame,
-    frames.UserStartedSpeakingFrame,
-    frames.UserStoppedSpeakingFrame,
-    frames.InterruptionFrame,
-    LLMContextFrame,
-)
-
-
-class Warming:
-    """Makes a local LLM process the conversation while no one speaks. Use it on the event loop.
-
-    A local server caches the prompt it processed. The first request of a process also waits for
-    connections and models; idle work on the same server evicts the cache, and the next turn then
-    waits for the whole conversation to be processed again. A request for a single token, at the
-    pipeline's start and after each burst of idle work, avoids both waits.
-
-    The request is Pipecat's own ``run_inference`` with the system instruction, messages and tools
-    of the next turn, so that the next request has the same prefix. It is cancelled the moment
-    somebody speaks, and its errors are ignored.
-    """
-
-    def __init__(self) -> None:
-        self._user_speaks = self._llm_answers = False
-        self._warmed = ""  # key of the messages that the LLM has processed
-        self._request: asyncio.Future | None = None
-
-    def see(self, kind: type[Frame]) -> None:
-        """Track who speaks, by the kinds of frames; any start of speech cancels a request."""
-        if not issubclass(kind, _TURN_FRAMES):
-            return
-        self.stop()
-        if issubclass(kind, (LLMContextFrame, frames.InterruptionFrame)):
-            self._llm_answers = issubclass(kind, LLMContextFrame)
-        else:
-            self._user_speaks = not issubclass(kind, frames.UserStoppedSpeakingFrame)
-
-    def answer_ended(self) -> None:
-        """Mark the end of the agent's turn."""
-        self._llm_answers = False
-
-    def stop(self) -> None:
-        if self._request:
-            self._request.cancel()
-
-    async def warm(
-        self,
-        llm: LLMService,
-        context: LLMContext,
-        *,
-        again: bool = False,
-        reading: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> bool:
-        """Request one token.
-
-        Args:
-            again: The LLM has served other requests since it last processed this.
-            reading: Wraps the request, to keep others from the LLM meanwhile.
-
-        Returns:
-            Whether the LLM has processed it now: False while somebody speaks or is answered, if it
-            had been processed already, and when the request was cancelled or failed.
-        """
-        key = _key(context.messages)
-        if self._user_speaks or self._llm_answers or self._request:
-            return False
-        if key == self._warmed and not again:
-            return False
-        request = self._request = asyncio.ensure_future(llm.run_inference(context, max_tokens=1))
-        try:
-            with reading():
-                await asyncio.wait((request,))
-        finally:
-            request.cancel()  # when this task is cancelled itself
-            self._request = None
-        if request.cancelled():
-            return False
-        if error := request.exception():
-            logger.debug(f"{llm}: not warmed: {describe_error(error)}")
-            return False
-        self._warmed = key
-        return True
 
 
 def _key(messages: Sequence[Any]) -> str:

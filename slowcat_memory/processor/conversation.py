@@ -24,7 +24,7 @@ from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query, latest_session
 from slowcat_memory.errors import StoreError
-from slowcat_memory.processor.activity import Activity, Warming, by_kind
+from slowcat_memory.processor.activity import Activity, by_kind
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.processor.turn import Replies, Turns
@@ -196,11 +196,9 @@ class FrameDispatcher:
             that an application adds are tracked even then.
     """
 
-    def __init__(self, deps: ConversationDeps, warming: Warming) -> None:
-        """Begin without a conversation; ``warming`` is notified when an answer is over."""
+    def __init__(self, deps: ConversationDeps) -> None:
         self.live: LiveConversation | None = None
         self._deps, self._messages, self._guard = deps, deps.messages, deps.guard
-        self._warming = warming
 
     def subscribe(self) -> None:
         """Subscribe to the aggregators' events."""
@@ -306,10 +304,8 @@ class FrameDispatcher:
     ) -> None:
         live = self.live
         tools = bool(live and live.log.uses_tools)
-        if message.content or not tools:  # a tool's round is not the end
-            self._warming.answer_ended()
-            if live:
-                self._guard.run(live.activity.answer_ended, message.content)
+        if live and (message.content or not tools):  # a tool's round is not the end
+            self._guard.run(live.activity.answer_ended, message.content)
         if live and message.content:
             self._guard.run(live.replies.log, message.content, interrupted=message.interrupted)
         elif live and not tools:
@@ -324,7 +320,6 @@ TABLE: dict[type[Frame], Handler] = {
     frames.FunctionCallInProgressFrame: lambda _, live, frame: live.log.tool_called(
         frame.function_name
     ),
-    frames.InterruptionFrame: lambda _, live, frame: live.replies.interrupt(),
     frames.EagerEndOfTurnCancelFrame: lambda _, live, frame: live.turns.withdraw(),
     frames.LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
     frames.LLMServiceMetadataFrame: FrameDispatcher._llm_described,

@@ -7,7 +7,7 @@ aggregator reports them.
 import asyncio
 import inspect
 from collections.abc import Mapping
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -22,7 +22,6 @@ from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.processor import engine_handle, neighbours
-from slowcat_memory.processor.activity import Warming
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps, EngineHandle, Overrides
@@ -150,8 +149,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             guard=self._guard,
             reports=Reports(self._guard, self.push_frame, rtvi, spans),
         )
-        self._warming = Warming()
-        self._dispatcher = FrameDispatcher(self._deps, self._warming)
+        self._dispatcher = FrameDispatcher(self._deps)
         self._requested = self._head_is_stale = False
         self._idle_tokens = 0
         self._subscriptions = ExitStack()  # ends them
@@ -287,10 +285,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             Whether the LLM has processed it; False also while somebody speaks, or when it failed.
         """
         llm, users = self._deps.neighbours.llm, self._deps.neighbours.user_aggregator
-        if llm is None or users is None:
+        if llm is None or users is None or self._live is None:
             return False
-        reading = self._live.activity.reading if self._live else nullcontext
-        return await self._warming.warm(llm, users.context, again=again, reading=reading)
+        return await self._live.activity.warm(llm, users.context, again=again)
 
     def disconnected(self) -> None:
         """End the session because the client disconnected; resumed if it returns soon."""
@@ -356,7 +353,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._idle_tokens = _idle_tokens(engine)
         self._subscriptions.callback(
             engine.subscribe(
-                on_memory=posted(self._on_idle_event),
                 on_event=posted(self._on_event),
                 on_pause=posted(self._on_burst_end) if shared else None,
             )
@@ -369,7 +365,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         live = self._live
         self._guard.ended = True
         self._subscriptions.close()
-        self._warming.stop()
         if live:
             await live.finish(_LAST_EVENTS_S)
         try:
@@ -401,17 +396,15 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         for message in stripped:
             deps.visible.discard(message)
 
-    def _on_idle_event(self, event: MemoryEvent) -> None:
-        if event.scope in self._deps.audience.recallable:
-            self._guard.notify(f"on_memory_{event.what}", event)
-
     def _on_event(self, event: MemoryEvent) -> None:
         """Report an event; take what a person forgot, changed or muted out of the head."""
         if event.scope not in self._deps.audience.recallable:
             return
         self._deps.reports.happened(event)
         by_person = event.what == "forgotten" or event.job in ("person", "command")
-        if by_person and not self._head_is_stale:
+        if event.job and not by_person:
+            self._guard.notify(f"on_memory_{event.what}", event)
+        elif by_person and not self._head_is_stale:
             self._head_is_stale = True
             self._guard.spawn(self._place_head())
 
@@ -458,7 +451,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
             await self.push_frame(frame, direction)
             return
-        self._warming.see(type(frame))
         live, result = self._live, TurnResult()
         if live and isinstance(frame, LLMContextFrame):
             self._requested = True

@@ -56,20 +56,11 @@ class Replies:
         self._availability = deps.engine.availability
         self.done = asyncio.Event()
         self.done.set()
-        self._interrupted = False
 
-    def begin(self) -> None:
-        """Reset the interruption: the LLM is about to be called."""
-        self._interrupted = False
-
-    def interrupt(self) -> None:
-        self._interrupted = not self.done.is_set()
-
-    def log(self, text: str, *, interrupted: bool | None = None) -> None:
-        """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
-        cut = self._interrupted if interrupted is None else interrupted
+    def log(self, text: str, *, interrupted: bool = False) -> None:
+        """Log what the agent spoke."""
         words = injection.without_blocks(text)  # what it reads aloud of a block is not its own
-        logged = self._conversation.agent_said(words, interrupted=cut)
+        logged = self._conversation.agent_said(words, interrupted=interrupted)
         self.done.set()
         if logged is not None:
             self._guard.spawn(self._announce(*logged))
@@ -137,7 +128,6 @@ class Turns:
         Never raises, except for a cancellation.
         """
         started = time.time()
-        self._replies.begin()
         if self._prefetch:
             self._prefetch.warmup.stop()
         self._command_held = False

@@ -1,6 +1,7 @@
 """What goes on in a conversation, as the idle gate hears of it."""
 
 import asyncio
+from unittest.mock import AsyncMock
 
 import pytest
 from msgspec.structs import replace
@@ -24,16 +25,12 @@ class RecordingGate:
     """Stands in for the gate: what it was told, and what goes on."""
 
     def __init__(self):
-        self.told: list[tuple[str, str]] = []
-        self.going_on: set[str] = set()
+        self.told = list[tuple[str, str]]()
+        self.going_on = set[str]()
 
     def __call__(self, what, busy):
-        if what.endswith("/"):
-            self.gone(what)
-        elif busy:
-            self.busy(what)
-        else:
-            self.free(what)
+        change = self.busy if busy else self.gone if what.endswith("/") else self.free
+        change(what)
 
     def busy(self, what):
         self.told.append(("busy", what))
@@ -123,11 +120,10 @@ async def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch)
         await asyncio.sleep(0.005)
 
 
-def test_activity_reading_ahead_keeps_others_away(gate):
-    following = Activity(gate, "kitchen")
-    with following.reading():
-        assert gate.going_on == {"kitchen/reading ahead"}
-    assert not gate.going_on
+async def test_activity_reading_ahead_keeps_others_away(gate):
+    assert await Activity(gate, "kitchen").warm(AsyncMock(), CONTEXT)
+    reading = "kitchen/reading ahead"
+    assert gate.told == [("busy", reading), ("free", reading)]
 
 
 # ------------------------------------------------------------------- in a pipeline

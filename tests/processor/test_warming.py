@@ -127,9 +127,7 @@ async def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_t
     engine, pauses = MemoryEngine(replace(config, idle=IdleOptions(enabled=False))), []
     setup = HybridContextualMemoryProcessor.setup
 
-    def subscribe(on_pause=None, **others):
-        if on_pause is None:
-            return lambda: None
+    def subscribe(on_pause, **others):
         pauses.append(on_pause)
         return lambda: pauses.remove(on_pause)
 

@@ -86,7 +86,7 @@ def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_o
     assert chunk_id(gone) in {hit.memory.id for hit in found.hits}
     engine.forget(Forget(turns=(gone,)))
     engine.note_recall(asked, found, engine.blocks.pack(replace(found, hits=[]), engine.clock()))
-    engine.store.flush()
+    engine.flush(indexed=True)
     row, memories = why_of(engine, asked.id)  # type: ignore[misc]
     assert chunk_id(gone) not in {one.memory for one in row.left_out} and SECRET not in str(
         memories
