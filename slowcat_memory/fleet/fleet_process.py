@@ -220,6 +220,8 @@ class SharedMember(BackgroundEngine):
         self._fleet.model = engine.wiring.embedding.embedder
         engine.append_unsent()
         super()._hand_over(engine)
+        if engine.flush(copies.CLOSE_S):
+            self._waiting.drop()  # from the disk: the copy has them
 
     def _open_reader(self) -> None:
         """There is nothing to read without a lease."""
@@ -272,11 +274,6 @@ class SharedMember(BackgroundEngine):
         event = ack.event or events[0]
         self._waiting.keep(replace(event))  # a copy: it is numbered anew once the memory has it
         return ack, dropped
-
-    def _hand_over(self, engine: MemoryEngine) -> None:
-        super()._hand_over(engine)
-        if engine.flush(copies.CLOSE_S):
-            self._waiting.drop()
 
     # ---------------------------------------------------------------- changes
 
