@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from slowcat_memory.core.language import LANGUAGES, Language
-from slowcat_memory.core.language.data import pattern_of
+from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.numerals import number_of
 
@@ -232,17 +232,17 @@ def parts_of(correction: str, language: Language) -> Correction:
     """Return what the words behind "that's wrong" say is right, and what is wrong."""
     table = language.commands
     text = correction.strip(" .!?,;:")
-    value = pattern_of(table.right_value).match(text)
+    value = compiled(table.right_value, re.IGNORECASE).match(text)
     rest = text[value.end() :] if value else text
-    wrong, named = "", pattern_of(table.right_and_wrong).search(text)
+    wrong, named = "", compiled(table.right_and_wrong, re.IGNORECASE).search(text)
     if named:
         groups = named.groupdict()
         wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
         rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
-    rest = pattern_of(table.spelt).sub("", rest).strip(" ,.")
+    rest = compiled(table.spelt, re.IGNORECASE).sub("", rest).strip(" ,.")
     if value or named:  # "it's Tuesday. They moved it": the value is in the first sentence
         rest = _SENTENCE_END.split(rest)[0]
-    vague = pattern_of(table.right_vague).match(text) is not None
+    vague = compiled(table.right_vague, re.IGNORECASE).match(text) is not None
     return Correction(rest, wrong, value is not None or bool(named), vague)
 
 
@@ -290,4 +290,7 @@ def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
 
 
 def _holds(words: list[str], wanted: list[str]) -> bool:
-    return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(words)} "
+    length = len(wanted)
+    return bool(wanted) and any(
+        words[at : at + length] == wanted for at in range(len(words) - length + 1)
+    )

@@ -7,11 +7,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import ReadClause, Subject
-from slowcat_memory.core.extraction.clauses import Clause
+from slowcat_memory.core.extraction.clauses import Clause, pattern_of, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, complements, is_ordinary
 from slowcat_memory.core.extraction.slots import PARTNERS, object_type
-from slowcat_memory.core.language.data import Rewrites, pattern_of, rewritten
-from slowcat_memory.core.language.facts import StatementRule
+from slowcat_memory.core.language.facts import Rewrites, StatementRule
 from slowcat_memory.records import Ending, Statement
 
 _ACTS = frozenset(

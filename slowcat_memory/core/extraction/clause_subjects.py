@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.clauses import Clause, Signs
+from slowcat_memory.core.extraction.clauses import Clause, Signs, pattern_of
 from slowcat_memory.core.extraction.complements import is_ordinary, name_of
-from slowcat_memory.core.language.data import pattern_of
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
 from slowcat_memory.core.language.names import is_given_name
 

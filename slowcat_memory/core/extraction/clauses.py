@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
-from slowcat_memory.core.language.data import rewritten
-from slowcat_memory.core.language.facts import StatementWords
+from slowcat_memory.core.language.facts import Rewrites, StatementWords
 
 MOST_WORDS = 40  # of a clause: longer ones are stories
 MOST_LETTERS = 80  # of a word: longer ones are numbers, addresses or noise, and slow to match
@@ -118,6 +117,19 @@ class Clause(Struct, frozen=True):
     @property
     def words(self) -> StatementWords:
         return self.language.statements
+
+
+@cache
+def pattern_of(expression: str) -> re.Pattern[str]:
+    """Return an expression of a language's table, compiled."""
+    return re.compile(expression, re.IGNORECASE)
+
+
+def rewritten(text: str, rewrites: Rewrites) -> str:
+    """Return a text with all rewrites, in order."""
+    for expression, by in rewrites:
+        text = pattern_of(expression).sub(by, text)
+    return text
 
 
 def straight(text: str) -> str:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.clauses import Clause
+from slowcat_memory.core.extraction.clauses import Clause, rewritten
 from slowcat_memory.core.language import names, words_of_any
-from slowcat_memory.core.language.data import rewritten
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.names import is_given_name

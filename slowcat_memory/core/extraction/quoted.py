@@ -26,9 +26,8 @@ from slowcat_memory.core.extraction.attributed import (
     tokens,
     words_in,
 )
-from slowcat_memory.core.extraction.clauses import languages_of, straight
+from slowcat_memory.core.extraction.clauses import languages_of, pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.data import pattern_of
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.numerals import DATED

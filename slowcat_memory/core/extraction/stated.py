@@ -26,6 +26,8 @@ from slowcat_memory.core.extraction.clauses import (
     Signs,
     clauses,
     languages_of,
+    pattern_of,
+    rewritten,
     sentences_of,
     signs_of,
     straight,
@@ -34,7 +36,6 @@ from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.quoted import is_reported
 from slowcat_memory.core.extraction.slots import PARTNERS, object_type
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
-from slowcat_memory.core.language.data import pattern_of, rewritten
 from slowcat_memory.core.text.normalize import clean, fold
 from slowcat_memory.records import Ending, Turn
 

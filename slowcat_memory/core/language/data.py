@@ -2,7 +2,7 @@
 
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -13,8 +13,6 @@ Table = TypeVar("Table")
 
 Words = Mapping[str, Mapping[str, str]]
 """Lists of words by section and name."""
-Rewrites = tuple[tuple[str, str], ...]
-"""Patterns and what replaces them, in order."""
 
 
 def read_data(package: str, name: str) -> bytes:
@@ -102,16 +100,16 @@ def compiled(expression: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(expression, flags)
 
 
-def pattern_of(expression: str) -> re.Pattern[str]:
-    """Return an expression of a language's table, compiled for any case."""
-    return compiled(expression, re.IGNORECASE)
+def rewriter(*rules: tuple[str, str]) -> Callable[[str], str]:
+    """Return a function that rewrites a text by patterns and what replaces them, in order."""
+    patterns = [(re.compile(pattern), by) for pattern, by in rules]
 
+    def rewrite(text: str) -> str:
+        for pattern, by in patterns:
+            text = pattern.sub(by, text)
+        return text
 
-def rewritten(text: str, rewrites: Rewrites) -> str:
-    """Return a text with all rewrites, in order."""
-    for expression, by in rewrites:
-        text = pattern_of(expression).sub(by, text)
-    return text
+    return rewrite
 
 
 def word_set(text: str) -> frozenset[str]:

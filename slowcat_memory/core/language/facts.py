@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import Rewrites, any_of, filled, phrase_list, word_set
+from slowcat_memory.core.language.data import any_of, filled, phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "deed", "person", "people", "given", "name",
@@ -62,6 +62,9 @@ TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "di
 THINGS = ("owns", "bought", "has_pet")
 DATED = ("plans", "appointment", "event", "operation", "has_to")
 AHEAD = (*DATED, "goal", "decided", "")
+
+Rewrites = tuple[tuple[str, str], ...]
+"""Patterns and what replaces them, in order."""
 
 
 class StatementWords(Struct, frozen=True, kw_only=True):

@@ -13,26 +13,27 @@ import re
 from collections import defaultdict
 from functools import cache
 
-from slowcat_memory.core.language.data import phrase_list, read_data, read_toml, rewritten
+from slowcat_memory.core.language.data import phrase_list, read_data, read_toml, rewriter
 from slowcat_memory.core.language.english.vocabulary import EVERYDAY
 from slowcat_memory.core.text_caches import text_cache
 
-# Usual spellings of one sound in a name.
-_SPELLINGS = (
-    (r"ph", "f"),
-    (r"ck|c(?![eiyh])|ch(?=[ro])|kh|qu?", "k"),
-    (r"g(?=e)", "j"),
-    (r"eo(?=ff)", "e"),
-    (r"dsch|dj|dzh", "j"),
-    (r"sch|sh|sz", "s"),
-    (r"th", "t"),
-    (r"[yj](?=[aeiou])", "i"),
-    (r"ie$|y|ij|iy|ee|ii", "i"),
-    (r"ou|oo", "u"),
-    (r"w", "v"),
-    (r"z", "s"),
-    (r"(?<=[aeiou])h$|(?<=[dgkrt])h", ""),
-    (r"(.)\1+", r"\1"),
+_spelling = text_cache(4096)(
+    rewriter(  # usual spellings of one sound in a name
+        (r"ph", "f"),
+        (r"ck|c(?![eiyh])|ch(?=[ro])|kh|qu?", "k"),
+        (r"g(?=e)", "j"),
+        (r"eo(?=ff)", "e"),
+        (r"dsch|dj|dzh", "j"),
+        (r"sch|sh|sz", "s"),
+        (r"th", "t"),
+        (r"[yj](?=[aeiou])", "i"),
+        (r"ie$|y|ij|iy|ee|ii", "i"),
+        (r"ou|oo", "u"),
+        (r"w", "v"),
+        (r"z", "s"),
+        (r"(?<=[aeiou])h$|(?<=[dgkrt])h", ""),
+        (r"(.)\1+", r"\1"),
+    )
 )
 
 Aliases = tuple[tuple[str, ...], ...]
@@ -69,11 +70,6 @@ def forms_of_one(name: str, other: str) -> bool | None:
     if spelt_alike(name, other):
         return True
     return not first.isdisjoint(second) and not {name, other} <= formal
-
-
-@text_cache(4096)
-def _spelling(name: str) -> str:
-    return rewritten(name, _SPELLINGS)
 
 
 def spelt_alike(name: str, other: str) -> bool:

@@ -16,14 +16,13 @@ from itertools import groupby, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.clauses import language_of_texts, sentences_of
+from slowcat_memory.core.extraction.clauses import language_of_texts, pattern_of, sentences_of
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.quoted import reads_aloud
 from slowcat_memory.core.facts.by_rule import facts_by_rule
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.language import ENGLISH, Language, language_of, of_any
-from slowcat_memory.core.language.data import pattern_of
 from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES

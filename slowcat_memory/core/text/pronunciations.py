@@ -7,10 +7,11 @@ name only if one of its typical letters occurs, so that most names have one pron
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import Rewrites, rewritten
+from slowcat_memory.core.language.data import rewriter
 from slowcat_memory.core.text_caches import text_cache
 
 MOST = 8  # pronunciations of a word
@@ -24,12 +25,12 @@ class MisheardWord(Struct, frozen=True):
     confidence: float
 
 
-_Spelling = tuple[re.Pattern[str], Rewrites]
+_Spelling = tuple[re.Pattern[str], Callable[[str], str]]
 
 
 def _spelling(typical: str, *rules: tuple[str, str]) -> _Spelling:
     """Return a language's spelling: where it may apply, and what its rules make of a word."""
-    return re.compile(typical), rules
+    return re.compile(typical), rewriter(*rules)
 
 
 _IRISH = _spelling(
@@ -94,7 +95,7 @@ _LETTERS = str.maketrans({"ł": "w", "ø": "o", "æ": "e", "å": "o", "ı": "i",
 def pronunciations(name: str) -> tuple[str, ...]:
     """Return the spellings of a name's sound, its own first; all in plain Latin letters."""
     low = unicodedata.normalize("NFC", name.lower())
-    forms = [low, *(rewritten(low, rules) for typical, rules in _SPELLINGS if typical.search(low))]
+    forms = [low, *(rewrite(low) for typical, rewrite in _SPELLINGS if typical.search(low))]
     return tuple(dict.fromkeys(map(_plain, forms)))[:MOST]
 
 
@@ -103,7 +104,7 @@ def heard_as(words: str) -> tuple[str, ...]:
     """Return the sound's spellings of what a recogniser wrote, in English or German."""
     low = unicodedata.normalize("NFC", words.lower())
     _, in_german = _GERMAN
-    return tuple(dict.fromkeys((_plain(low), _plain(rewritten(low, in_german)))))
+    return tuple(dict.fromkeys((_plain(low), _plain(in_german(low)))))
 
 
 def _plain(text: str) -> str:
@@ -116,7 +117,7 @@ _CLASSES = {
     for class_, letters in {"P": "bp", "F": "fv", "T": "dt", "K": "kgqc", "S": "szxj"}.items()
     for letter in letters
 } | {letter: letter.upper() for letter in "mnlr"}
-_SOUNDS = (
+_sounds = rewriter(
     (r"tsh|tch|sch|sh|ch|zh|dj|ts|tz|dz|j", "s"), (r"ph", "f"), (r"th", "t"), (r"c(?=[eiy])", "s"), (r"ck|q", "k"),
     (r"^x", "s"), (r"x", "ks"), (r"gh(?=[^aeiou]|$)", ""), (r"^kn", "n"), (r"^wr", "r"), (r"ng(?=$)", "n"),
 )  # fmt: skip
@@ -132,7 +133,7 @@ _TWICE = re.compile(r"(.)\1+")
 @text_cache(16384)
 def sound_code(spelling: str) -> str:
     """Return a spelling's sound: consonants by class in capitals, vowels and glides in small letters."""
-    sounds = (letter for letter in rewritten(spelling, _SOUNDS) if letter != "h")
+    sounds = (letter for letter in _sounds(spelling) if letter != "h")
     coded = "".join(_CLASSES.get(letter, letter) for letter in sounds)
     return _TWICE.sub(r"\1", coded)
 
