@@ -14,9 +14,8 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.clauses import languages_of, straight
 from slowcat_memory.core.language import LANGUAGES, Language, of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
-from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.names import is_given_name, is_ordinary
-from slowcat_memory.core.text.numerals import DATED, in_digits
 from slowcat_memory.records import Turn
 
 STEM = 4  # common first letters of two forms of a word
@@ -33,7 +32,7 @@ _NAMELESS = (
     "kin", "titles", "before_object", "starts", "verbs", "helpers", "denials",
 )  # fmt: skip
 _NOT_NAMES = STOP_WORDS.union(
-    DATED, *(language.persons.sets[name] for language in LANGUAGES for name in _NAMELESS)
+    DAYS, MONTHS, *(language.persons.sets[name] for language in LANGUAGES for name in _NAMELESS)
 )
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
@@ -115,7 +114,7 @@ def tokens(text: str) -> list[Token]:
         word = raw[: clitic.start()] if clitic else raw
         capital = raw[0].isupper() and not (begins and is_ordinary(word.lower()))
         lower = word.lower()
-        parts.append(Token(in_digits(lower), clitic[0] if clitic else "", capital))
+        parts.append(Token(NUMBERS.get(lower, lower), clitic[0] if clitic else "", capital))
         begins = raw in _ENDS
     return parts
 

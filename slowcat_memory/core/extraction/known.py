@@ -12,14 +12,18 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint, neutralise
-from slowcat_memory.core.text.numerals import DATED
 from slowcat_memory.records import Turn
 
 KNOWN_NAMES = 15
 FACT_CHARS = 160  # of a known fact
 KNOWN_TOKENS = 280  # most of all lines; what a prompt's size is planned with
+# A date that was worked out names nobody.
+_CALENDAR = words_of_any(
+    lambda language: frozenset(map(str.lower, (*language.dates.months, *language.dates.weekdays)))
+)
 
 
 class KnownLine(Struct, frozen=True):
@@ -149,7 +153,7 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     if not every:
         return []
     names = named_words(" ".join(f"{turn.speaker} {turn.text}" for turn in turns))
-    missing = named_words(text) - names - DATED  # a date that was worked out names nobody
+    missing = named_words(text) - names - _CALENDAR
     lines = list[KnownLine]()
     for line in every:
         capitals = (word for word in line.text.split() if word[:1].isupper())

@@ -25,9 +25,9 @@ from slowcat_memory.core.facts.fact import (
 )
 from slowcat_memory.core.facts.holding import COMING, claim_of
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
+from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.memory import supersede
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, written_date, written_dates
 from slowcat_memory.records import Made, Memory
 
@@ -91,20 +91,15 @@ def _without_dates(text: str) -> str:
 def numbers(text: str) -> frozenset[str]:
     """Return the numbers of a text, in digits or words, without those of days."""
     bare = without_days(text)
-    spelt = {_spelt(word) for word in fingerprint(bare).split()} - {""}
+    words = re.findall(r"[a-z]+", bare.lower())
+    spelt = {SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS}
     return frozenset(spelt | set(_DIGITS.findall(bare)))
 
 
 def without_values(text: str) -> str:
     """Return a text without its days and numbers."""
     words = _DIGITS.sub(" ", without_days(text)).split()
-    return " ".join(word for word in words if not _spelt(word.lower().strip(".,;")))
-
-
-def _spelt(word: str) -> str:
-    """Return a number in words in digits; "" for other words, "one" and ordinals."""
-    number, ordinal = number_of(word) or (1, False)
-    return "" if number == 1 or ordinal else str(number)
+    return " ".join(word for word in words if word.lower().strip(".,;") not in SMALL_NUMBERS)
 
 
 def values_differ(text: str, other: str) -> bool:

@@ -28,7 +28,6 @@ from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.core.text.numerals import DATED
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.time.expressions import day_of
 from slowcat_memory.records import Turn
@@ -382,7 +381,8 @@ def _is_thing(word: str, language: Language) -> bool:
 
 def _has_content(bare: str, language: Language) -> bool:
     words = language.extracts
-    if bare in DATED or bare in EMPTY:
+    days = {day.lower() for day in (*language.dates.months, *language.dates.weekdays)}
+    if bare in days or bare in EMPTY:
         return False
     return not any(
         bare.casefold() in known for known in (words.light, words.function, words.fillers)

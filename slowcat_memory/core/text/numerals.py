@@ -145,13 +145,7 @@ def number_of(word: str) -> tuple[int, bool] | None:
     return (int(number), meaning[-1][0] in "rRV") if number.denominator == 1 else None
 
 
-def in_digits(word: str) -> str:
-    """Return a number in one word in digits; any other word in lower case, and "one", as it is."""
-    number = number_of(word) if counts(word) else None
-    return str(number[0]) if number else word
-
-
-DATED = frozenset(  # weekdays and months
+_DATED = frozenset(  # weekdays and months
     word
     for language in LANGUAGES
     for word, (kind, _) in language.time.table.items()
@@ -161,7 +155,7 @@ DATED = frozenset(  # weekdays and months
 
 def is_value(word: str) -> bool:
     """Return whether a folded word is a number, a weekday or a month."""
-    return word[0].isdigit() or word.removesuffix("s") in DATED or counts(word)
+    return word[0].isdigit() or word.removesuffix("s") in _DATED or counts(word)
 
 
 def counts(word: str) -> bool:
