@@ -225,18 +225,6 @@ def test_snapshot_using_a_snapshot_after_its_block_is_an_error(store):
         snapshot.last_id()
 
 
-def test_snapshot_pages_given_back_come_back_right_while_others_write(store):
-    said = "x" * 900
-    for n in range(1, 200):
-        store.append(turn(n, text=f"{n} {said}"))
-        if n % 20 == 0:
-            store.release()
-    store.flush(30)
-    store.release()
-    texts = [one.text for one in Look(store).turns("anna")]
-    assert texts == [f"{n} {said}" for n in range(1, 200)]
-
-
 def test_snapshot_a_snapshot_that_has_ended_holds_no_readers_slot(store):
     store.append(turn(1)).wait()
     used = []

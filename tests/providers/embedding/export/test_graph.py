@@ -146,7 +146,7 @@ def test_graph_bert_weights_become_the_model_that_they_describe(tiny: Path, tmp_
     for text, vector in zip(TURNS, embedder.encode(TURNS), strict=True):
         assert np.abs(vector - want(tiny, f"d: {text}")).max() < 1e-5, text
     queries = [embedder.encode_query(text) @ want(tiny, f"q: {text}") for text in TURNS]
-    assert np.mean(queries) > 0.98
+    assert np.mean(queries) > 0.97  # in int8, which is coarser on processors without VNNI
     tokens = embedder.encode_tokens(["ab c"]).tokens[0]
     assert tokens.shape == (3, embedder.token_dim) == (3, HIDDEN), "a, ##b, c: no prompt"
 
