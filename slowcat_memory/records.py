@@ -248,7 +248,7 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str  # its subject, in the job's own format: a session's id, a turn's, a day
     created: datetime  # when it became due
     scope: str = ""  # its namespace, "" for all
-    rank: int = 50  # lowest first; within one rank the newest first
+    rank: int = 50  # lowest first; within one rank the oldest first
     note: str = ""  # the job's own data
     sources: tuple[int, ...] = ()  # log ids; forgetting one deletes the task
     attempts: int = 0  # number of failures

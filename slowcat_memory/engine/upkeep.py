@@ -67,7 +67,7 @@ class Overdue(Struct, frozen=True, kw_only=True):
 
 
 class Upkeep:
-    """Deletes and maintains; implements ``idle.job.Upkeep`` for the idle jobs."""
+    """Deletes and maintains; implements ``idle.job.Maintenance`` for the idle jobs."""
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
