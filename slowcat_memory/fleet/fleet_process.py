@@ -195,9 +195,10 @@ class SharedMember(BackgroundEngine):
         self._latest: Holding | None = None
 
     def shut(self) -> None:
+        # What an open engine could not send is looked at when it is closed.
+        waits = self.holding is None and self._latest and not self._latest.is_released
         super().shut()
         self._waiting.close()
-        waits = self._latest is not None and not self._latest.is_released
         if waits or self._place.closed(UNSENT):
             housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
         forget_texts()
@@ -263,7 +264,7 @@ class SharedMember(BackgroundEngine):
     def _saved(self, future: "Future[None]", saved: "Future[None]") -> None:
         if error := saved.exception():
             future.set_exception(error)
-        elif self._latest is not None:  # in its copy
+        elif self._latest:  # in its copy
             self._latest.shipper.settle_when_sent(future)
 
     def _wait(self, events: Sequence[Event], cursor: Cursor | None) -> tuple[Ack, list[Entry]]:

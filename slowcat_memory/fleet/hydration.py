@@ -53,9 +53,8 @@ def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
             bodies = None if waiting else worker.database.run(person_log.read, lease, state.seq)
             if bodies is not None:
                 tail = map(outbox.unpack_changes, bodies)
-                replica.write(
-                    folder, replace(at, seq=lease.last_seq), tail, ()
-                )  # its own were sent
+                # Its own were sent.
+                replica.write(folder, replace(at, seq=lease.last_seq), tail, ())
                 return folder, True
         copies.move(folder, place, state, waiting)
     folder = place.vacant(copies.COPY)

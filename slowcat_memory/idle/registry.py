@@ -33,7 +33,7 @@ from slowcat_memory.store import Snapshot
 class UpkeepJob(ScopeJob):
     """Base of the jobs that keep house: in each namespace that changed, and daily in all of them."""
 
-    version, rank, writes, more = 1, 50, "\0", False
+    version, rank, more = 1, 50, False
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
         return _day_and_space(context)

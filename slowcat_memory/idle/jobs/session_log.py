@@ -248,12 +248,12 @@ class ScopeJob(Job):
 
     Attributes:
         rank: Of its tasks.
-        writes: Beginnings of the ids that it writes; they count as a change only if the user wrote them.
+        writes: Beginnings of the ids that it writes, which count as a change only by the user's hand.
         more: As in ``Plan``.
     """
 
     rank: int
-    writes: str | tuple[str, ...]
+    writes: str | tuple[str, ...] = ()
     more = True
     needs: Needs = "nothing"
     trigger = Trigger(session_end=True, every_s=600.0)
@@ -293,7 +293,7 @@ def touched(
     job: str,
     mark: str,
     scopes: Iterable[str],
-    ignoring: str | tuple[str, ...] = "\0",
+    ignoring: str | tuple[str, ...],
 ) -> list[str]:
     """Return the namespaces with new turns or changed memories since a job's cursor, in order.
 
