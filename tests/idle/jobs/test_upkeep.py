@@ -136,7 +136,7 @@ def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
 
     def found(by: str = "") -> list[str]:
         with engine.store.snapshot() as snapshot:
-            return touched(snapshot, "j", by, both)
+            return touched(snapshot, "j", by, both, ignoring=())
 
     talk(engine, 2)
     talk(engine, 2, "ben")
