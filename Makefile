@@ -66,9 +66,9 @@ test-fleet: $(addprefix test-fleet-,18 $(notdir $(wildcard /usr/lib/postgresql/1
 	$(RUN) -m tests.harness.warm_workers
 
 test-fleet-%: $(VENV)/ready $(VENV)/models
-	SLOWCAT_TEST_POSTGRES=$* $(RUN) -m pytest tests/fleet --deselect tests/fleet/test_faults.py
+	TEST_POSTGRES=$* $(RUN) -m pytest tests/fleet --deselect tests/fleet/test_faults.py
 	set -e; for faults in kills:500 races:300 stalls:12 away:16 cut:120 forget:24; do \
-	  SLOWCAT_TEST_POSTGRES=$* $(RUN) -m tests.harness.fleet_faults --what $${faults%:*} --count $${faults#*:}; \
+	  TEST_POSTGRES=$* $(RUN) -m tests.harness.fleet_faults --what $${faults%:*} --count $${faults#*:}; \
 	done
 
 test-page: $(VENV)/axe.min.js
