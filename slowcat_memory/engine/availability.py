@@ -114,13 +114,11 @@ class Callers:
 
     Attributes:
         gate: Of idle work; closed while any of them talks or recalls.
-        on_idle: Called with each change by idle work.
         on_pause: Called when idle work pauses.
-        on_event: Called with every other event.
+        on_event: Called with every event.
     """
 
     gate: IdleGate
-    on_idle: list[OnMemory] = field(default_factory=list)
     on_pause: list[Callable[[], object]] = field(default_factory=list)
     on_event: list[OnMemory] = field(default_factory=list)
 

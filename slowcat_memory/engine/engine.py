@@ -530,15 +530,12 @@ class MemoryEngine:
             Ends the subscription.
         """
         callers, ends = self.callers, ExitStack()
-        wanted: tuple[tuple[list[Any], Any], ...] = (
-            (callers.on_idle, on_event),
-            (callers.on_event, on_event),
-            (callers.on_pause, on_pause),
-        )
-        for listeners, listener in wanted:
-            if listener is not None:
-                listeners.append(listener)
-                ends.callback(listeners.remove, listener)
+        if on_event is not None:
+            callers.on_event.append(on_event)
+            ends.callback(callers.on_event.remove, on_event)
+        if on_pause is not None:
+            callers.on_pause.append(on_pause)
+            ends.callback(callers.on_pause.remove, on_pause)
         return ends.close
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:

@@ -211,7 +211,7 @@ class IdleWork:
                 options=self._options,
                 metrics=self._metrics,
                 on_applied=self._index,
-                listeners=self._callers.on_idle,
+                listeners=self._callers.on_event,
                 on_pause=self._callers.on_pause,
                 sleep=self._sleep,
             )

@@ -130,9 +130,7 @@ class EngineWiring:
             self.users,
             memory.language,
         )
-        self.events = MemoryEvents(
-            self.store, clock, self.metrics, "listener_failures", callers.on_event
-        )
+        self.events = MemoryEvents(self.store, clock, self.metrics, callers.on_event)
         self.others = OtherProcesses(self)
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)

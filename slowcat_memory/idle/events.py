@@ -9,21 +9,16 @@ from slowcat_memory.records import EventKind, MemoryEvent, WriteBatch
 from slowcat_memory.store import Store
 
 OnMemory = Callable[[MemoryEvent], None]
-LISTENER_FAILURES = "idle_listener_failures"  # the counter of idle work
+LISTENER_FAILURES = "listener_failures"  # a counter
 
 
 @dataclass
 class EventSender:
-    """Passes on what batches change. ``listeners`` run on the thread on which it happened.
-
-    Attributes:
-        counter: The name under which failures of listeners count.
-    """
+    """Passes on what batches change. ``listeners`` run on the thread on which it happened."""
 
     store: Store
     clock: Callable[[], datetime]
     metrics: Metrics
-    counter: str
     listeners: list[OnMemory]
 
     def of(self, job: str, batch: WriteBatch) -> tuple[MemoryEvent, ...]:
@@ -59,4 +54,4 @@ class EventSender:
                 try:
                     listener(event)
                 except Exception:  # a listener is foreign code
-                    self.metrics.count(self.counter)
+                    self.metrics.count(LISTENER_FAILURES)

@@ -92,7 +92,7 @@ class IdleLoop:
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
         self._metrics, self._on_applied, self._on_pause = metrics or Metrics(), on_applied, on_pause
         self.listeners = [] if listeners is None else listeners
-        self._events = EventSender(store, clock, self._metrics, LISTENER_FAILURES, self.listeners)
+        self._events = EventSender(store, clock, self._metrics, self.listeners)
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: contexts(job, self._budget)
         self._discard_views = contexts.views.clear

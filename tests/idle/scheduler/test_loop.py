@@ -224,4 +224,4 @@ def test_loop_listeners_hear_what_comes_changes_and_goes(rig):
         ("retired", "note/y", "note", "fake"),
         ("retired", "note/x", "note", "fake"),
     ]
-    assert one.metrics.counts()["idle_listener_failures"] == 4
+    assert one.metrics.counts()["listener_failures"] == 4
