@@ -252,7 +252,7 @@ class SharedMember(BackgroundEngine):
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
         """Append events; the receipt is resolved when they are committed in the database."""
         future, holding = new_future(), self.holding
-        if holding is not None and holding.shipper.waiting >= MOST_WAITING:
+        if holding and holding.shipper.waiting >= MOST_WAITING:
             self.metrics.count("fleet_refused")
             hint = "Make the database reachable again"
             future.set_exception(StoreFullError("too much waits for the database", hint=hint))

@@ -29,14 +29,17 @@ FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
 def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
     """Return a copy that is up to date, and whether it was here. Blocks: 50 to 300 ms for 10,000 memories.
 
-    One that is here and cannot be brought up to date is removed, or set aside. The copies must be locked, and stay so until the copy is open: others delete closed ones.
+    One that is here and cannot be brought up to date is removed, or set aside. The copies must be
+    locked, and stay so until the copy is open: others delete closed ones.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
         FleetError: It lacks a part of this memory.
     """
     place.sweep()
-    for folder, state, unsent in copies.readable(place.closed(copies.COPY)):
+    closed = copies.readable(place.closed(copies.COPY))
+    # Those with something to send first: behind one that is up to date nobody would look at them.
+    for folder, state, unsent in sorted(closed, key=lambda copy: not copy[2]):
         at = replace(state, epoch=lease.epoch)
         first = unsent[0].seq if unsent else state.seq + 1
         if state.epoch >= lease.epoch or first > lease.last_seq + 1:
@@ -47,8 +50,6 @@ def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
             if waiting and waiting[0].seq == lease.last_seq + 1:
                 replica.write(folder, at)  # nobody has appended since: it is sent under this lease
                 logger.info("fleet: {} change sets were not sent yet", len(waiting))
-                return folder, True
-            if not unsent and state.seq == lease.last_seq:
                 return folder, True
             bodies = None if waiting else worker.database.run(person_log.read, lease, state.seq)
             if bodies is not None:

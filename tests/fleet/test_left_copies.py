@@ -1,5 +1,7 @@
 """Copies that a kill or a restored database left."""
 
+import itertools
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +56,22 @@ def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_
                 stalled.append(said_by_anna("My dog is called Bello."))  # is refused
                 wait_gone(tmp_path, b"quobble")
         assert texts(second) == ["My dog is called Bello."]
+
+
+def test_what_a_copy_could_not_send_is_not_hidden_by_one_that_is_up_to_date(
+    worker_config, monkeypatch
+):
+    numbers = itertools.count(9999, -1)  # each new copy is listed before those that are there
+    monkeypatch.setattr(secrets, "token_hex", lambda size: str(next(numbers)))
+    said = ["My dog is called Bello.", "My cat is called Mimi.", "My fish is called Wanda."]
+    with Fleet(worker_config("a", 60.0)) as first, Fleet(worker_config("a")) as second:
+        with talking(first) as stalled:
+            say(stalled, said[0])
+            first.database.run(expire)
+            with talking(second) as member:
+                stalled.append(said_by_anna(said[2]))  # is refused, or waits
+                say(member, said[1])
+        assert texts(second) == said
 
 
 # ------------------------------------------------------------------- A database that has less than it acknowledged: what a worker still has is kept
