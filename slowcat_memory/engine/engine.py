@@ -45,14 +45,14 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.recall.prefetch import Prefetch
-from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
-from slowcat_memory.runtime.recall.service import (
-    Retrieval,
+from slowcat_memory.runtime.recall.prefetch import (
+    Prefetch,
     collect_garbage,
     compile_patterns,
     rehearsed,
 )
+from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
 from slowcat_memory.store.disk.folder import or_undo
 

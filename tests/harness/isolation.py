@@ -38,7 +38,7 @@ from slowcat_memory.runtime.conversation.audience import Audience, ScopedWords
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.recall import pipeline
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.store import Snapshot
 from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
@@ -291,7 +291,7 @@ def shared_cache() -> Any:
         key = " ".join(recall.query.text.split()[:4])
         return found.setdefault(key, run(self, recall, **more))
 
-    return around(pipeline.Pipeline, "run", cached)
+    return around(Retrieval, "run", cached)
 
 
 def post_filter() -> Any:
