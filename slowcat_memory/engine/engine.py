@@ -505,8 +505,7 @@ class MemoryEngine:
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""
-        self.events.write(job, batch)
-        self.wiring.indexer.take(batch)
+        self.wiring.apply(job, batch)
         self._settled(batch)
 
     def _settled(self, changed: T) -> T:

@@ -25,8 +25,7 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
-from slowcat_memory.runtime.namespaces.embedding import Told
-from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
+from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, Told
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -313,7 +312,7 @@ class Upkeep:
             return
         wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
         wiring.store.flush(None)
-        wiring.indexer.back.submit(wiring.vectors.embed_all, scope, progress).result()
+        wiring.indexer.back.submit(wiring.vectors.embed, scope, None, progress).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.

@@ -27,10 +27,9 @@ from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
-from slowcat_memory.runtime.namespaces.embedding import DocumentVectors, Embedding
-from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.indexer import DocumentVectors, Embedding, Indexer
+from slowcat_memory.runtime.namespaces.live_index import SealOrder
 from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -134,8 +133,12 @@ class EngineWiring:
             self.store, clock, self.metrics, "listener_failures", callers.on_event
         )
         self.others = OtherProcesses(self)
-        write = partial(self.events.write, "command")
-        self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
+        self.undo_log = UndoLog(self.store, self.apply, clock, self.clock_guard.doubt)
+
+    def apply(self, job: str, batch: WriteBatch) -> None:
+        """Write a batch in one transaction and update the indexes; waits for the disk."""
+        self.events.write(job, batch)
+        self.indexer.take(batch)
 
     @contextmanager
     def catalogue(self, scope: str, snapshot: Snapshot) -> Iterator[Catalogue]:

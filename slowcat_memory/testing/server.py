@@ -20,7 +20,7 @@ from loguru import logger
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import describe_error
 from slowcat_memory.runtime.injection import message_text
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.testing import HashEmbedder
 
 # ------------------------------------------------------------------- the parrot
 # Replaces an LLM by quoting the memory blocks of its prompt: so the demo and tests show, without an

@@ -142,7 +142,7 @@ engine.append(Turn(text="Our cat Minka sleeps in the piano", **said)).wait(None)
 engine.close()
 """
 ASK = """
-from slowcat_memory.runtime.namespaces.namespace import Deferred
+from slowcat_memory.runtime.namespaces.registry import Deferred
 Deferred.begin = lambda self: None  # what is read behind the first answer
 engine = MemoryEngine(config)
 assert engine.search("where does the cat sleep", "user").hits

@@ -15,9 +15,9 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
-from slowcat_memory.runtime.namespaces.namespace import Fetch
+from slowcat_memory.runtime.namespaces.live_index import DateLocale, Space, document
+from slowcat_memory.runtime.namespaces.registry import Fetch
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection, RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval

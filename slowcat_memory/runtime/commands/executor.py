@@ -22,7 +22,7 @@ from slowcat_memory.core.commands.replies import (
     say,
 )
 from slowcat_memory.core.disclosure import Reader, disclose_found
-from slowcat_memory.core.language import CommandKind, language_of
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import times
@@ -66,24 +66,6 @@ class CommandExecutor:
 
     def __post_init__(self) -> None:
         self._language, self._tokenize = language_of(self.language), Tokenizer(self.language)
-        self._methods: dict[CommandKind, Callable[[Command, CommandContext], Outcome]] = {
-            "remember": self._remember,
-            "forget_that": self._forget_that,
-            "forget_about": self._forget_about,
-            "forget_span": self._forget_span,
-            # That much is not deleted by a sentence that may have been misheard.
-            "forget_everything": lambda command, _: self._outcome(
-                command, "everything", done=False
-            ),
-            "yes": self._answer,
-            "no": self._answer,
-            "correct": self._correct,
-            "undo": self._undo,
-            "what_known": self._what_known,
-            "why": self._why,
-            "who_sees": self._who_sees,
-            "local": self._local,
-        }
 
     def execute(self, command: Command, context: CommandContext) -> Outcome:
         """Execute a command, except off and on the record, which the conversation does.
@@ -94,7 +76,8 @@ class CommandExecutor:
         if self.is_guests(context.scope):  # nothing is read or written for them
             return self._outcome(command, "guest", done=False)
         self.store.flush(self.options.wait_s)  # earlier turns must be readable
-        return self._methods[command.kind](command, context)
+        carry_out: Callable[[Command, CommandContext], Outcome] = getattr(self, f"_{command.kind}")
+        return carry_out(command, context)
 
     def _reader(self, context: CommandContext) -> Reader:
         """Return who hears an answer: the speaker, and the LLM, whose context it enters."""
@@ -179,18 +162,22 @@ class CommandExecutor:
 
     # ---------------------------------------------------------------- forget
 
+    def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
+        """Refuse: that much is not deleted by a sentence that may have been misheard."""
+        return self._outcome(command, "everything", done=False)
+
     def _forget_that(self, command: Command, context: CommandContext) -> Outcome:
         with self.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
-            others = self._others(snapshot, turns)
-            turns = tuple(dict.fromkeys((*turns, *others.turns)))
+            other_turns, others = targets.others(snapshot, turns, self.is_guests)
+            turns = tuple(dict.fromkeys((*turns, *other_turns)))
             done = (e for e in snapshot.commands(n=LATEST) if e.state == "done" and e.due)
             before = next((entry for entry in done if turns and {*turns} <= {*entry.turns}), None)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
-        what = memories, turns, context.turn, self.options.undo_s, others.memories
+        what = memories, turns, context.turn, self.options.undo_s, others
         entry = self.undo_log.hide("forget_that", scope, *what)
         return self._gone(command, "forgotten", entry)
 
@@ -209,15 +196,6 @@ class CommandExecutor:
         if command is not None:
             return command.scope, list(command.made), turns
         return context.scope, targets.made_from(snapshot, context.scope, exchange), turns
-
-    def _others(self, snapshot: Snapshot, turns: tuple[int, ...]) -> targets.Others:
-        """Return what an exchange of several speakers left with the others.
-
-        Guests' words are turns alone: nothing was made of them.
-        """
-        others = targets.others(snapshot, turns)
-        known = [memory for memory in others.memories if not self.is_guests(memory[0])]
-        return targets.Others(others.turns, tuple(known))
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about, (memories, turns) = quote(command.argument), self._mentioning(command, context)
@@ -255,7 +233,7 @@ class CommandExecutor:
         many = counted(self._language, len(what[0]), "thing")
         return self._outcome(command, reply, entry=entry, things=many, about=words)
 
-    def _answer(self, command: Command, context: CommandContext) -> Outcome:
+    def _yes(self, command: Command, context: CommandContext) -> Outcome:
         with self.store.snapshot() as snapshot:
             entry = {e.id: e for e in snapshot.commands(context.scope)}.get(context.asked)
         if entry is None or entry.state != "asked":
@@ -265,6 +243,8 @@ class CommandExecutor:
             return self._outcome(command, "kept")
         entry = self.undo_log.confirm(entry, self.options.undo_s)
         return self._gone(command, "forgotten_many", entry)
+
+    _no = _yes
 
     def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
         outcome = self._outcome(
@@ -361,13 +341,13 @@ class CommandExecutor:
             with self.store.snapshot() as snapshot:
                 scope, memories, own = self._that(snapshot, context)
                 exchange = [t for id_ in own if (t := snapshot.turn(id_)) and not t.aside]
-                others = self._others(snapshot, own)
+                other_turns, others = targets.others(snapshot, own, self.is_guests)
             # What was made from the turns follows them; what a command made is marked itself.
             for memory in [chunk_id(turn.id) for turn in exchange] or memories:
                 keep(scope, memory)
-            for other, memory in others.memories:
+            for other, memory in others:
                 keep(other, memory)
-            turns = [*own, *others.turns]
+            turns = [*own, *other_turns]
             outcome = self._outcome(command, "local" if own else "local_nothing", done=bool(own))
         if context.llm == "local":
             return outcome

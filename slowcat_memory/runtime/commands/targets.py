@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -47,39 +46,33 @@ def made_from(snapshot: Snapshot, scope: str, turns: Sequence[Turn]) -> list[str
     return list(dict.fromkeys((*chunks, *derived)))
 
 
-class Others(NamedTuple):
-    """What an exchange left in the namespaces of its other speakers.
+def others(
+    snapshot: Snapshot, exchange: Sequence[int], is_guests: Callable[[str], bool]
+) -> tuple[list[int], list[tuple[str, str]]]:
+    """Find what an exchange left in the namespaces of its other speakers.
 
-    Attributes:
-        turns: Log ids of their words and of the copies of the reply.
-        memories: (scope, id) of these turns' chunks, and of what was made from them.
-    """
-
-    turns: tuple[int, ...]
-    memories: tuple[tuple[str, str], ...]
-
-
-def others(snapshot: Snapshot, exchange: Sequence[int]) -> Others:
-    """Find the parts and copies of an exchange's turns in other namespaces.
-
-    They were logged together, so only the neighbours in the log are read.
+    It was logged together, so only the neighbours in the log are read.
 
     Args:
         exchange: Log ids of the turns, in one namespace.
+        is_guests: Whether a scope is that of guests, whose words are turns alone.
+
+    Returns:
+        Log ids of the others' words and of the copies of the reply; (scope, id) of these turns'
+        chunks, and of what was made from them.
     """
     known = [turn for id_ in exchange if (turn := snapshot.turn(id_))]
     wholes = {turn.part_of or turn.id for turn in known}
-    scopes = {turn.scope for turn in known}
     if not known:
-        return Others((), ())
+        return [], []
     near = snapshot.turns(after=min(wholes) - 1, upto=max(exchange) + NEAR)
-    turns = [t for t in near if (t.part_of or t.id) in wholes and t.scope not in scopes]
+    turns = [t for t in near if (t.part_of or t.id) in wholes and t.scope != known[0].scope]
     memories = [
         (scope, id_)
-        for scope in dict.fromkeys(turn.scope for turn in turns)
+        for scope in dict.fromkeys(turn.scope for turn in turns if not is_guests(turn.scope))
         for id_ in made_from(snapshot, scope, [turn for turn in turns if turn.scope == scope])
     ]
-    return Others(tuple(turn.id for turn in turns), tuple(memories))
+    return [turn.id for turn in turns], memories
 
 
 def mentioning(

@@ -39,7 +39,7 @@ from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
-from slowcat_memory.runtime.namespaces.namespace import Fetch, Namespace
+from slowcat_memory.runtime.namespaces.registry import Fetch, Namespace
 from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
 
 if TYPE_CHECKING:

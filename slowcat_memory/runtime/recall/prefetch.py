@@ -52,14 +52,12 @@ class Attempt(Struct, frozen=True, eq=False):
         recalls: One in each namespace, the speaker's own first.
         versions: The namespaces', when it began.
         running: Its future result.
-        behind: Its thread had other work when it was begun, which may take long.
     """
 
     heard: str
     recalls: Sequence[Recall]
     versions: Sequence[int]
     running: "Future[Recollection]"
-    behind: bool = False
 
     @property
     def query(self) -> Query:
@@ -71,13 +69,11 @@ class Attempt(Struct, frozen=True, eq=False):
 
     def holds(self, query: Query) -> bool:
         """Return whether its result is also that of a turn's query in the same scopes."""
-        running = self.running
-        # It runs, or its thread is just waking up for it; asked before whether it is done.
-        under_way = running.running() or not (self.behind or running.done())
-        done = running.done() and not running.cancelled() and running.exception() is None
+        running = self.running  # what its thread has still to do before it stops at its next step
+        failed = running.done() and (running.cancelled() or running.exception() is not None)
         return (
-            fingerprint(self.query.text) == fingerprint(query.text)
-            and (under_way or done)
+            not failed
+            and fingerprint(self.query.text) == fingerprint(query.text)
             and self._nothing_changed(query)
             and self._nothing_more_is_visible(query)
         )

@@ -39,8 +39,7 @@ from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
 from slowcat_memory.runtime.recall.choosing import Recall, abandon, abstain, most_hits
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
@@ -164,10 +163,9 @@ class Retrieval:
         self.metrics.count("prefetch_begun")
         recalls = self._recalls(self._gated(query, need), scopes, passing=True)
         versions = [recall.namespace.version for recall in recalls]
-        behind = not self.indexer.ahead.is_idle
         with self.while_recalling():  # at once: the worker waits where idle work computes
             running = self.indexer.ahead.submit(self._run_each, recalls, True)
-        return Attempt(query.text, recalls, versions, running, behind)
+        return Attempt(query.text, recalls, versions, running)
 
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away, so that the next one finds all it needs warm.

@@ -11,7 +11,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderOptions, EmbedderReport
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, WriteBatch
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.indexer import Embedding
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import RecordingEmbedder
 from tests.support.engine_talks import NOW, talk

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import documents
-from slowcat_memory.runtime.namespaces.documents import changed_by_scope
+from slowcat_memory.runtime.namespaces import live_index
+from slowcat_memory.runtime.namespaces.live_index import changed_by_scope
 from tests.support.memories import Look
 from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
@@ -157,7 +157,7 @@ class Life(Scene):
 def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
     tmp_path, seed, monkeypatch
 ):
-    monkeypatch.setattr(documents, "PART", 3)  # rows of a snapshot
+    monkeypatch.setattr(live_index, "PART", 3)  # rows of a snapshot
     life = Life(tmp_path, seed)
     with closing(life.store):
         for number, what in enumerate(life.live(STEPS)):

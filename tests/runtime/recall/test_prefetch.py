@@ -10,7 +10,7 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.indexer import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, LOST_S, SHARE, Attempt, Prefetch, Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query

@@ -1,16 +1,21 @@
-"""Records as the page shows them: plain values, times in ISO 8601, texts as they are.
+"""Rows as the page shows them: plain values, times in ISO 8601, texts as they are; and pages of them.
 
 The page is on this machine, so local-only texts are shown; whether one is local-only is shown too.
+A page has some 50 rows, the newest first, and the place of the last one as a cursor.
 """
 
-from datetime import datetime
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
+from slowcat_memory.core.catalogue import place
 from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family
+from slowcat_memory.core.memory import BLOCK, FACT, NOTE, QUARANTINED, chunk_id, family
 from slowcat_memory.records import Memory, Session, Turn
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.context import PageContext
+from slowcat_memory.web.context import PAGE, PageContext
 
 JOBS = {  # what a job does, in words for "by which rule or model"
     "facts": "facts, people and things from what was said",
@@ -96,3 +101,81 @@ def session_row(session: Session, first: Turn | None) -> dict[str, Any]:
         "turns": session.turns,
         "words": first.text[:160] if first else "",
     }
+
+
+def fact_row(page: PageContext, snapshot: Snapshot, memory: Memory, people: bool) -> dict[str, Any]:
+    """Return a fact and what took its place; of people as a relation in words."""
+    new = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
+    sides = relation_words(page, memory, snapshot) if people else {}
+    return memory_row(page, memory) | {"replacement": page.present(new).text if new else ""} | sides
+
+
+def weighed_row(
+    page: PageContext, memory: Memory | None, offer: Any, verdict: str
+) -> dict[str, Any]:
+    """Return what recall decided of a memory, which the page may not show if another's."""
+    shown = memory if memory and page.shows(memory.scope) else None
+    return {
+        "id": shown.id if shown else "",
+        "memory": memory_row(page, shown) if shown else None,
+        "verdict": verdict,
+        "likely": round(offer.probability, 3) if offer else None,
+    }
+
+
+def reply_to(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
+    """Return the agent's reply, which is among the few turns after the user's."""
+    if turn is None:
+        return None
+    near = snapshot.turns(turn.scope, turn.id, turn.id + 8)
+    agent = (reply for reply in near if reply.role == "assistant" and reply.session == turn.session)
+    return next((reply for reply in agent if reply.reply_to in (0, turn.id)), None)
+
+
+# ------------------------------------------------------------------- pages of a catalogue
+
+
+def newest(
+    snapshot: Snapshot,
+    rows: Sequence[Memory],
+    wanted: Callable[[Memory], bool] = lambda row: True,
+    n: int = PAGE,
+    after: str = "",
+    upto: datetime | None = None,
+) -> tuple[list[Memory], str]:
+    """Return the newest ``n`` rows that are wanted, as stored, and the cursor of the page behind.
+
+    Args:
+        rows: Of a catalogue, in the order of time; those that are gone since are left out.
+        after: A cursor, "" for the first page.
+        upto: Only what is true since this moment, or since before.
+    """
+    end = bisect_left(rows, place_of(after), key=place) if after else len(rows)
+    if upto is not None:
+        end = min(end, bisect_left(rows, (upto, "\U0010ffff"), key=place))
+    shown = list(islice((row for row in reversed(rows[:end]) if wanted(row)), n + 1))
+    behind = cursor_of(*place(shown[n - 1])) if len(shown) > n else ""
+    return stored(snapshot, shown[:n]), behind
+
+
+def is_fact(memory: Memory) -> bool:
+    """Return whether it is a fact that may be shown: neither quarantined nor a repetition."""
+    repeats = memory.facets.get("why") == "same"
+    return family(memory.kind) == FACT and memory.kind != QUARANTINED and not repeats
+
+
+def is_current(memory: Memory) -> bool:
+    return memory.retired_at is None and memory.kind != QUARANTINED
+
+
+def stored(snapshot: Snapshot, rows: Sequence[Memory]) -> list[Memory]:
+    return [memory for row in rows if (memory := snapshot.read(row.scope, row.id))]
+
+
+def cursor_of(at: datetime, id: str) -> str:
+    return f"{at.isoformat()}|{id}"
+
+
+def place_of(cursor: str) -> tuple[datetime, str]:
+    at, _, id = cursor.partition("|")
+    return datetime.fromisoformat(at).astimezone(UTC), id
