@@ -42,21 +42,13 @@ def talk(config: Config, lines: tuple[str, ...]) -> str:
 
 def by_page(engine: MemoryEngine) -> str:
     page = PageContext(engine, person="user")
-    lists = (
-        views.facts,
-        views.blocks,
-        views.people,
-        views.conversations,
-        views.recalls,
-        views.as_of,
-    )
-    shown = [view(page, {}) for view in lists]
-    shown += [views.person(page, {"id": one["id"]}) for one in views.people(page, {})["rows"]]
-    shown += [views.memory(page, {"id": one["id"]}) for one in views.facts(page, {})["rows"]]
-    shown += [
-        views.one(page, {"turn": str(row["turn"])}) for row in views.recalls(page, {})["rows"]
-    ]
-    for one in views.conversations(page, {})["rows"]:
+    lists = ("facts", "blocks", "people", "conversations", "recalls", "as_of")
+    seen = {name: getattr(views, name)(page, {}) for name in lists}
+    shown = list(seen.values())
+    shown += [views.person(page, {"id": one["id"]}) for one in seen["people"]["rows"]]
+    shown += [views.memory(page, {"id": one["id"]}) for one in seen["facts"]["rows"]]
+    shown += [views.one(page, {"turn": str(row["turn"])}) for row in seen["recalls"]["rows"]]
+    for one in seen["conversations"]["rows"]:
         shown += [view(page, {"session": one["id"]}) for view in (views.turns, verbs.preview)]
     as_of = views.as_of(page, {"what": "people", "over": "1"})
     return str([*shown, as_of, views.search(page, {"q": "my bicycle"})])

@@ -123,23 +123,8 @@ class Script:
         cut = len(self.tokens) < len(tokens)
         self.finish_reason = "length" if cut else "tool_calls" if self.calls else "stop"
 
-    def deltas(self) -> Iterator[dict[str, Any]]:
-        """Yield the text word by word, then each call: its name first, its arguments in halves."""
-        yield {"role": "assistant", "content": ""}
-        for token in self.tokens:
-            yield {"content": token}
-        for i, call in enumerate(self.calls):
-            head = {"name": call.name, "arguments": ""}
-            yield {
-                "tool_calls": [{"index": i, "id": call.id, "type": "function", "function": head}]
-            }
-            text = json.dumps(call.arguments)
-            for half in (text[: len(text) // 2], text[len(text) // 2 :]):
-                yield {"tool_calls": [{"index": i, "function": {"arguments": half}}]}
-
-    def message(self) -> dict[str, Any]:
-        """Return the reply as one message, for a request that does not stream."""
-        calls = [
+    def _called(self) -> list[dict[str, Any]]:
+        return [
             {
                 "id": call.id,
                 "type": "function",
@@ -147,8 +132,20 @@ class Script:
             }
             for call in self.calls
         ]
-        text = "".join(self.tokens) or None if calls else "".join(self.tokens)
-        return {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
+
+    def deltas(self) -> Iterator[dict[str, Any]]:
+        """Yield the text word by word, then each call."""
+        yield {"role": "assistant", "content": ""}
+        for token in self.tokens:
+            yield {"content": token}
+        for i, call in enumerate(self._called()):
+            yield {"tool_calls": [{"index": i, **call}]}
+
+    def message(self) -> dict[str, Any]:
+        """Return the reply as one message, for a request that does not stream."""
+        calls, text = self._called(), "".join(self.tokens)
+        called = {"tool_calls": calls} if calls else {}
+        return {"role": "assistant", "content": text or None if calls else text} | called
 
     def usage(self) -> dict[str, int]:
         """Return the token counts: of the prompt estimated, of the reply a word each."""

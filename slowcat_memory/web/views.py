@@ -1,8 +1,7 @@
 """The views: functions that read what the page shows, by the question that they answer."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from collections import Counter
+from collections.abc import Callable, Mapping
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -27,19 +26,23 @@ from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.records import Hit, LedgerEntry, Memory, Run
-from slowcat_memory.runtime.commands.targets import why
+from slowcat_memory.runtime.commands.executor import why
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.recall.query import Recollection, asked_text
 from slowcat_memory.store import Snapshot, backups_of
 from slowcat_memory.store.sharing import others_of
-from slowcat_memory.web.context import PAGE, PageContext, Refusal, moment, number
-from slowcat_memory.web.rows import (
+from slowcat_memory.web.context import (
+    PAGE,
+    PageContext,
+    Refusal,
     cursor_of,
     fact_row,
     is_current,
     is_fact,
     memory_row,
+    moment,
     newest,
+    number,
     place_of,
     relation_words,
     reply_to,
@@ -47,6 +50,7 @@ from slowcat_memory.web.rows import (
     stored,
     time_of,
     turn_row,
+    weeks,
     weighed_row,
 )
 
@@ -224,7 +228,6 @@ def memory(page: PageContext, given: Given) -> dict[str, Any]:
 
 # ------------------------------------------------------------------- what was said, recalled, and true on a day
 
-WEEKS = 260  # that a picture goes back
 LOOK = 4 * PAGE  # entries, of everybody's, that are read for a page of one person's
 
 
@@ -325,26 +328,8 @@ def as_of(page: PageContext, given: Given) -> dict[str, Any]:
         "after": after,
         "first": time_of(min(began, default=None)),
         "last": time_of(max(*began, page.memory.clock())) if began else None,
-        "weeks": _weeks(page, moments) if not given.get("at") and not after_ else None,
+        "weeks": weeks(page, moments) if not given.get("at") and not after_ else None,
     }
-
-
-def _weeks(page: PageContext, moments: Sequence[Sequence[datetime]]) -> list[list[Any]]:
-    """Return week by week how many there are of several kinds of moments."""
-    now = page.memory.clock()
-    counts: dict[date, list[int]] = defaultdict(lambda: [0] * len(moments))
-    for kind, every in enumerate(moments):
-        for at in (at for at in every if at <= now):
-            day = at.astimezone(page.memory.zone).date()
-            counts[day - timedelta(days=day.weekday())][kind] += 1
-    if not counts:
-        return []
-    last = max(counts)
-    week, rows = max(min(counts), last - timedelta(weeks=WEEKS)), list[list[Any]]()
-    while week <= last:
-        rows.append([f"{week}T12:00Z", *counts[week]])
-        week += timedelta(weeks=1)
-    return rows
 
 
 def recalls(page: PageContext, given: Given) -> dict[str, Any]:

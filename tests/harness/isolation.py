@@ -31,7 +31,7 @@ from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime import injection
-from slowcat_memory.runtime.commands import targets
+from slowcat_memory.runtime.commands import executor
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience, ScopedWords
@@ -346,7 +346,7 @@ def obedient() -> Iterator[None]:
 def half_forgotten() -> Iterator[None]:
     """What was said to two is forgotten for one."""
     with (
-        mock.patch.object(targets, "others", lambda *_: ([], [])),
+        mock.patch.object(executor, "left_with_others", lambda *_: ([], [])),
         mock.patch.object(Deletion, "takes_copies", lambda *_: False),
     ):
         yield

@@ -132,16 +132,10 @@ class Mind:
         self.namespace = FakeNamespace(self.searcher)
         self.embedding = FakeEmbedding(embed, tokens=tokens is not None)
         self.store = FakeStore({id: encode(rows) for id, rows in (tokens or {}).items()})
-        self.retrieval = Retrieval(
-            Mock(store=self.store),
-            self.embedding,  # type: ignore[arg-type]
-            Mock(),
-            Metrics(),
-            UTC,
-            RetrievalOptions(recall=recalling, fuse=fusing, rank=PLAIN),
-            Mock(),
-            Mock(),
-        )
+        options = RetrievalOptions(recall=recalling, fuse=fusing, rank=PLAIN)
+        embedding: Any = self.embedding
+        parts = Mock(store=self.store), embedding, Mock(), Metrics(), UTC, options
+        self.retrieval = Retrieval(*parts, while_recalling=Mock(), look_soon=Mock())
         for m in memories or SAID:
             self.memories[m.id] = m
             self.searcher.add(document(m, DateLocale(UTC, "english"), ""))

@@ -184,7 +184,6 @@ class Transcripts:
     """Transcripts in the order in which they came."""
 
     def __init__(self) -> None:
-        self.version = 0  # incremented by every change
         self._waiting: deque[FinalTranscript] = deque(maxlen=WAITING)
         self._expected: FinalTranscript | None = None  # of a turn whose end is predicted
         self._part = self._order = 0
@@ -193,13 +192,11 @@ class Transcripts:
         self, voice: Voice, words: str, *, off_record: bool = False, begins: bool = False
     ) -> None:
         """Add a transcript; ``begins`` is whether it is the first that a new turn collects."""
-        self.version += 1
         self._expected = None
         self._waiting.append(self._made(voice, words, off_record, begins))
 
     def expect(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
         """Set the predicted last transcript of the present turn, which a final one will replace."""
-        self.version += 1
         self._expected = self._made(voice, words, off_record, False)
 
     def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> FinalTranscript:
@@ -245,7 +242,6 @@ class Transcripts:
 
         If none of it was on the record, those on the record still wait.
         """
-        self.version += 1
         last = max((transcript.order for transcript in taken), default=0)
         off = all(transcript.off_record for transcript in taken)
         self._expected = None

@@ -144,8 +144,6 @@ class Conversation:
         self._speaker = ""  # the current speaker, as set by the application
         self._exchange = Exchange((self.audience.scope_of(""),))
         self._answering: Exchange | None = None  # the exchange that the present reply answers
-        # How a turn was divided whose speakers were asked for, until it is logged.
-        self._divided: tuple[object, list[FinalTranscript], list[ScopedWords]] | None = None
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -233,12 +231,8 @@ class Conversation:
         self, text: str, channel: Channel | None, predicted: bool = False
     ) -> tuple[list[FinalTranscript], list[ScopedWords]]:
         """Return the transcripts of a turn, and its parts by speaker."""
-        voice = self._voice("")
-        key = (text, channel, predicted, voice, self._transcripts.version)
-        if self._divided is None or self._divided[0] != key:
-            heard = self._transcripts.of_turn(text, channel, predicted=predicted)
-            self._divided = (key, heard, split(text, heard, voice))
-        return self._divided[1:]
+        heard = self._transcripts.of_turn(text, channel, predicted=predicted)
+        return heard, split(text, heard, self._voice(""))
 
     def _now(self) -> ClockReading:
         return ClockReading(self.clock(), self.monotonic())
@@ -259,7 +253,6 @@ class Conversation:
         now = self._now()
         self.off_record.touch()
         heard, parts = self._divide(text, channel)
-        self._divided = None  # what is off the record is kept nowhere
         self._transcripts.discard(heard)
         off = self.off_record.off or any(transcript.off_record for transcript in heard)
         self._exchange = Exchange(_scopes(parts), kept=keep and not off)

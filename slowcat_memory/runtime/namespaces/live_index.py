@@ -15,7 +15,7 @@ import shutil
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import tzinfo
 from itertools import islice
@@ -140,35 +140,8 @@ def time_about(memory: Memory, reading: DateLocale) -> tuple[float, float] | Non
     return (about[0].start.timestamp(), about[0].end.timestamp()) if about else None
 
 
-def stored_vectors(
-    snapshot: Snapshot, space: Space, memory: Memory, keys: Sequence[Key]
-) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Yield the stored vectors of a memory and its keys: id, digest of the text, values."""
-    texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
-    for id_, text in texts.items() if space.dim else ():
-        if (vector := snapshot.vector(space.key, memory.scope, id_)) is not None:
-            yield id_, digest(text), vector.values
-
-
 def indexable(memory: Memory) -> bool:
     return memory.retired_at is None and findable(memory)
-
-
-def index_memory(
-    searcher: Searcher,
-    memory: Memory,
-    keys: Sequence[Key],
-    reading: DateLocale,
-    place: Place,
-    about: tuple[float, float] | None = None,
-) -> None:
-    """Index the whole state of a stored memory with all its keys, or remove it."""
-    if not indexable(memory):
-        searcher.remove(memory.id)
-        return
-    # Resolved only now: a journal may repeat this on a searcher with newer data.
-    before = next((id_ for id_ in place.before if id_ in searcher), "")
-    searcher.add(document(memory, reading, before, keys, place.after, about))
 
 
 def all_documents(read: Read, scope: str, reading: DateLocale, upto: int) -> Iterator[Document]:
@@ -226,26 +199,6 @@ def unread_error(rows: int) -> IndexDamagedError:
         f"{rows} rows of the store were not read: an index of the rest would hide them",
         hint="It is tried again; if it fails each time: `slowcat-memory doctor --repair`",
     )
-
-
-class LastChunks:
-    """The last chunk of each session, after which the session's next turn is inserted."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, str] = {}
-
-    def before(self, turn: Turn, searcher: Searcher, snapshot: Snapshot) -> str:
-        """Return the indexed chunk that a turn follows, "" for none."""
-        if (last := self._last.get(turn.session, "")) in searcher:
-            return last
-        before = [*_chunks_before(turn, searcher, snapshot)]
-        return before[-1] if before and before[-1] in searcher else ""
-
-    def record(self, turn: Turn) -> None:
-        self._last[turn.session] = chunk_id(turn.id)
-
-    def forget(self, memory_ids: Collection[str]) -> None:
-        self._last = {s: last for s, last in self._last.items() if last not in memory_ids}
 
 
 def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
@@ -314,7 +267,8 @@ class LiveIndex:
         self._begin(self.open())
 
     def _begin(self, searcher: Searcher) -> None:
-        self.searcher, self._last_chunks = searcher, LastChunks()
+        self.searcher = searcher
+        self._last = dict[str, str]()  # the last chunk of each session: the next turn follows it
         # Memories whose texts were not read for times yet, by id: that is most of the work, and few
         # queries ask for a time.
         self._undated: dict[str, Memory] = {}
@@ -388,12 +342,19 @@ class LiveIndex:
             if turn.aside:
                 continue
             memory = snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn)
-            before = self._last_chunks.before(turn, self.searcher, snapshot)
+            before = self._before(turn, snapshot)
             self._index(snapshot, memory, Place((before,)))
             added.add(memory.id)
             if indexable(memory):
-                self._last_chunks.record(turn)
+                self._last[turn.session] = memory.id
         return added
+
+    def _before(self, turn: Turn, snapshot: Snapshot) -> str:
+        """Return the indexed chunk that a turn follows, "" for none."""
+        if (last := self._last.get(turn.session, "")) in self.searcher:
+            return last
+        before = [*_chunks_before(turn, self.searcher, snapshot)]
+        return before[-1] if before and before[-1] in self.searcher else ""
 
     def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
         memory = snapshot.in_context(memory)
@@ -412,13 +373,24 @@ class LiveIndex:
     ) -> None:
         """Index the whole state of a stored memory, with its keys, and the vectors of both."""
         keys = list(snapshot.keys(self.scope, memory.id))
-        vectors = list(stored_vectors(snapshot, self.space, memory, keys))
+        texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
+        read = ((id_, snapshot.vector(self.space.key, self.scope, id_)) for id_ in texts)
+        vectors = {id_: vector for id_, vector in read if vector} if self.space.dim else {}
         if loading and self.space.dim and len(vectors) <= len(keys):
             self.searcher.remove(memory.id)  # a sealed vector that is no longer in the store
-        self.change(lambda s: index_memory(s, memory, keys, self._reading, place, about))
-        for id_, of, values in vectors:
+
+        def index(searcher: Searcher) -> None:
+            if not indexable(memory):
+                searcher.remove(memory.id)
+                return
+            # Resolved only now: a journal may repeat this on a searcher with newer data.
+            before = next((id_ for id_ in place.before if id_ in searcher), "")
+            searcher.add(document(memory, self._reading, before, keys, place.after, about))
+
+        self.change(index)
+        for id_, vector in vectors.items():
             if not self.searcher.has_vector(id_):
-                self.put_vector(id_, values, of)
+                self.put_vector(id_, vector.values, digest(texts[id_]))
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
         """Set the vector of a memory or index key; ``of`` is as in ``records.Vector``.

@@ -226,8 +226,8 @@ class Namespace(LiveIndex):
             if asked is not None and asked.muted:
                 self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
-            place = Place((self._last_chunks.before(turn, self.searcher, snapshot),))
-            self._last_chunks.record(turn)
+            place = Place((self._before(turn, snapshot),))
+            self._last[turn.session] = memory.id
             self.hot.add(memory, ack)
             self._facts.change(lambda known: known.hear(turn), turn.id)
             memory = snapshot.in_context(memory)
@@ -276,7 +276,7 @@ class Namespace(LiveIndex):
             for memory_id in gone:
                 self._remove(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
-            self._last_chunks.forget(gone)
+            self._last = {s: last for s, last in self._last.items() if last not in gone}
             self.version += 1
 
     # ---------------------------------------------------------------- reading
