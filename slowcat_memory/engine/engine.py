@@ -339,7 +339,7 @@ class MemoryEngine:
                 pass  # behind all that a recall needs; the first head waits for no reading
             wiring.indexer.later(self._warm_up, scope)
             if not self.readonly:
-                wiring.indexer.later(wiring.vectors.embed, scope)
+                wiring.indexer.later(wiring.indexer.embed, scope)
                 if namespace.seal_due():
                     wiring.indexer.later(namespace.reseal)
 

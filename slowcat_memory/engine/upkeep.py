@@ -258,7 +258,7 @@ class Upkeep:
         wiring.embedding.export()
         for namespace in wiring.namespaces:
             wiring.indexer.reload(namespace.scope)
-            wiring.vectors.embed(namespace.scope)
+            wiring.indexer.embed(namespace.scope)
 
     def age(self, scope: str, stop: Stop = lambda: False) -> Aged:
         """Move a scope's old turns into compressed blocks; search results and reads do not change.
@@ -312,7 +312,7 @@ class Upkeep:
             return
         wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
         wiring.store.flush(None)
-        wiring.indexer.back.submit(wiring.vectors.embed, scope, None, progress).result()
+        wiring.indexer.back.submit(wiring.indexer.embed, scope, None, progress).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.

@@ -27,7 +27,7 @@ from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
-from slowcat_memory.runtime.namespaces.indexer import DocumentVectors, Embedding, Indexer
+from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
 from slowcat_memory.runtime.namespaces.live_index import SealOrder
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.recall.service import Retrieval
@@ -103,8 +103,7 @@ class EngineWiring:
         self.query_caches = [self.embedding.forget, self.tokenizer.forget]
         self.clock_guard = ClockGuard(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
-        self.vectors = DocumentVectors(self.embedding, self.namespaces)
-        self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
+        self.indexer = Indexer(self.namespaces, self.embedding, self.metrics)
         self.users = self.namespaces.users
         self.retrieval = Retrieval(
             self.namespaces,

@@ -115,6 +115,6 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
 def test_remote_embedder_gets_no_texts_from_idle_jobs(home, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
     embedder = RecordingEmbedder(remote)
-    made = home.open(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
+    made = home.open(embedder).wiring.indexer.encode([f"Anna's therapist is {SECRET}."])
     assert len(made.vectors) == (not remote)
     assert (SECRET in str(embedder.texts)) is not remote
