@@ -95,7 +95,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
     if not words.strip():
         raise usage("say in a few words what to look for", "TEXT")
     from slowcat_memory.core.render.memory_block import mark_of
-    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.runtime.conversation.conversation import guest_scope
 
     known.limit = min(known.limit or 10, MOST)
     with known.opened(words_only=False) as (engine, where):

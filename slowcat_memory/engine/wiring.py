@@ -26,7 +26,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
+from slowcat_memory.runtime.conversation.conversation import guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
 from slowcat_memory.runtime.namespaces.live_index import SealOrder
 from slowcat_memory.runtime.namespaces.registry import Namespaces
@@ -147,7 +147,7 @@ class EngineWiring:
             yield views.view(Catalogue, snapshot, scope, self.tokenizer)
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
-        """Return who reads some namespaces, and under which names; see ``audience.reader_of``."""
+        """Return who reads some namespaces, and under which names; see ``reader_of``."""
         reader = reader_of(self.config.people, *scopes, local=local, muted=muted)
         return structs.replace(reader, called=self.users.loaded(*reader.scopes))
 

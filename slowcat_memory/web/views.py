@@ -27,7 +27,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.records import Hit, LedgerEntry, Memory, Run
 from slowcat_memory.runtime.commands.executor import why
-from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.conversation.conversation import guest_scope
 from slowcat_memory.runtime.recall.query import Recollection, asked_text
 from slowcat_memory.store import Snapshot, backups_of
 from slowcat_memory.store.sharing import others_of

@@ -34,7 +34,7 @@ from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import executor
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
-from slowcat_memory.runtime.conversation.audience import Audience, ScopedWords
+from slowcat_memory.runtime.conversation.conversation import Audience, ScopedWords
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.live_index import document
