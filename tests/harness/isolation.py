@@ -32,7 +32,6 @@ from slowcat_memory.processor.context_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import executor
-from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.conversation import Audience, ScopedWords
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
@@ -337,7 +336,7 @@ def obedient() -> Iterator[None]:
 
     with (
         mock.patch.object(VoiceCommands, "refuses", lambda self, scopes: False),
-        mock.patch.object(CommandExecutor, "execute", execute),
+        mock.patch.object(executor.CommandExecutor, "execute", execute),
     ):
         yield
 

@@ -27,7 +27,6 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.namespaces import live_index
-from slowcat_memory.runtime.namespaces.live_index import Space
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.web import verbs
@@ -122,7 +121,7 @@ def _record(store: Store, count: int) -> None:
 def _seal(store: Store, config: Config) -> None:
     """Build the index of words, so that a memory of any size opens at once."""
     read = {"zone": config.memory.time_zone, "language": config.memory.language}
-    place = {"store": str(store.path), "scope": ANNA, "space": Space()}
+    place = {"store": str(store.path), "scope": ANNA, "space": live_index.Space()}
     order = live_index.SealOrder(**place, **read, options=config.index)
     store.publish(live_index.seal(Build(), index_folder(store.path, ANNA), order)).wait(None)
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import live_index
-from slowcat_memory.runtime.namespaces.live_index import changed_by_scope
 from tests.support.memories import Look
 from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
@@ -81,7 +80,7 @@ class Life(Scene):
         batch = WriteBatch(**changes)
         self.store.apply("test", batch).wait()
         dropped = [id_ for _, id_ in batch.drop]
-        self.namespace.refresh(changed_by_scope(batch)["anna"], dropped)
+        self.namespace.refresh(live_index.changed_by_scope(batch)["anna"], dropped)
 
     def put(self, memory: Memory) -> None:
         self.write(memories=(memory,))
