@@ -216,17 +216,18 @@ class KnownFacts:
             turns: The oldest first.
             lock: The namespace's; held only for what changed meanwhile.
         """
-        latest = 0
+        known, latest = KnownFacts(self._language), 0  # a reading that fails leaves nothing here
         for fact in sorted(facts, key=lambda fact: fact.valid_from):
-            self.put(fact)
+            known.put(fact)
         for turn in turns:
-            self.hear(turn)
+            known.hear(turn)
             latest = turn.id
         with lock:
             for id_, change in self._missed or ():
                 if not 0 < id_ <= latest:  # else it was among the turns
-                    change(self)
-            self._missed = None
+                    change(known)
+            known._missed = None
+            vars(self).update(vars(known))
 
     def change(self, change: Change, turn: int = 0) -> None:
         """Make a change now, or once the facts are read; ``turn`` is the log id of one it hears."""
