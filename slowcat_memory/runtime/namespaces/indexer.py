@@ -433,17 +433,16 @@ class Indexer:
         """
         if self._embedding.embedder is None:
             return
-        namespace, bare = self._namespaces.get(scope), set[str]()
+        namespace = self._namespaces.get(scope)
+        wanted = namespace.searcher.incomplete() if memory_ids is None else memory_ids
+        found, bare = namespace.recent(wanted), set[str]()  # first: those may not be stored yet
         with self._store.snapshot() as snapshot:
-            if memory_ids is None:
-                memory_ids = namespace.searcher.incomplete()
-                if told and (token_key := self._embedding.token_key):
-                    done = snapshot.has_tokens(token_key, scope)
-                    bare = {id_ for id_, _ in namespace.searcher.table.items()} - done
-                    memory_ids = [*dict.fromkeys((*memory_ids, *bare))]
-            found = namespace.recent(memory_ids)  # for those that are not stored yet
-            found |= {id_: m for id_ in memory_ids if (m := snapshot.read(scope, id_))}
-            keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
+            if told and (token_key := self._embedding.token_key):
+                bare = {id_ for id_, _ in namespace.searcher.table.items()}
+                bare -= snapshot.has_tokens(token_key, scope)
+            ids = dict.fromkeys((*wanted, *bare))
+            found |= {id_: m for id_ in ids if (m := snapshot.read(scope, id_))}
+            keys = [key for id_ in ids for key in snapshot.keys(scope, id_)]
         every = [
             *(Passage(m.id, indexed_text(m)) for m in found.values()),
             *(Passage(key.id, key.text, key.memory, key.sources) for key in keys),
