@@ -47,13 +47,12 @@ from slowcat_memory.providers import (
     sends_texts_away,
     token_key_of,
 )
-from slowcat_memory.providers.breaker import CircuitBreaker
 from slowcat_memory.records import TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.live_index import Space, changed_by_scope
 from slowcat_memory.runtime.namespaces.registry import Namespace, Namespaces
 from slowcat_memory.store import Ack
 
-REST_S = 60.0  # for which no query is embedded after three failures in a row
+FAILURES, REST_S = 3, 60.0  # failures in a row after which no query is embedded, and for how long
 LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
 
 
@@ -79,8 +78,8 @@ class Embedding:
 
     def __post_init__(self) -> None:
         self._cached = lru_cache(self.cache_size)(self._encode)
-        watch = seconds_of(self.clock)
-        self._breaker = CircuitBreaker(first_wait_s=REST_S, growth=1.0, clock=watch)
+        self._seconds = seconds_of(self.clock)
+        self._failures, self._failed_at = 0, 0.0  # in a row, and when the last one was
         self.embedder: Embedder | None = None
         self.space, self.token_key = Space(), ""
         self.open()
@@ -105,7 +104,7 @@ class Embedding:
             self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
             self.token_key = token_key_of(embedder) if self.options.token_vectors else ""
             self.forget()
-            self._breaker.succeeded()
+            self._failures = 0
 
     def _open_configured(self) -> tuple[Embedder | None, EmbedderReport]:
         try:
@@ -131,7 +130,8 @@ class Embedding:
         Args:
             passing: It may never be asked: no cache may keep its words.
         """
-        if self.embedder is None or not self._breaker.allows():
+        rested = self._seconds() - self._failed_at
+        if self.embedder is None or (self._failures >= FAILURES and 0 <= rested < REST_S):
             return None
         began = self.watch()
         try:
@@ -140,13 +140,13 @@ class Embedding:
             self._fail(type(error).__name__)
             return None
         if self.watch() - began < LATE_S:
-            self._breaker.succeeded()
+            self._failures = 0
         else:
             self._fail("late")
         return encoded
 
     def _fail(self, problem: str) -> None:
-        self._breaker.failed()
+        self._failures, self._failed_at = self._failures + 1, self._seconds()
         self.metrics.count("embedding_failures")
         logger.warning(f"memory: embedding a query failed: {problem}")
 
