@@ -28,8 +28,8 @@ from slowcat_memory.index.format import FORMAT
 from slowcat_memory.index.generation import Build
 from slowcat_memory.providers import Embedded, TokenEmbedder, token_key_of
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import sealing
-from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.runtime.namespaces import live_index
+from slowcat_memory.runtime.namespaces.live_index import Space
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.page_reader import FORMAT as STORE_FORMAT
@@ -109,7 +109,7 @@ def _build(config: Config, size: int, tail: int) -> None:
     embedder = common.embedder_of(config)
     with Store.open(config.folder) as store:
         fill(store, embedder, size - tail)  # waits until it is saved
-        order = sealing.SealOrder(
+        order = live_index.SealOrder(
             store=str(store.path),
             scope=corpus.SCOPE,
             space=Space(embedder.key, embedder.dim),
@@ -117,7 +117,7 @@ def _build(config: Config, size: int, tail: int) -> None:
             language=config.memory.language,
             options=config.index,
         )
-        made = sealing.seal(Build(), index_folder(store.path, corpus.SCOPE), order)
+        made = live_index.seal(Build(), index_folder(store.path, corpus.SCOPE), order)
         store.publish(made).wait(None)
     with closing(MemoryEngine(config)) as engine:
         engine.prepare(corpus.SCOPE)

@@ -8,12 +8,13 @@ import ast
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.language import CommandKind
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine, hotwords, read_graph
 from slowcat_memory.idle.registry import BUILT_IN
@@ -48,7 +49,7 @@ Exit = Callable[[MemoryEngine, str, bool], Any]  # (engine, scope, local) to wha
 def _tool(tool: str, **arguments: Any) -> Exit:
     def call(engine: MemoryEngine, scope: str, local: bool) -> Any:
         guests = engine.wiring.namespaces.is_guests(scope)
-        made = Call(engine, "" if guests else scope, 1, 0, engine.clock(), frozenset(), local)
+        made = Call(engine, "" if guests else scope, 1, 0, local=local)
         return ToolCalls().answer(tool, arguments, made)
 
     return call
@@ -129,6 +130,7 @@ NO_EXIT = {
 NO_ANSWER = {
     *("remember", "forget_that", "forget_about", "yes", "no", "undo", "who_sees", "local"),
     *("forget_span", "forget_everything"),  # count, and repeat the words of the command
+    *("off_record", "on_record", "confirm"),  # done by the conversation
     "correct",  # quotes what was offered to this LLM: see test_exits_a_correction_…
 }
 
@@ -142,8 +144,8 @@ def test_exits_every_tool_is_attacked():
     assert set(NAMES) - {"remember"} == set(TOOL_EXITS)
 
 
-def test_exits_every_spoken_answer_is_attacked(engine):
-    assert set(engine._commands._methods) - NO_ANSWER == set(SPOKEN_EXITS)
+def test_exits_every_spoken_answer_is_attacked():
+    assert set(get_args(CommandKind)) - NO_ANSWER == set(SPOKEN_EXITS)
 
 
 # ------------------------------------------------------------------- the memory

@@ -12,8 +12,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import read_graph
 from slowcat_memory.records import Forget
 from slowcat_memory.tools.functions import Call, ToolCalls
-from slowcat_memory.web import PageContext, verbs
-from slowcat_memory.web.views import know, said
+from slowcat_memory.web import PageContext, verbs, views
 from tests.support.mcp_host import Host, asking
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -43,15 +42,16 @@ def talk(config: Config, lines: tuple[str, ...]) -> str:
 
 def by_page(engine: MemoryEngine) -> str:
     page = PageContext(engine, person="user")
-    views = (know.facts, know.blocks, know.people, said.conversations, said.recalls, said.as_of)
-    shown = [view(page, {}) for view in views]
-    shown += [know.person(page, {"id": one["id"]}) for one in know.people(page, {})["rows"]]
-    shown += [know.memory(page, {"id": one["id"]}) for one in know.facts(page, {})["rows"]]
-    shown += [said.one(page, {"turn": str(row["turn"])}) for row in said.recalls(page, {})["rows"]]
-    for one in said.conversations(page, {})["rows"]:
-        shown += [view(page, {"session": one["id"]}) for view in (said.turns, verbs.preview)]
-    as_of = said.as_of(page, {"what": "people", "over": "1"})
-    return str([*shown, as_of, said.search(page, {"q": "my bicycle"})])
+    lists = ("facts", "blocks", "people", "conversations", "recalls", "as_of")
+    seen = {name: getattr(views, name)(page, {}) for name in lists}
+    shown = list(seen.values())
+    shown += [views.person(page, {"id": one["id"]}) for one in seen["people"]["rows"]]
+    shown += [views.memory(page, {"id": one["id"]}) for one in seen["facts"]["rows"]]
+    shown += [views.one(page, {"turn": str(row["turn"])}) for row in seen["recalls"]["rows"]]
+    for one in seen["conversations"]["rows"]:
+        shown += [view(page, {"session": one["id"]}) for view in (views.turns, verbs.preview)]
+    as_of = views.as_of(page, {"what": "people", "over": "1"})
+    return str([*shown, as_of, views.search(page, {"q": "my bicycle"})])
 
 
 async def by_mcp(host: Host) -> str:
@@ -61,7 +61,7 @@ async def by_mcp(host: Host) -> str:
 
 
 def by_tools(engine: MemoryEngine) -> str:
-    call, calls = Call(engine, "user", 1, None, engine.clock(), frozenset()), ToolCalls()
+    call, calls = Call(engine, "user", 1), ToolCalls()
     home = calls.answer("facts_read", {"name": "home"}, call)
     return str([home, calls.answer("search_memory", {"query": "bicycle"}, call)])
 

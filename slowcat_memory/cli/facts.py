@@ -425,7 +425,7 @@ def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[st
     """Return the ids of all memories and turns that mention something, by words."""
     from slowcat_memory.core.commands.corrections import mentions
     from slowcat_memory.core.text.normalize import Tokenizer
-    from slowcat_memory.runtime.commands.targets import mentioning
+    from slowcat_memory.runtime.commands.executor import mentioning
 
     test = mentions(about, Tokenizer(memory.config.memory.language))
     with memory.snapshot() as snapshot:

@@ -430,7 +430,7 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
         to (--out, -o, FILE): The file.
         facts (FOLDER): Write the facts instead: a file for each day, and an index.
     """
-    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.runtime.conversation.conversation import guest_scope
     from slowcat_memory.transfer.fact_files import export_facts
     from slowcat_memory.transfer.formats import rows
 

@@ -95,7 +95,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
     if not words.strip():
         raise usage("say in a few words what to look for", "TEXT")
     from slowcat_memory.core.render.memory_block import mark_of
-    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.runtime.conversation.conversation import guest_scope
 
     known.limit = min(known.limit or 10, MOST)
     with known.opened(words_only=False) as (engine, where):
@@ -465,7 +465,7 @@ def recall_of(
     memory: "MemoryEngine", snapshot: "Snapshot", turn: int | None = None
 ) -> "tuple[LedgerEntry, dict[str, Memory]] | None":
     """Return what was recalled for a turn, by default the latest; names are those of the present."""
-    from slowcat_memory.runtime.commands.targets import why as ledger_of
+    from slowcat_memory.runtime.commands.executor import why as ledger_of
 
     number = turn or next((entry.turn for entry in snapshot.ledger_tail(1)), 0)
     recall = ledger_of(snapshot, number) if number else None

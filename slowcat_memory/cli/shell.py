@@ -337,7 +337,7 @@ class Settings:
     @cached_property
     def people(self) -> list[str]:
         """The scopes in the store but that of guests; [] where there is no store yet."""
-        from slowcat_memory.runtime.conversation.audience import guest_scope
+        from slowcat_memory.runtime.conversation.conversation import guest_scope
         from slowcat_memory.store import Store, data_file
 
         if not data_file(self.config.folder).exists():

@@ -37,7 +37,7 @@ from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choos
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.injection import words_of
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing.doubles import FixedClock
+from slowcat_memory.testing import FixedClock
 from slowcat_memory.testing.headless import HeadlessConversation, Reply
 from slowcat_memory.testing.server import ScriptedServer, parrot
 

@@ -33,7 +33,7 @@ from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.commands.executor import CommandOptions
-from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
+from slowcat_memory.runtime.conversation.conversation import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 from slowcat_memory.runtime.injection import ContextOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions, RetrievalOptions

@@ -45,14 +45,14 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.recall.prefetch import Prefetch
-from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
-from slowcat_memory.runtime.recall.service import (
-    Retrieval,
+from slowcat_memory.runtime.recall.prefetch import (
+    Prefetch,
     collect_garbage,
     compile_patterns,
     rehearsed,
 )
+from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
 from slowcat_memory.store.disk.folder import or_undo
 
@@ -339,7 +339,7 @@ class MemoryEngine:
                 pass  # behind all that a recall needs; the first head waits for no reading
             wiring.indexer.later(self._warm_up, scope)
             if not self.readonly:
-                wiring.indexer.later(wiring.vectors.embed, scope)
+                wiring.indexer.later(wiring.indexer.embed, scope)
                 if namespace.seal_due():
                     wiring.indexer.later(namespace.reseal)
 
@@ -505,8 +505,7 @@ class MemoryEngine:
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""
-        self.events.write(job, batch)
-        self.wiring.indexer.take(batch)
+        self.wiring.apply(job, batch)
         self._settled(batch)
 
     def _settled(self, changed: T) -> T:

@@ -27,7 +27,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.core import retention
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, TrustedTime, Turn
-from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.conversation.conversation import guest_scope
 from slowcat_memory.store import Snapshot, Store
 
 A_DAY = timedelta(days=1)

@@ -234,7 +234,7 @@ def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:
         zone=wiring.zone,
         scopes=upkeep.thinkable_scopes,
         llm=llm,
-        embed=wiring.vectors.encode,
+        embed=wiring.indexer.encode,
         space=lambda: wiring.embedding.space.key,
         token_space=lambda: wiring.embedding.token_key,
         # A job's section has its name, except that summary jobs share one.

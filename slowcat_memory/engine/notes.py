@@ -84,8 +84,7 @@ class Notes:
         """
         check_time(memory.valid_from)
         self._check_known(memory.scope)
-        self._wiring.events.write(PERSON, WriteBatch(memories=(memory,)))
-        self._wiring.indexer.put(memory)
+        self._wiring.apply(PERSON, WriteBatch(memories=(memory,)))
         return memory
 
     def _check_known(self, scope: str) -> None:
@@ -129,7 +128,7 @@ class Notes:
             memory = snapshot.read(scope, memory_id)
         indexer.take(batch)
         for name, ids in changed.items():
-            indexer.refresh_marks(name, ids)
+            indexer.read_again(name, ids)
         if memory is not None:
             kind, now = memory.kind, self._wiring.clock()
             self._wiring.events.tell("marked", scope, (memory_id,), kind=kind, job=PERSON, at=now)

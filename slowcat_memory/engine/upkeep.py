@@ -25,8 +25,7 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
-from slowcat_memory.runtime.namespaces.embedding import Told
-from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
+from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, Told
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -259,7 +258,7 @@ class Upkeep:
         wiring.embedding.export()
         for namespace in wiring.namespaces:
             wiring.indexer.reload(namespace.scope)
-            wiring.vectors.embed(namespace.scope)
+            wiring.indexer.embed(namespace.scope)
 
     def age(self, scope: str, stop: Stop = lambda: False) -> Aged:
         """Move a scope's old turns into compressed blocks; search results and reads do not change.
@@ -313,7 +312,7 @@ class Upkeep:
             return
         wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
         wiring.store.flush(None)
-        wiring.indexer.back.submit(wiring.vectors.embed_all, scope, progress).result()
+        wiring.indexer.back.submit(wiring.indexer.embed, scope, None, progress).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.

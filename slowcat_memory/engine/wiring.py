@@ -26,11 +26,10 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
-from slowcat_memory.runtime.namespaces.embedding import DocumentVectors, Embedding
-from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.conversation.conversation import guest_scope, reader_of
+from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
+from slowcat_memory.runtime.namespaces.live_index import SealOrder
 from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -104,8 +103,7 @@ class EngineWiring:
         self.query_caches = [self.embedding.forget, self.tokenizer.forget]
         self.clock_guard = ClockGuard(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
-        self.vectors = DocumentVectors(self.embedding, self.namespaces)
-        self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
+        self.indexer = Indexer(self.namespaces, self.embedding, self.metrics)
         self.users = self.namespaces.users
         self.retrieval = Retrieval(
             self.namespaces,
@@ -132,8 +130,12 @@ class EngineWiring:
         )
         self.events = MemoryEvents(self.store, clock, self.metrics, callers.on_event)
         self.others = OtherProcesses(self)
-        write = partial(self.events.write, "command")
-        self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
+        self.undo_log = UndoLog(self.store, self.apply, clock, self.clock_guard.doubt)
+
+    def apply(self, job: str, batch: WriteBatch) -> None:
+        """Write a batch in one transaction and update the indexes; waits for the disk."""
+        self.events.write(job, batch)
+        self.indexer.take(batch)
 
     @contextmanager
     def catalogue(self, scope: str, snapshot: Snapshot) -> Iterator[Catalogue]:
@@ -143,7 +145,7 @@ class EngineWiring:
             yield views.view(Catalogue, snapshot, scope, self.tokenizer)
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
-        """Return who reads some namespaces, and under which names; see ``audience.reader_of``."""
+        """Return who reads some namespaces, and under which names; see ``reader_of``."""
         reader = reader_of(self.config.people, *scopes, local=local, muted=muted)
         return structs.replace(reader, called=self.users.loaded(*reader.scopes))
 

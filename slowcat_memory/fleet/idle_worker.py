@@ -24,7 +24,7 @@ from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.records import Run, WriteBatch
-from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.conversation.conversation import guest_scope
 
 POLL_S = 3.0  # between looks for a task
 MOST_S = 300.0  # for one person, before the next has a turn

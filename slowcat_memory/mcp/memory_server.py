@@ -26,9 +26,8 @@ from starlette.responses import Response
 from slowcat_memory import __version__
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, describe_error
-from slowcat_memory.mcp.answers import FAILED, Answers, Result
+from slowcat_memory.mcp.answers import FAILED, Answers, Call, Result
 from slowcat_memory.mcp.arguments import BASIC, TOOLS, Tool
-from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.providers import loopback
 from slowcat_memory.providers.llm.server import label
 from slowcat_memory.records import CallEntry, WriteBatch
@@ -63,24 +62,24 @@ class MemoryTools:
         self.tools = {name: TOOLS[name] for name in BASIC}
         self._opening = anyio.Lock()
         self._answers = Answers()
-        self._seen: Seen | None = None
+        self._call: Call | None = None
 
-    async def open(self) -> Seen:
+    async def open(self) -> Call:
         """Open the memory, if it is not open yet.
 
         Raises:
             SlowcatError: It cannot be opened.
         """
         async with self._opening:
-            if self._seen is None:
+            if self._call is None:
                 memory = await anyio.to_thread.run_sync(self._open)
-                self._seen = Seen(Call(memory, self._scope, local=self._local))
-            return self._seen
+                self._call = Call(memory, self._scope, local=self._local)
+            return self._call
 
     def close(self) -> None:
         """Release the memory, if it is open. Blocks."""
-        if self._seen is not None:
-            self._seen.memory.close()
+        if self._call is not None:
+            self._call.memory.close()
 
     async def call(self, name: str, arguments: Any, client: str) -> Result:
         """Answer a call, and write it into the ledger; raises nothing.
@@ -89,18 +88,18 @@ class MemoryTools:
             client: The name of the program that calls.
         """
         try:
-            seen = await self.open()
+            call = await self.open()
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
             words = FAILED
             if isinstance(error, SlowcatError):
                 words = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
             return Result(note=words, failed=True)
-        return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
+        return await anyio.to_thread.run_sync(self._answer, call, name, arguments, client)
 
-    def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Result:
-        memory, began = seen.memory, time.perf_counter()
-        answer = self._answers.answer(name, arguments or {}, seen)
+    def _answer(self, call: Call, name: str, arguments: Any, client: str) -> Result:
+        memory, began = call.memory, time.perf_counter()
+        answer = self._answers.answer(name, arguments or {}, call)
         row = CallEntry(
             scope=self._scope,
             client=client,

@@ -74,11 +74,10 @@ class LiveConversation:
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
         turn = None if turns.realtime or turns.speculates else self.log.user_turn
         return Call(
-            engine=deps.engine,
+            memory=deps.engine,
             scope=scopes[0] if known else "",
             turn=turns.count + turns.speculates,
             said=turn,
-            now=deps.engine.clock(),
             hidden=deps.visible.said,
             local=deps.locality.local,
             keeps=not deps.off_record.off,

@@ -20,7 +20,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
 from slowcat_memory.processor.reports import FrameGuard, Reports
-from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.recall.query import Recollection

@@ -32,7 +32,7 @@ from slowcat_memory.providers.llm.base import AUTO
 from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.records import MemoryEvent
-from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import scope_of_user

@@ -177,7 +177,7 @@ class Icebreakers:
     def _record(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
         """Record a session's icebreaker, and retire it if used; return False if not durable."""
         note = msgspec.json.encode(taken).decode()
-        cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
+        cursor = Cursor(name=f"{ICEBREAKER}/{scope}", position=0, note=note)
         batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)
         try:
             self.store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
@@ -195,12 +195,8 @@ def _retired(memories: Iterable[Memory], now: datetime) -> tuple[Memory, ...]:
     return tuple(replace(memory, retired_at=now) for memory in memories)
 
 
-def _cursor_name(scope: str) -> str:
-    return f"{ICEBREAKER}/{scope}"
-
-
 def _taken(snapshot: Snapshot, scope: str) -> Taken | None:
-    cursor = snapshot.cursor(_cursor_name(scope))
+    cursor = snapshot.cursor(f"{ICEBREAKER}/{scope}")
     return None if cursor is None else msgspec.json.decode(cursor.note, type=Taken)
 
 

@@ -17,29 +17,19 @@ from typing import Any, Self
 from aiohttp import web
 from loguru import logger
 
-from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.core.text.normalize import Tokenizer, asking, estimate_tokens
 from slowcat_memory.errors import describe_error
-from slowcat_memory.runtime.injection import message_text
-from slowcat_memory.testing.doubles import HashEmbedder
+from slowcat_memory.runtime.injection import block_of, message_text, words_of
+from slowcat_memory.testing import HashEmbedder
 
 # ------------------------------------------------------------------- the parrot
 # Replaces an LLM by quoting the memory blocks of its prompt: so the demo and tests show, without an
 # LLM, that a memory reached the prompt.
 
-_BLOCK = re.compile(r"\s*<memories>(.*?)</memories>", re.DOTALL)
 _LINE = re.compile(
     r"- (?:\((?P<when>[^)]*)\) )?(?:(?P<who>[^\s:]+(?: [^\s:]+){0,2}): )?(?P<what>.*)"
 )
-_ASKS = re.compile(
-    r"(who|what|when|where|which|whose|why|how|do|does|did|is|are|was|were|can|could|will|have|has)\b"
-)
-_EMPTY_WORDS = frozenset(
-    "a an the this that and or but if so not no yes to of in on at for from by with about as into "
-    "i me my mine you your yours he him his she her hers it its we us our they them their "
-    "am is are was were be been do does did have has had can could will would shall should may "
-    "who what when where which whose why how there here tell know remember please again "
-    "s t m re ve ll d".split()
-)
+_tokens = Tokenizer()
 
 
 def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
@@ -54,15 +44,15 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
         trusting: When no line shares a word with the question, quote the last line of its own
             block, which recall ranked best.
     """
-    turns = [message_text(m) for m in request.get("messages", []) if m.get("role") == "user"]
-    words = _BLOCK.sub("", turns[-1]).strip() if turns else ""
-    if not (words.endswith("?") or _ASKS.match(words.casefold())):
+    turns = [m for m in request.get("messages", []) if m.get("role") == "user"]
+    words = words_of(turns[-1]).strip() if turns else ""
+    if not asking(words):
         return "I am listening."
-    lines = [line for text in turns for line in _remembered(text)]
+    lines = [line for message in turns for line in _remembered(message)]
     if not lines:
         return "I don't know, I have no memory of that."
-    asked = _content_words(words)
-    shared = [len(asked & _content_words(line[0])) for line in lines]
+    asked = {*_tokens(words)}
+    shared = [len(asked.intersection(_tokens(line[0]))) for line in lines]
     if any(shared):
         return _quote(lines[max(range(len(lines)), key=lambda i: (shared[i], i))])
     if trusting and (own := _remembered(turns[-1])):
@@ -70,14 +60,9 @@ def parrot(request: dict[str, Any], *, trusting: bool = False) -> str:
     return "I don't know, nothing that I remember is about that."
 
 
-def _remembered(text: str) -> list[re.Match[str]]:
-    matches = (_LINE.match(line) for block in _BLOCK.findall(text) for line in block.splitlines())
+def _remembered(message: dict[str, Any]) -> list[re.Match[str]]:
+    matches = map(_LINE.match, block_of(message).splitlines())
     return [line for line in matches if line and line["when"] != "now" and line["what"][:1] != "("]
-
-
-def _content_words(text: str) -> set[str]:
-    words = set(re.findall(r"\w+", text.casefold())) - _EMPTY_WORDS
-    return {re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in words}
 
 
 def _quote(line: re.Match[str]) -> str:
@@ -123,23 +108,8 @@ class Script:
         cut = len(self.tokens) < len(tokens)
         self.finish_reason = "length" if cut else "tool_calls" if self.calls else "stop"
 
-    def deltas(self) -> Iterator[dict[str, Any]]:
-        """Yield the text word by word, then each call: its name first, its arguments in halves."""
-        yield {"role": "assistant", "content": ""}
-        for token in self.tokens:
-            yield {"content": token}
-        for i, call in enumerate(self.calls):
-            head = {"name": call.name, "arguments": ""}
-            yield {
-                "tool_calls": [{"index": i, "id": call.id, "type": "function", "function": head}]
-            }
-            text = json.dumps(call.arguments)
-            for half in (text[: len(text) // 2], text[len(text) // 2 :]):
-                yield {"tool_calls": [{"index": i, "function": {"arguments": half}}]}
-
-    def message(self) -> dict[str, Any]:
-        """Return the reply as one message, for a request that does not stream."""
-        calls = [
+    def _called(self) -> list[dict[str, Any]]:
+        return [
             {
                 "id": call.id,
                 "type": "function",
@@ -147,8 +117,20 @@ class Script:
             }
             for call in self.calls
         ]
-        text = "".join(self.tokens) or None if calls else "".join(self.tokens)
-        return {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
+
+    def deltas(self) -> Iterator[dict[str, Any]]:
+        """Yield the text word by word, then each call."""
+        yield {"role": "assistant", "content": ""}
+        for token in self.tokens:
+            yield {"content": token}
+        for i, call in enumerate(self._called()):
+            yield {"tool_calls": [{"index": i, **call}]}
+
+    def message(self) -> dict[str, Any]:
+        """Return the reply as one message, for a request that does not stream."""
+        calls, text = self._called(), "".join(self.tokens)
+        called = {"tool_calls": calls} if calls else {}
+        return {"role": "assistant", "content": text or None if calls else text} | called
 
     def usage(self) -> dict[str, int]:
         """Return the token counts: of the prompt estimated, of the reply a word each."""

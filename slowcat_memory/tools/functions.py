@@ -12,9 +12,8 @@ from typing import Any
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.mcp.answers import NOTES, Answers
+from slowcat_memory.mcp.answers import NOTES, Answers, Call
 from slowcat_memory.mcp.arguments import SPOKEN, TOOLS
-from slowcat_memory.mcp.seen import Call, Seen
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
@@ -47,7 +46,7 @@ class ToolCalls:
         """Execute a call and return small, plain JSON for the LLM. Blocks, and never raises."""
         if not call.scope:
             return {"error": NOBODY}
-        answer = self._answers.answer(name, arguments, Seen(call))
+        answer = self._answers.answer(name, arguments, call)
         if answer.failed:
             return {"error": answer.note}
         call.shown(answer.memories)

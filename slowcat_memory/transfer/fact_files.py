@@ -27,7 +27,7 @@ from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.records import Confidence, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.conversation.conversation import guest_scope
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 

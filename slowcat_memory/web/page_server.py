@@ -13,14 +13,11 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import MemoryEvent
-from slowcat_memory.web import verbs
-from slowcat_memory.web.context import PageContext
-from slowcat_memory.web.replies import Refusal, body, reply, text
+from slowcat_memory.web import verbs, views
+from slowcat_memory.web.context import PageContext, Refusal, body, reply, text
 from slowcat_memory.web.safety import ENTER, MOST_BYTES, Guard, add_headers
-from slowcat_memory.web.views import health, know, said
 
 ADDRESS = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
@@ -111,38 +108,24 @@ TYPES = {
 }
 
 
-def start(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what every view needs: whose memories there are, their language and time zone."""
-    with page.memory.snapshot() as snapshot:
-        scopes = page.scopes(snapshot)
-    config = page.memory.config
-    return {
-        "scopes": scopes,
-        "scope": page.person,
-        "everyone": page.everyone,
-        "language": language_of(config.memory.language).name,
-        "zone": config.memory.time_zone,
-    }
-
-
 READS: dict[str, Read] = {
-    "start": start,
-    "know/facts": know.facts,
-    "know/blocks": know.blocks,
-    "know/people": know.people,
-    "know/person": know.person,
-    "know/memory": know.memory,
-    "said/conversations": said.conversations,
-    "said/turns": said.turns,
-    "said/search": said.search,
-    "why/recalls": said.recalls,
-    "why/turn": said.one,
-    "when": said.as_of,
-    "thinking/work": health.work,
-    "thinking/rejected": health.rejected,
-    "health": health.overview,
-    "health/speed": health.speed,
-    "health/doctor": health.doctor,
+    "start": views.start,
+    "know/facts": views.facts,
+    "know/blocks": views.blocks,
+    "know/people": views.people,
+    "know/person": views.person,
+    "know/memory": views.memory,
+    "said/conversations": views.conversations,
+    "said/turns": views.turns,
+    "said/search": views.search,
+    "why/recalls": views.recalls,
+    "why/turn": views.one,
+    "when": views.as_of,
+    "thinking/work": views.work,
+    "thinking/rejected": views.rejected,
+    "health": views.overview,
+    "health/speed": views.speed,
+    "health/doctor": views.doctor,
 }
 CHANGES: dict[str, Change] = {
     "mark": verbs.mark,

@@ -28,7 +28,7 @@ from loguru import logger
 
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError, describe_error
 from slowcat_memory.providers import loopback
-from slowcat_memory.web.replies import Refusal, reply
+from slowcat_memory.web.context import Refusal, reply
 
 KEY_HEADER = "X-Slowcat"
 MOST_BYTES = 64 * 1024  # of a request's body

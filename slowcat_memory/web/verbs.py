@@ -7,9 +7,7 @@ from slowcat_memory.core.memory import turn_of
 from slowcat_memory.idle.jobs.rerank import JUDGED_QUERY, judgeable
 from slowcat_memory.idle.scheduler.step import second_try
 from slowcat_memory.records import Forget, Key, Made, WriteBatch
-from slowcat_memory.web.context import PageContext
-from slowcat_memory.web.replies import Refusal, moment, text
-from slowcat_memory.web.shapes import memory_row, turn_row
+from slowcat_memory.web.context import PageContext, Refusal, memory_row, moment, text, turn_row
 
 JOB = "person"  # who made a change, in its row
 MARKS = {

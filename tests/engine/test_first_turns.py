@@ -142,7 +142,7 @@ engine.append(Turn(text="Our cat Minka sleeps in the piano", **said)).wait(None)
 engine.close()
 """
 ASK = """
-from slowcat_memory.runtime.namespaces.namespace import Deferred
+from slowcat_memory.runtime.namespaces.registry import Deferred
 Deferred.begin = lambda self: None  # what is read behind the first answer
 engine = MemoryEngine(config)
 assert engine.search("where does the cat sleep", "user").hits
@@ -181,7 +181,7 @@ def counting(*arguments, **named):
 from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.runtime.recall.service import compile_patterns
+from slowcat_memory.runtime.recall.prefetch import compile_patterns
 print("compiled" if "_compiled" in vars(ENGLISH.gate.world) else "lazy")
 compile_patterns("english", "Juno")
 re.compile = counting

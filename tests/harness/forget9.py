@@ -33,9 +33,8 @@ from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index import IndexOptions, generation
 from slowcat_memory.records import Forget, Forgotten, WriteBatch
-from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
+from slowcat_memory.runtime.namespaces.live_index import DateLocale, SealOrder, Space, all_documents
 from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store, backups_of, drafting, forget
 from slowcat_memory.store.care import copies, health
 from slowcat_memory.store.disk import transaction

@@ -36,7 +36,7 @@ from slowcat_memory.processor.reports import Reports
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
-from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.store.disk.folder import index_folder

@@ -31,14 +31,13 @@ from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime import injection
-from slowcat_memory.runtime.commands import targets
-from slowcat_memory.runtime.commands.executor import CommandExecutor
+from slowcat_memory.runtime.commands import executor
 from slowcat_memory.runtime.conversation import conversation
-from slowcat_memory.runtime.conversation.audience import Audience, ScopedWords
+from slowcat_memory.runtime.conversation.conversation import Audience, ScopedWords
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.recall import pipeline
+from slowcat_memory.runtime.namespaces.live_index import document
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.store import Snapshot
 from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
@@ -215,10 +214,7 @@ def look_back(home: Household) -> None:
         may_hold(scope),
         f"the people of {scope}",
     )
-    call = Call(
-        engine=home.engine, scope=scope, turn=0, said=None, now=home.clock(), hidden=frozenset(),
-        local=True,
-    )  # fmt: skip
+    call = Call(home.engine, scope, local=True)
     for name, arguments in (
         ("search_memory", {"query": home.question()}),
         ("memory_as_of", {"query": home.question(), "date": "today"}),
@@ -291,7 +287,7 @@ def shared_cache() -> Any:
         key = " ".join(recall.query.text.split()[:4])
         return found.setdefault(key, run(self, recall, **more))
 
-    return around(pipeline.Pipeline, "run", cached)
+    return around(Retrieval, "run", cached)
 
 
 def post_filter() -> Any:
@@ -335,12 +331,12 @@ def obedient() -> Iterator[None]:
     """Guests' commands are carried out."""
 
     def execute(self: Any, command: Any, context: Any) -> Any:
-        self._engine.store.flush(1.0)
-        return self._methods[command.kind](command, context)
+        self.store.flush(1.0)
+        return getattr(self, f"_{command.kind}")(command, context)
 
     with (
         mock.patch.object(VoiceCommands, "refuses", lambda self, scopes: False),
-        mock.patch.object(CommandExecutor, "execute", execute),
+        mock.patch.object(executor.CommandExecutor, "execute", execute),
     ):
         yield
 
@@ -349,7 +345,7 @@ def obedient() -> Iterator[None]:
 def half_forgotten() -> Iterator[None]:
     """What was said to two is forgotten for one."""
     with (
-        mock.patch.object(targets, "others", lambda *_: targets.Others((), ())),
+        mock.patch.object(executor, "left_with_others", lambda *_: ([], [])),
         mock.patch.object(Deletion, "takes_copies", lambda *_: False),
     ):
         yield

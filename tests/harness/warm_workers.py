@@ -30,7 +30,7 @@ from slowcat_memory.fleet import Fleet, leases, person_log, schema
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.namespaces import embedding
+from slowcat_memory.runtime.namespaces import indexer
 from slowcat_memory.store import replica
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.testing import FixedClock, ScriptedLLM
@@ -321,7 +321,7 @@ def last_query() -> Any:
         KEPT.append(text)
         return query(self, text, **how)
 
-    return around(embedding.Embedding, "query", kept)
+    return around(indexer.Embedding, "query", kept)
 
 
 def in_the_statement() -> Any:

@@ -62,7 +62,7 @@ class House:
 
     def embed(self, texts: Any) -> Any:
         self.embedded += len(texts)
-        return self.mind.engine.wiring.vectors.encode(texts)
+        return self.mind.engine.wiring.indexer.encode(texts)
 
     def parts(self) -> Any:
         engine = self.mind.engine

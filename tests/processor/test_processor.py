@@ -207,7 +207,7 @@ def test_only_the_engine_makes_readers_so_that_none_is_without_names():
     }
     assert made == {
         "engine/wiring.py",
-        "runtime/conversation/audience.py",
+        "runtime/conversation/conversation.py",
         "runtime/recall/choosing.py",
     }
 

@@ -6,8 +6,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
-from slowcat_memory.runtime.conversation.conversation import Conversation, Names
+from slowcat_memory.runtime.conversation.conversation import (
+    Audience,
+    Conversation,
+    Names,
+    PeopleOptions,
+)
 from slowcat_memory.runtime.conversation.session_tracker import (
     OffRecord,
     SessionOptions,

@@ -12,7 +12,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import LedgerEntry, Memory, Session, SessionEdge, Turn
-from slowcat_memory.runtime.commands.targets import why
+from slowcat_memory.runtime.commands.executor import why
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config

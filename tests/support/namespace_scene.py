@@ -12,10 +12,9 @@ from slowcat_memory.core.ranking.offering import Row
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Memory, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import sealing
-from slowcat_memory.runtime.namespaces.documents import Space
-from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.namespaces.sealing import SealOrder
+from slowcat_memory.runtime.namespaces import live_index
+from slowcat_memory.runtime.namespaces.live_index import SealOrder, Space
+from slowcat_memory.runtime.namespaces.registry import Namespace
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.index_oracle import without_drift
@@ -147,11 +146,11 @@ def note(id_: str, text: str, **more: Any) -> Memory:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
     """Run something after the index was built, before it is swapped in."""
-    build = sealing.seal
+    build = live_index.seal
 
     def slow(*args: object) -> object:
         built = build(*args)  # type: ignore[arg-type]
         work()
         return built
 
-    monkeypatch.setattr(sealing, "seal", slow)
+    monkeypatch.setattr(live_index, "seal", slow)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 
@@ -14,12 +15,12 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
-from slowcat_memory.runtime.namespaces.namespace import Fetch
+from slowcat_memory.runtime.namespaces.live_index import DateLocale, Space, document
+from slowcat_memory.runtime.namespaces.registry import Fetch
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection, RetrievalOptions
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing import HashEmbedder
 from tests.support.said import memory_at
 
@@ -131,13 +132,10 @@ class Mind:
         self.namespace = FakeNamespace(self.searcher)
         self.embedding = FakeEmbedding(embed, tokens=tokens is not None)
         self.store = FakeStore({id: encode(rows) for id, rows in (tokens or {}).items()})
-        self.pipeline = Pipeline(
-            self.store,  # type: ignore[arg-type]
-            self.embedding,  # type: ignore[arg-type]
-            Metrics(),
-            UTC,
-            RetrievalOptions(recall=recalling, fuse=fusing, rank=PLAIN),
-        )
+        options = RetrievalOptions(recall=recalling, fuse=fusing, rank=PLAIN)
+        embedding: Any = self.embedding
+        parts = Mock(store=self.store), embedding, Mock(), Metrics(), UTC, options
+        self.retrieval = Retrieval(*parts, while_recalling=Mock(), look_soon=Mock())
         for m in memories or SAID:
             self.memories[m.id] = m
             self.searcher.add(document(m, DateLocale(UTC, "english"), ""))
@@ -149,10 +147,10 @@ class Mind:
         return self.namespace.memories
 
     def begin(self, asked: Query) -> Recall:
-        return Recall(self.namespace, asked, self.pipeline.options, UTC, self.searcher)  # type: ignore[arg-type]
+        return Recall(self.namespace, asked, self.retrieval.options, UTC, self.searcher)  # type: ignore[arg-type]
 
     def run(self, asked: Query) -> Recollection:
-        return self.pipeline.run(self.begin(asked))
+        return self.retrieval.run(self.begin(asked))
 
     def ids(self, text: str, **how: object) -> list[str]:
         return [hit.memory.id for hit in self.run(query(text, **how)).hits]

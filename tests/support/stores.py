@@ -11,7 +11,7 @@ import msgspec
 from slowcat_memory.config import Config
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.generation import Build
-from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces import live_index
 from slowcat_memory.testing import memory_config
 
 FORKS = multiprocessing.get_context("forkserver")
@@ -44,7 +44,7 @@ def build_in_a_fork(
 
     It keeps its priority: the true child waits for seconds where other tests keep every core busy.
     """
-    if module != sealing.__name__:
+    if module != live_index.__name__:
         return start(self, module, arguments, errors)
     child = FORKS.Process(target=_build, args=arguments, daemon=True)
     with self._lock:
@@ -60,5 +60,5 @@ def build_in_a_fork(
 
 
 def _build(folder: str, order: str) -> None:
-    for _ in sealing._build(Path(folder), msgspec.json.decode(order, type=sealing.SealOrder)):
+    for _ in live_index._build(Path(folder), msgspec.json.decode(order, type=live_index.SealOrder)):
         pass

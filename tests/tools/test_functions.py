@@ -50,7 +50,7 @@ def one(engine, name: str, said: str = "tell me", **arguments) -> dict:
 
 
 def call(engine, turn: int = 1, said: Turn | None = None, scope: str = "user") -> Call:
-    return Call(engine, scope, turn, said, engine.clock(), frozenset())
+    return Call(engine, scope, turn, said)
 
 
 # ---------------------------------------------------------------- search_memory

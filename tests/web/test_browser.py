@@ -26,8 +26,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.namespaces import sealing
-from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.runtime.namespaces import live_index
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.web import verbs
@@ -122,9 +121,9 @@ def _record(store: Store, count: int) -> None:
 def _seal(store: Store, config: Config) -> None:
     """Build the index of words, so that a memory of any size opens at once."""
     read = {"zone": config.memory.time_zone, "language": config.memory.language}
-    place = {"store": str(store.path), "scope": ANNA, "space": Space()}
-    order = sealing.SealOrder(**place, **read, options=config.index)
-    store.publish(sealing.seal(Build(), index_folder(store.path, ANNA), order)).wait(None)
+    place = {"store": str(store.path), "scope": ANNA, "space": live_index.Space()}
+    order = live_index.SealOrder(**place, **read, options=config.index)
+    store.publish(live_index.seal(Build(), index_folder(store.path, ANNA), order)).wait(None)
 
 
 pytestmark = pytest.mark.browser

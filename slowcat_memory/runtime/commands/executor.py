@@ -1,16 +1,23 @@
-"""Executes voice commands, and words the answers.
+"""Executes voice commands: finds what they refer to in the store, and words the answers.
 
 All functions block on the store; the processor runs them beside the event loop. Each command
 returns one sentence to be read aloud; what it confirms is already durable.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.commands.corrections import mentions, replaced_value
+from slowcat_memory.core.commands.corrections import (
+    Said,
+    Verdict,
+    find_corrected,
+    mentions,
+    replaced_value,
+)
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.replies import (
     counted,
@@ -21,13 +28,19 @@ from slowcat_memory.core.commands.replies import (
     quote,
     say,
 )
-from slowcat_memory.core.disclosure import Reader, disclose_found
-from slowcat_memory.core.language import CommandKind, language_of
-from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.expressions import times
-from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
-from slowcat_memory.runtime.commands import targets
+from slowcat_memory.core.disclosure import (
+    Reader,
+    disclose,
+    disclose_all,
+    disclose_found,
+    is_listed,
+    is_uncertain,
+)
+from slowcat_memory.core.language import language_of
+from slowcat_memory.core.memory import chunk, chunk_id, held_at
+from slowcat_memory.core.text.normalize import Tokenizer, asking, fingerprint
+from slowcat_memory.core.time.expressions import Interval, times
+from slowcat_memory.records import CommandEntry, Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import (
     LATEST,
     UNDOABLE,
@@ -47,7 +60,7 @@ class CommandExecutor:
 
     Attributes:
         note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
-        reader: Returns who is answered: see ``audience.reader_of``.
+        reader: Returns who is answered: see ``reader_of``.
         is_guests: Returns whether a scope is that of guests, whose commands are refused.
         keep_local: Marks a memory, by scope and id, as one that never leaves this machine.
         language: Of the answers, by its Snowball name.
@@ -66,24 +79,6 @@ class CommandExecutor:
 
     def __post_init__(self) -> None:
         self._language, self._tokenize = language_of(self.language), Tokenizer(self.language)
-        self._methods: dict[CommandKind, Callable[[Command, CommandContext], Outcome]] = {
-            "remember": self._remember,
-            "forget_that": self._forget_that,
-            "forget_about": self._forget_about,
-            "forget_span": self._forget_span,
-            # That much is not deleted by a sentence that may have been misheard.
-            "forget_everything": lambda command, _: self._outcome(
-                command, "everything", done=False
-            ),
-            "yes": self._answer,
-            "no": self._answer,
-            "correct": self._correct,
-            "undo": self._undo,
-            "what_known": self._what_known,
-            "why": self._why,
-            "who_sees": self._who_sees,
-            "local": self._local,
-        }
 
     def execute(self, command: Command, context: CommandContext) -> Outcome:
         """Execute a command, except off and on the record, which the conversation does.
@@ -94,7 +89,8 @@ class CommandExecutor:
         if self.is_guests(context.scope):  # nothing is read or written for them
             return self._outcome(command, "guest", done=False)
         self.store.flush(self.options.wait_s)  # earlier turns must be readable
-        return self._methods[command.kind](command, context)
+        carry_out: Callable[[Command, CommandContext], Outcome] = getattr(self, f"_{command.kind}")
+        return carry_out(command, context)
 
     def _reader(self, context: CommandContext) -> Reader:
         """Return who hears an answer: the speaker, and the LLM, whose context it enters."""
@@ -139,10 +135,8 @@ class CommandExecutor:
         """
         right = command.argument
         with self.store.snapshot() as snapshot:
-            old = targets.corrected(
-                snapshot, context, right, self._language, self._tokenize, self._reader(context)
-            )
             exchange = last_exchange(snapshot, context.scope, context.session, context.turn)
+            old = self._corrected(snapshot, right, context, exchange)
         if old == "own" or old == "unclear":
             reply = "not_mine" if old == "own" else "correct_what"
             return self._outcome(command, reply, done=False)
@@ -152,13 +146,36 @@ class CommandExecutor:
             return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
         return self._replace(command, context, old, exchange)
 
+    def _corrected(
+        self, snapshot: Snapshot, right: str, context: CommandContext, exchange: Sequence[Turn]
+    ) -> Disclosed | Verdict:
+        """Return the memory that a correction is for, or why it is for none.
+
+        It may be one that was put before the LLM for the last answer, that was read aloud by the
+        last command, or the user's last statement.
+        """
+        dialogue, candidates = _read_aloud(snapshot, context) or (None, [])
+        if dialogue is None:
+            asked, answer = question(exchange), answer_of(exchange)
+            if asked is None:
+                return "own" if answer else "new"
+            said = None if asking(asked.text) else snapshot.read(context.scope, chunk_id(asked.id))
+            every = filter(None, (*offered(snapshot, asked.id), said))
+            candidates = [m for m in every if not m.retired_at and m.scope == context.scope]
+            dialogue = Said(asked.text, answer, is_statement=said in candidates)
+        reader = self._reader(context)
+        shown = [seen for m in candidates if (seen := disclose_found(m, reader, snapshot.memory))]
+        texts = [memory.text for memory in shown]
+        verdict = find_corrected(right, dialogue, texts, self._language, self._tokenize)
+        return shown[verdict] if isinstance(verdict, int) else verdict
+
     def _replace(
         self, command: Command, context: CommandContext, old: Disclosed, exchange: list[Turn]
     ) -> Outcome:
         right, wrong = command.argument, quote(old.text, 60)
         answers = [chunk_id(turn.id) for turn in exchange if turn.role == "assistant"]
         was, new = replaced_value(
-            right, targets.answer_of(exchange), old.text, self._language, self._tokenize
+            right, answer_of(exchange), old.text, self._language, self._tokenize
         ) or ("", "")
         if was and was in old.text:  # "the plumber comes on Friday"
             corrected = old.text.replace(was, new, 1)
@@ -166,7 +183,7 @@ class CommandExecutor:
             corrected = say(self._language, "about", old=wrong, text=right)
         # It quotes the sources: forgetting them must forget it.
         note = self._note(corrected, context.scope, context, old.sources)
-        facets = {**note.facets, targets.RIGHT: right}
+        facets = {**note.facets, RIGHT: right}
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
         if was in ("", old.text):
@@ -179,18 +196,22 @@ class CommandExecutor:
 
     # ---------------------------------------------------------------- forget
 
+    def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
+        """Refuse: that much is not deleted by a sentence that may have been misheard."""
+        return self._outcome(command, "everything", done=False)
+
     def _forget_that(self, command: Command, context: CommandContext) -> Outcome:
         with self.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
-            others = self._others(snapshot, turns)
-            turns = tuple(dict.fromkeys((*turns, *others.turns)))
+            other_turns, theirs = left_with_others(snapshot, turns, self.is_guests)
+            turns = tuple(dict.fromkeys((*turns, *other_turns)))
             done = (e for e in snapshot.commands(n=LATEST) if e.state == "done" and e.due)
             before = next((entry for entry in done if turns and {*turns} <= {*entry.turns}), None)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
-        what = memories, turns, context.turn, self.options.undo_s, others.memories
+        what = memories, turns, context.turn, self.options.undo_s, theirs
         entry = self.undo_log.hide("forget_that", scope, *what)
         return self._gone(command, "forgotten", entry)
 
@@ -208,54 +229,41 @@ class CommandExecutor:
         command = next((makers[turn] for turn in turns if turn in makers), None)
         if command is not None:
             return command.scope, list(command.made), turns
-        return context.scope, targets.made_from(snapshot, context.scope, exchange), turns
-
-    def _others(self, snapshot: Snapshot, turns: tuple[int, ...]) -> targets.Others:
-        """Return what an exchange of several speakers left with the others.
-
-        Guests' words are turns alone: nothing was made of them.
-        """
-        others = targets.others(snapshot, turns)
-        known = [memory for memory in others.memories if not self.is_guests(memory[0])]
-        return targets.Others(others.turns, tuple(known))
+        return context.scope, made_from(snapshot, context.scope, exchange), turns
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
-        about, (memories, turns) = quote(command.argument), self._mentioning(command, context)
-        if not memories:
-            return self._outcome(command, "nothing_about", done=False, about=about)
-        return self._ask(command, context, (memories, turns), "ask_forget", about)
+        return self._ask(command, context, *self._mentioning(command, context))
 
     def _mentioning(self, command: Command, context: CommandContext) -> tuple[list[str], list[int]]:
-        """Return the memories and turns that mention a command's topic; see ``targets``."""
+        """Return the memories and turns that mention a command's topic."""
         about = mentions(command.argument, self._tokenize)
         with self.store.snapshot() as snapshot:
-            return targets.mentioning(snapshot, context.scope, about, context.turn)
+            return mentioning(snapshot, context.scope, about, context.turn)
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
-        now, words = self.clock(), command.argument
-        asked = times(words, now, self.zone, self._language.name)
+        words = command.argument
+        asked = times(words, self.clock(), self.zone, self._language.name)
         if not asked:
             return self._outcome(command, "which_time", done=False, span=quote(words))
         with self.store.snapshot() as snapshot:
-            memories, turns = targets.said_during(snapshot, context.scope, asked, context.turn)
-        if not memories:
-            return self._outcome(command, "nothing_from", done=False, span=quote(words))
-        return self._ask(command, context, (memories, turns), "ask_forget_span", quote(words))
+            what = said_during(snapshot, context.scope, asked, context.turn)
+        return self._ask(command, context, *what)
 
     def _ask(
-        self,
-        command: Command,
-        context: CommandContext,
-        what: tuple[list[str], list[int]],
-        reply: str,
-        words: str,
+        self, command: Command, context: CommandContext, memories: list[str], turns: list[int]
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
-        entry = self.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
-        many = counted(self._language, len(what[0]), "thing")
+        words, is_span = quote(command.argument), command.kind == "forget_span"
+        if not memories:
+            reply = "nothing_from" if is_span else "nothing_about"
+            return self._outcome(command, reply, done=False, span=words, about=words)
+        what = memories, turns, context.turn, None
+        entry = self.undo_log.hide("forget_about", context.scope, *what)
+        many = counted(self._language, len(memories), "thing")
+        reply = "ask_forget_span" if is_span else "ask_forget"
         return self._outcome(command, reply, entry=entry, things=many, about=words)
 
-    def _answer(self, command: Command, context: CommandContext) -> Outcome:
+    def _yes(self, command: Command, context: CommandContext) -> Outcome:
         with self.store.snapshot() as snapshot:
             entry = {e.id: e for e in snapshot.commands(context.scope)}.get(context.asked)
         if entry is None or entry.state != "asked":
@@ -265,6 +273,8 @@ class CommandExecutor:
             return self._outcome(command, "kept")
         entry = self.undo_log.confirm(entry, self.options.undo_s)
         return self._gone(command, "forgotten_many", entry)
+
+    _no = _yes
 
     def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
         outcome = self._outcome(
@@ -312,9 +322,9 @@ class CommandExecutor:
         language, scope, topic = self._language, context.scope, command.argument
         statements: list[Disclosed] = []
         with self.store.snapshot() as snapshot:
-            facts = targets.known_facts(snapshot, scope, reader, self.clock())
+            facts = known_facts(snapshot, scope, reader, self.clock())
             if not facts and not topic:
-                statements = targets.own_statements(snapshot, scope, language.commands.own, reader)
+                statements = own_statements(snapshot, scope, language.commands.own, reader)
         if topic:
             about = mentions(topic, self._tokenize)
             facts = [memory for memory in facts if about(memory.text)]
@@ -331,15 +341,15 @@ class CommandExecutor:
         reader = self._reader(context)
         with self.store.snapshot() as snapshot:
             exchange = last_exchange(snapshot, context.scope, context.session, context.turn)
-            asked = targets.question(exchange)
-            offered = [
+            asked = question(exchange)
+            told = [
                 shown
-                for memory in (targets.offered(snapshot, asked.id) if asked else ())
+                for memory in (offered(snapshot, asked.id) if asked else ())
                 if memory.id not in waiting_to_be_erased(snapshot, memory.scope)
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             ]
         now, zone = self.clock(), self.zone
-        text = describe_sources(self._language, offered, self.options.tell, now, zone)
+        text = describe_sources(self._language, told, self.options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
 
     def _who_sees(self, command: Command, context: CommandContext) -> Outcome:
@@ -361,15 +371,191 @@ class CommandExecutor:
             with self.store.snapshot() as snapshot:
                 scope, memories, own = self._that(snapshot, context)
                 exchange = [t for id_ in own if (t := snapshot.turn(id_)) and not t.aside]
-                others = self._others(snapshot, own)
+                other_turns, theirs = left_with_others(snapshot, own, self.is_guests)
             # What was made from the turns follows them; what a command made is marked itself.
             for memory in [chunk_id(turn.id) for turn in exchange] or memories:
                 keep(scope, memory)
-            for other, memory in others.memories:
+            for other, memory in theirs:
                 keep(other, memory)
-            turns = [*own, *others.turns]
+            turns = [*own, *other_turns]
             outcome = self._outcome(command, "local" if own else "local_nothing", done=bool(own))
         if context.llm == "local":
             return outcome
         # An LLM elsewhere no longer sees them.
         return replace(outcome, turns=tuple(turns), memories=tuple(memories))
+
+
+# ------------------------------------------------------------------- what a command refers to
+
+
+RIGHT = "right"  # facet of the note of a correction: the user's words, without what is wrong
+
+NEAR = 64  # log positions behind a turn where its other parts and copies are
+LATELY = 2000  # log positions searched for a user's own statements
+STATEMENT = range(4, 31)  # words of a turn worth reading out
+
+Tokenize = Callable[[str], list[str]]
+
+
+def question(exchange: Sequence[Turn]) -> Turn | None:
+    """Return the user's last turn of an exchange; None when the agent spoke first."""
+    return next((turn for turn in reversed(exchange) if turn.role == "user"), None)
+
+
+def made_from(snapshot: Snapshot, scope: str, turns: Sequence[Turn]) -> list[str]:
+    """Return the ids of turns' memories: their chunks, and what was derived from them."""
+    ids = {turn.id for turn in turns}
+    chunks = [chunk_id(turn.id) for turn in turns if not turn.aside]
+    derived = [m.id for m in snapshot.memories(scope) if ids.intersection(m.sources)]
+    return list(dict.fromkeys((*chunks, *derived)))
+
+
+def left_with_others(
+    snapshot: Snapshot, exchange: Sequence[int], is_guests: Callable[[str], bool]
+) -> tuple[list[int], list[tuple[str, str]]]:
+    """Find what an exchange left in the namespaces of its other speakers.
+
+    It was logged together, so only the neighbours in the log are read.
+
+    Args:
+        exchange: Log ids of the turns, in one namespace.
+        is_guests: Whether a scope is that of guests, whose words are turns alone.
+
+    Returns:
+        Log ids of the others' words and of the copies of the reply; (scope, id) of these turns'
+        chunks, and of what was made from them.
+    """
+    known = [turn for id_ in exchange if (turn := snapshot.turn(id_))]
+    wholes = {turn.part_of or turn.id for turn in known}
+    if not known:
+        return [], []
+    near = snapshot.turns(after=min(wholes) - 1, upto=max(exchange) + NEAR)
+    turns = [t for t in near if (t.part_of or t.id) in wholes and t.scope != known[0].scope]
+    memories = [
+        (scope, id_)
+        for scope in dict.fromkeys(turn.scope for turn in turns if not is_guests(turn.scope))
+        for id_ in made_from(snapshot, scope, [turn for turn in turns if turn.scope == scope])
+    ]
+    return [turn.id for turn in turns], memories
+
+
+def mentioning(
+    snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int = 0
+) -> tuple[list[str], list[int]]:
+    """Return everything that mentions a subject. Reads the whole log of the namespace.
+
+    Args:
+        command: Log id of the command's turn, which is excluded; 0 for none.
+
+    Returns:
+        Ids of memories that recall may find, and log ids of turns, earlier commands included.
+    """
+    derived = list(snapshot.memories(scope))
+    retired = {memory.id for memory in derived if memory.retired_at}
+    turns = [t for t in snapshot.turns(scope) if t.id != command and about(t.text)]
+    ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
+    ids += [m.id for m in derived if about(m.text) or about(m.context)]
+    return [id_ for id_ in dict.fromkeys(ids) if id_ not in retired], [t.id for t in turns]
+
+
+def said_during(
+    snapshot: Snapshot, scope: str, when: Sequence[Interval], command: int
+) -> tuple[list[str], list[int]]:
+    """Return what was said within any of several times, and what was made from it.
+
+    Arguments and result as in ``mentioning``. Times that overlap narrow each other: "today between
+    two and three".
+    """
+    start, end = when[0].start, when[0].end
+    for interval in when[1:]:
+        if interval.start < end and start < interval.end:
+            start, end = max(start, interval.start), min(end, interval.end)
+    turns = [t for t in snapshot.turns(scope) if t.id != command and start <= t.at < end]
+    retired = {memory.id for memory in snapshot.memories(scope) if memory.retired_at}
+    ids = made_from(snapshot, scope, turns)
+    return [id_ for id_ in ids if id_ not in retired], [turn.id for turn in turns]
+
+
+def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+    """Return the ledger row of a user's turn, and its memories that still exist, by id."""
+    entry = snapshot.ledger(turn)
+    if entry is None:
+        return None
+    elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
+    read = ((id_, snapshot.read(elsewhere.get(id_, entry.scope), id_)) for id_ in entry.memories)
+    return entry, {id_: memory for id_, memory in read if memory}
+
+
+def offered(snapshot: Snapshot, turn: int) -> list[Memory]:
+    """Return the memories that were put before the LLM for a user's turn, and still exist."""
+    entry, known = why(snapshot, turn) or (None, {})
+    return [known[row.memory] for row in (entry.offers if entry else ()) if row.memory in known]
+
+
+def answer_of(exchange: Sequence[Turn]) -> str:
+    """Return the agent's words in an exchange."""
+    return " ".join(turn.text for turn in exchange if turn.role == "assistant")
+
+
+def _read_aloud(snapshot: Snapshot, context: CommandContext) -> tuple[Said, list[Memory]] | None:
+    """Return a command's answer just before, and the memories that it quotes; None without."""
+    answer = snapshot.turn(snapshot.turn_before(context.scope, context.session, context.turn))
+    if answer is None or not answer.aside or answer.role != "assistant":
+        return None
+    spoken = fingerprint(answer.text)
+    after = max(0, snapshot.last_id() - LATELY)
+    chunks = (chunk(t) for t in snapshot.turns(context.scope, after=after) if not t.aside)
+    every = [*snapshot.memories(context.scope), *chunks]
+    current = {memory.id: memory for memory in reversed(every) if not memory.retired_at}
+    quoted = [m for m in current.values() if (q := fingerprint(quote(m.text))) and q in spoken]
+    return (Said("", answer.text), quoted) if quoted else None
+
+
+def known_facts(snapshot: Snapshot, scope: str, reader: Reader, now: datetime) -> list[Disclosed]:
+    """Return the facts, notes and pinned memories of a user that hold, and that a reader may see.
+
+    Pinned ones first, then the most important; of equal importance the newest. Uncertain ones are
+    left out, and of two with the same words the latter.
+    """
+    memories = map(_as_right, disclose_all(snapshot.memories(scope), reader))
+    known = [m for m in memories if is_listed(m) and held_at(m, now) and not is_uncertain(m)]
+    first: dict[str, Disclosed] = {}
+    for memory in sorted(known, key=_order):
+        first.setdefault(fingerprint(memory.text), memory)
+    return list(first.values())
+
+
+def own_statements(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> list[Disclosed]:
+    """Return a user's recent statements about themselves, the latest first.
+
+    ``own`` is the pattern of words by which users refer to themselves. Nothing that ``reader`` must
+    not see: the answer enters the LLM's context.
+    """
+    refers = re.compile(rf"\b(?:{own})\b", re.IGNORECASE)
+    after = max(0, snapshot.last_id() - LATELY)
+    turns = [
+        turn
+        for turn in snapshot.turns(scope, after=after)
+        if turn.role == "user" and not turn.aside and _is_statement(turn.text, refers)
+    ]
+    chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in reversed(turns))
+    statements = (disclose(memory, reader) for memory in chunks if not memory.retired_at)
+    return [memory for memory in statements if memory]
+
+
+def _as_right(memory: Disclosed) -> Disclosed:
+    """Return the note of a correction with what is right alone: it quotes what is wrong."""
+    right = memory.facets.get(RIGHT, "")
+    return replace(memory, text=right) if right else memory
+
+
+IMPORTANCE_STEPS = 5  # between 0 and 1; within a step the newest comes first
+
+
+def _order(memory: Memory) -> tuple[bool, int, float]:
+    step = int(memory.importance * IMPORTANCE_STEPS)
+    return not memory.pinned, -step, -memory.valid_from.timestamp()
+
+
+def _is_statement(text: str, refers: re.Pattern[str]) -> bool:
+    return len(text.split()) in STATEMENT and "?" not in text and bool(refers.search(text))

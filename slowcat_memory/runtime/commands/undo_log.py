@@ -21,6 +21,7 @@ from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
+COMMAND = "command"  # the job of its batches
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
 ANSWERS = 8  # turns behind a command that are searched for its answer
 
@@ -30,16 +31,14 @@ class UndoLog:
     """Applies and undoes the changes of commands. Safe to use from several threads; blocks.
 
     Attributes:
-        write: Writes a batch; returns once it is durable.
-        index: Updates a stored memory in its index.
+        apply: Writes a job's batch and updates the indexes; returns once it is durable.
         clock: Returns the current time, timezone-aware.
         doubt: Returns why nothing may be erased by time now, "" if it may.
         on_hidden: Called when something was hidden, with the seconds until it is to be erased.
     """
 
     store: Store
-    write: Callable[[WriteBatch], None]
-    index: Callable[[Memory], None]
+    apply: Callable[[str, WriteBatch], None]
     clock: Callable[[], datetime]
     doubt: Callable[[], str]
 
@@ -161,9 +160,7 @@ class UndoLog:
         return [replace(memory, retired_at=now, valid_to=_end(memory, now)) for memory in current]
 
     def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
-        self.write(WriteBatch(memories=tuple(memories), command=entry))
-        for memory in memories:
-            self.index(memory)
+        self.apply(COMMAND, WriteBatch(memories=tuple(memories), command=entry))
         return entry
 
 

@@ -1,4 +1,4 @@
-"""Indexes logged turns and stored memories, in order, on threads of its own.
+"""Embeds and indexes logged turns and stored memories, in order, on threads of its own.
 
 Two workers. Recall and every change of an index run on the first (``talk``), so that every later
 query finds a turn; many turns are indexed in slices, between which recalls run. Embedding of new
@@ -7,29 +7,191 @@ loaded on threads of their own (``opener``): what changes meanwhile is applied a
 workers only recall: one ahead of a turn (``ahead``), one for a turn that is out of time and cannot
 wait for the first (``late``). What the last one recalls is thrown away: it keeps the rest warm
 (``warm``).
+
+The embedding model may be missing, to be exported, or ready. Queries are embedded while a turn waits,
+behind a cache, and not at all for a while after failures. Until a model is available there are no
+vectors, and recall is by words. Vectors of memories are made once, on the thread that embeds, with a
+model that returns them together with their token vectors. A text that changes loses both, and gets
+new ones.
 """
 
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from operator import methodcaller
-from typing import Any, TypeVar
-from weakref import ref
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from loguru import logger
+from msgspec import Struct
 
-from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.errors import describe_error
+from slowcat_memory import providers
+from slowcat_memory.clock import Clock, seconds_of
+from slowcat_memory.core.memory import chunk_id, indexed_text
+from slowcat_memory.core.ranking.token_codes import encode
+from slowcat_memory.core.text.normalize import digest
+from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Memory, Turn, WriteBatch
-from slowcat_memory.runtime.namespaces.documents import changed_by_scope
-from slowcat_memory.runtime.namespaces.embedding import DocumentVectors
-from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.providers import (
+    Embedded,
+    Embedder,
+    EmbedderOptions,
+    EmbedderReport,
+    Encoded,
+    TokenEmbedder,
+    sends_texts_away,
+    token_key_of,
+)
+from slowcat_memory.records import TokenCodes, Turn, Vector, WriteBatch
+from slowcat_memory.runtime.namespaces.live_index import Space, changed_by_scope
+from slowcat_memory.runtime.namespaces.registry import Namespace, Namespaces
 from slowcat_memory.store import Ack
+
+FAILURES, REST_S = 3, 60.0  # failures in a row after which no query is embedded, and for how long
+LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
+
+
+@dataclass(eq=False, repr=False)
+class Embedding:
+    """The configured model, or ``given`` for everything.
+
+    A model or an endpoint that cannot be used costs the vectors, and one warning.
+
+    Attributes:
+        watch: Seconds, of how long an answer takes. Not ``clock``: a clock that is set, or a
+            machine that was suspended meanwhile, does not make an answer late.
+        space: Of its vectors.
+        token_key: Key of the space of token vectors, "" when none are made.
+    """
+
+    options: EmbedderOptions
+    cache_size: int
+    clock: Clock
+    metrics: Metrics
+    given: Embedder | None
+    watch: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        self._cached = lru_cache(self.cache_size)(self._encode)
+        self._seconds = seconds_of(self.clock)
+        self._failures, self._failed_at = 0, 0.0  # in a row, and when the last one was
+        self.embedder: Embedder | None = None
+        self.space, self.token_key = Space(), ""
+        self.open()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the query model runs in this process, for this engine alone."""
+        return self.given is None and self.options.kind == "local" and self.embedder is not None
+
+    @property
+    def needs_export(self) -> bool:
+        """Whether the model has not been exported, without which it does not answer."""
+        return self.report.state == "needs export"
+
+    def open(self) -> None:
+        embedder = self.given
+        if embedder is not None:
+            self.report = EmbedderReport(state="ready", source=embedder.name, key=embedder.key)
+        else:
+            embedder, self.report = self._open_configured()
+        if embedder is not None:
+            self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
+            self.token_key = token_key_of(embedder) if self.options.token_vectors else ""
+            self.forget()
+            self._failures = 0
+
+    def _open_configured(self) -> tuple[Embedder | None, EmbedderReport]:
+        try:
+            embedder, report = providers.open_query_embedder(self.options)
+        except Exception as error:  # of a URL, a model's files, or a library that reads them
+            failed = f"{self.options.model} cannot be opened: {type(error).__name__}"
+            embedder = None
+            report = EmbedderReport(
+                state="missing",
+                source=error.message if isinstance(error, SlowcatError) else failed,
+                hint=getattr(error, "hint", "") or "slowcat-memory doctor says what is wrong",
+            )
+        if report.state == "missing":
+            logger.warning(f"memory: search is by words alone: {report.source}. {report.hint}")
+        return embedder, report
+
+    def query(self, text: str, *, passing: bool = False) -> Encoded | None:
+        """Embed a query; return None instead of raising: at worst a turn has no vectors.
+
+        After failures in a row, or answers as late as ``LATE_S``, every answer is None at once for
+        a while. Then the next query is tried again.
+
+        Args:
+            passing: It may never be asked: no cache may keep its words.
+        """
+        rested = self._seconds() - self._failed_at
+        if self.embedder is None or (self._failures >= FAILURES and 0 <= rested < REST_S):
+            return None
+        began = self.watch()
+        try:
+            encoded = self._encode(text) if passing else self._cached(text)
+        except Exception as error:  # any error of a model or an endpoint
+            self._fail(type(error).__name__)
+            return None
+        if self.watch() - began < LATE_S:
+            self._failures = 0
+        else:
+            self._fail("late")
+        return encoded
+
+    def _fail(self, problem: str) -> None:
+        self._failures, self._failed_at = self._failures + 1, self._seconds()
+        self.metrics.count("embedding_failures")
+        logger.warning(f"memory: embedding a query failed: {problem}")
+
+    def _encode(self, text: str) -> Encoded:
+        if self.token_key:
+            return cast(TokenEmbedder, self.embedder).encode_query_tokens(text)
+        return Encoded(cast(Embedder, self.embedder).encode_query(text))
+
+    def export(self) -> None:
+        """Export the model and open it. Blocks for some seconds, in a child process.
+
+        Raises:
+            ProviderError: It could not be exported.
+        """
+        providers.export_model(self.options)
+        self.open()
+
+    def forget(self) -> None:
+        """Drop the queries in the cache."""
+        self._cached.cache_clear()
+
+
+# ------------------------------------------------------------------- vectors of memories
+
+
+PART = 16  # texts embedded between two looks whether the memory closes, and stored together
+Told = Callable[[str, int, int], None]
+"""Progress callback: what is being done, how many are done, of how many."""
+
+
+class Passage(Struct, frozen=True):
+    """A text to embed: a memory's line in its context, or an index key.
+
+    ``owner`` is the memory that a key points to, "" for a memory; ``sources`` are log ids of the
+    turns that a key was made from.
+    """
+
+    id: str
+    text: str
+    owner: str = ""
+    sources: tuple[int, ...] = ()
+
+
+# ------------------------------------------------------------------- the workers
+
 
 T = TypeVar("T")
 Change = Callable[[Namespace], None]
@@ -39,32 +201,12 @@ SLICE = 8  # turns or memories that are indexed before a recall may run: 3 ms
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
-class SerialExecutor(ThreadPoolExecutor):
-    """One thread, which does its work in order."""
-
-    def __init__(self, name: str) -> None:
-        """Start without work; ``name`` is the beginning of the thread's."""
-        super().__init__(1, name)
-        self._last: Callable[[], Future[Any] | None] = lambda: None
-
-    def submit(self, work: Callable[..., T], /, *arguments: Any, **more: Any) -> "Future[T]":
-        """Queue work; see ``Executor.submit``."""
-        future = super().submit(work, *arguments, **more)
-        self._last = ref(future)  # its result may be forgotten meanwhile
-        return future
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is queued or running, as of the calls of ``submit`` by this thread."""
-        return (last := self._last()) is None or last.done()
-
-
 class Indexer:
-    """Passes turns and memories to the indexes."""
+    """Passes turns and memories to the indexes, and makes and stores their vectors."""
 
-    def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
-        self._namespaces, self._vectors = namespaces, vectors
-        self._metrics = metrics
+    def __init__(self, namespaces: Namespaces, embedding: Embedding, metrics: Metrics) -> None:
+        self._namespaces, self._embedding, self._metrics = namespaces, embedding, metrics
+        self._store = namespaces.store
         self._waiting: deque[Logged] = deque()  # see ``release``
         self._releasing = threading.Lock()
         # The rest belongs to ``talk``: turns to index; namespaces that are being loaded, and for
@@ -72,13 +214,13 @@ class Indexer:
         self._ready: deque[Logged] = deque()
         self._opening: dict[Future[Any], str] = {}
         self._missed: dict[str, tuple[Namespace | None, list[Change]]] = {}
-        self.closing = vectors.closing
-        self.talk = SerialExecutor("slowcat-recall")
-        self.back = SerialExecutor("slowcat-embed")
+        self.closing = threading.Event()  # once set, embedding ends with its next slice
+        self.talk = ThreadPoolExecutor(1, "slowcat-recall")
+        self.back = ThreadPoolExecutor(1, "slowcat-embed")
         self.opener = ThreadPoolExecutor(16, "slowcat-open")
-        self.ahead = SerialExecutor("slowcat-ahead")
-        self.late = SerialExecutor("slowcat-late")
-        self.warm = SerialExecutor("slowcat-warm")
+        self.ahead = ThreadPoolExecutor(1, "slowcat-ahead")
+        self.late = ThreadPoolExecutor(1, "slowcat-late")
+        self.warm = ThreadPoolExecutor(1, "slowcat-warm")
 
     def add(self, acks: Sequence[Ack]) -> None:
         """Queue turns, to be indexed and embedded by ``release``. Does not block.
@@ -131,7 +273,7 @@ class Indexer:
             if chunk_id(turn.id) not in namespace.searcher:  # loading may have read it already
                 namespace.add_turn(turn, ack)
         if unembedded := [chunk_id(turn.id) for turn, ack in turns if ack]:
-            self.later(self._vectors.embed, namespace.scope, unembedded)
+            self.later(self.embed, namespace.scope, unembedded)
 
     def _change(self, scope: str, work: Change, *, load: bool = False) -> None:
         """Change a namespace if it is loaded, and again after a load that runs: it reads the past.
@@ -176,33 +318,27 @@ class Indexer:
         """Read memories again if their scope is loaded. Call it on the first worker."""
         self._change(scope, partial(self._guarded, methodcaller("refresh", memory_ids)))
 
-    def put(self, memory: Memory) -> None:
-        """Index a stored memory, after the turns that came before. Blocks."""
-        self._namespaces.get(memory.scope)
-        self.take(WriteBatch(memories=(memory,)))
-
     def take(self, batch: WriteBatch) -> None:
         """Index what a stored batch changed, in the namespaces that are loaded. Blocks."""
-        self.release()
-        gone = frozenset(batch.drop)
         for scope, changed in changed_by_scope(batch).items():
-            for start in range(0, len(changed), SLICE):  # a recall may run in between
-                part = changed[start : start + SLICE]
-                dropped = [id_ for id_ in part if (scope, id_) in gone]
-                index = partial(self._index_again, part, dropped)
-                self.talk.submit(self._change, scope, index).result()
+            self.read_again(scope, changed, {id_ for of, id_ in batch.drop if of == scope})
+
+    def read_again(
+        self, scope: str, memory_ids: Sequence[str], dropped: Set[str] = frozenset()
+    ) -> None:
+        """Read memories again if their scope is loaded; those dropped had no record left. Blocks."""
+        self.release()
+        for start in range(0, len(memory_ids), SLICE):  # a recall may run in between
+            part = memory_ids[start : start + SLICE]
+            index = partial(self._index_again, part, [id_ for id_ in part if id_ in dropped])
+            self.talk.submit(self._change, scope, index).result()
 
     def _index_again(
         self, memory_ids: Sequence[str], dropped: Sequence[str], namespace: Namespace
     ) -> None:
         namespace.refresh(memory_ids, dropped)
         if unembedded := namespace.searcher.incomplete(memory_ids):
-            self.later(self._vectors.embed, namespace.scope, unembedded)
-
-    def refresh_marks(self, scope: str, memory_ids: Sequence[str]) -> None:
-        """Read the marks of memories again, in a namespace that is loaded. Blocks."""
-        self.release()
-        self.talk.submit(self._change, scope, methodcaller("refresh_marks", memory_ids)).result()
+            self.later(self.embed, namespace.scope, unembedded)
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.
@@ -266,3 +402,110 @@ class Indexer:
         self.talk.shutdown(wait=False)
         for pool in (self.back, self.opener, self.ahead, self.late, self.warm):
             pool.shutdown(wait=False, cancel_futures=True)
+
+    # ---------------------------------------------------------------- vectors of memories
+
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts. Blocks, some milliseconds a text. Empty without a model.
+
+        Empty also for a model on another machine: it is not known here whose texts these are.
+        ``embed`` makes such vectors, from the memories.
+        """
+        embedder = self._embedding.embedder
+        if embedder is None or sends_texts_away(embedder):
+            return Embedded(np.zeros((0, 0), np.float32), [])
+        return self._encode(embedder, texts)
+
+    def _encode(self, embedder: Embedder, texts: Sequence[str]) -> Embedded:
+        if self._embedding.token_key:
+            return cast(TokenEmbedder, embedder).encode_tokens(texts)
+        return Embedded(embedder.encode(texts), [])
+
+    def embed(
+        self, scope: str, memory_ids: Sequence[str] | None = None, told: Told | None = None
+    ) -> None:
+        """Make the vectors that the index lacks of memories and their keys, of some or of all.
+
+        With ``told``, token vectors that the store lacks too; all is durable on return.
+
+        Raises:
+            ProviderError: The embedder failed; the vectors it finished are stored.
+        """
+        if self._embedding.embedder is None:
+            return
+        namespace = self._namespaces.get(scope)
+        wanted = namespace.searcher.incomplete() if memory_ids is None else memory_ids
+        found, bare = namespace.recent(wanted), set[str]()  # first: those may not be stored yet
+        with self._store.snapshot() as snapshot:
+            if told and (token_key := self._embedding.token_key):
+                bare = {id_ for id_, _ in namespace.searcher.table.items()}
+                bare -= snapshot.has_tokens(token_key, scope)
+            ids = dict.fromkeys((*wanted, *bare))
+            found |= {id_: m for id_ in ids if (m := snapshot.read(scope, id_))}
+            keys = [key for id_ in ids for key in snapshot.keys(scope, id_)]
+        every = [
+            *(Passage(m.id, indexed_text(m)) for m in found.values()),
+            *(Passage(key.id, key.text, key.memory, key.sources) for key in keys),
+        ]
+        lacks = [p for p in every if p.id in bare or not namespace.searcher.has_vector(p.id)]
+        self._embed(scope, lacks, told)
+        if told:
+            self._store.flush(None)
+
+    def _embed(self, scope: str, passages: Sequence[Passage], told: Told | None = None) -> None:
+        embedder, space = self._embedding.embedder, self._namespaces.get(scope).space
+        if embedder is None or space.key != embedder.key or self._store.readonly:
+            return
+        wanted = self._sendable(scope, embedder, passages)
+        for start in range(0, len(wanted), PART):
+            if start and self.closing.is_set():
+                return
+            if told:
+                told("embed", start, len(wanted))
+            part = wanted[start : start + PART]
+            self._store_vectors(scope, space, part, self._encode(embedder, [p.text for p in part]))
+        if told:
+            told("embed", len(wanted), len(wanted))
+
+    def _sendable(
+        self, scope: str, embedder: Embedder, passages: Sequence[Passage]
+    ) -> list[Passage]:
+        """Return the passages that may be passed to an embedder.
+
+        For one on another machine, passages of local-only memories are left out, and those whose
+        context or key was made from a local-only turn.
+        """
+        if not sends_texts_away(embedder):
+            return list(passages)
+        namespace = self._namespaces.get(scope)
+        with self._store.snapshot() as snapshot:
+
+            def is_local(passage: Passage) -> bool:
+                context = snapshot.context(scope, passage.owner or passage.id)
+                turns = map(chunk_id, (*passage.sources, *(context.sources if context else ())))
+                origins = namespace.fetch([passage.owner or passage.id, *turns])  # saved or not
+                return any(memory.local_only for memory in origins.values())
+
+            return [passage for passage in passages if not is_local(passage)]
+
+    def _store_vectors(
+        self, scope: str, space: Space, passages: Sequence[Passage], embedded: Embedded
+    ) -> None:
+        """Store vectors; the store drops those whose text has changed since it was read."""
+        of = [digest(passage.text) for passage in passages]
+        vectors = tuple(
+            Vector(scope=scope, memory=passage.id, values=values, of=hashed)
+            for passage, values, hashed in zip(passages, embedded.vectors, of, strict=True)
+        )
+        tokens = tuple(
+            TokenCodes(scope=scope, memory=passage.id, codes=encode(rows), of=hashed)
+            for passage, rows, hashed in zip(passages, embedded.tokens, of, strict=False)
+            if not passage.owner  # of a key, the tokens of its memory count
+        )
+        token_key = self._embedding.token_key
+        batch = WriteBatch(vectors=vectors, embedder=space.key, tokens=tokens, token_key=token_key)
+        self._store.apply("embed", batch)
+        namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
+        if namespace.space == space:
+            for vector in vectors:
+                namespace.put_vector(vector.memory, vector.values, vector.of)

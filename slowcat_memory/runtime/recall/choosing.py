@@ -5,7 +5,6 @@ import time
 from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -39,11 +38,8 @@ from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
-from slowcat_memory.runtime.namespaces.namespace import Fetch, Namespace
+from slowcat_memory.runtime.namespaces.registry import Fetch, Namespace, Namespaces
 from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
-
-if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.registry import Namespaces
 
 WHOLE = 0.5  # share of a memory's words: where more of them are over, all is
 WIDER = 0.3  # of the share of the best, offered in a store of a few memories
@@ -454,7 +450,7 @@ def abandon(recalls: Iterable[Recall]) -> None:
         recall.abandoned = True
 
 
-def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: datetime) -> list[Hit]:
+def with_endings(hits: list[Hit], namespaces: Namespaces, scope: str, now: datetime) -> list[Hit]:
     """Return hits that are marked where they are over; guests have no namespace."""
     if namespaces.is_guests(scope):
         return hits

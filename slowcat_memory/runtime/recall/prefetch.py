@@ -13,14 +13,19 @@ Called on the event loop only; recalls run elsewhere.
 """
 
 import asyncio
+import gc
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from functools import cache
 from operator import attrgetter
 
 from loguru import logger
 from msgspec import Struct
 
+from slowcat_memory.core.commands import grammar
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.errors import describe_error
 from slowcat_memory.runtime.recall.choosing import Recall, abandon
@@ -47,14 +52,12 @@ class Attempt(Struct, frozen=True, eq=False):
         recalls: One in each namespace, the speaker's own first.
         versions: The namespaces', when it began.
         running: Its future result.
-        behind: Its thread had other work when it was begun, which may take long.
     """
 
     heard: str
     recalls: Sequence[Recall]
     versions: Sequence[int]
     running: "Future[Recollection]"
-    behind: bool = False
 
     @property
     def query(self) -> Query:
@@ -66,13 +69,11 @@ class Attempt(Struct, frozen=True, eq=False):
 
     def holds(self, query: Query) -> bool:
         """Return whether its result is also that of a turn's query in the same scopes."""
-        running = self.running
-        # It runs, or its thread is just waking up for it; asked before whether it is done.
-        under_way = running.running() or not (self.behind or running.done())
-        done = running.done() and not running.cancelled() and running.exception() is None
+        running = self.running  # what its thread has still to do before it stops at its next step
+        failed = running.done() and (running.cancelled() or running.exception() is not None)
         return (
-            fingerprint(self.query.text) == fingerprint(query.text)
-            and (under_way or done)
+            not failed
+            and fingerprint(self.query.text) == fingerprint(query.text)
             and self._nothing_changed(query)
             and self._nothing_more_is_visible(query)
         )
@@ -277,3 +278,56 @@ def overlap(text: str, other: str) -> float:
     """Return the share of the longer text's words that two texts have in common: 0 to 1."""
     words, others = set(fingerprint(text).split()), set(fingerprint(other).split())
     return len(words & others) / max(len(words), len(others), 1)
+
+
+# ------------------------------------------------------------------- before the first turn
+# Compiled patterns and read weights: made when they are first used, so that no command, child
+# process or other language pays for them. A conversation makes them as it begins, in the
+# background: a turn that made them itself would take 20 to 100 ms longer.
+
+
+@cache
+def compile_patterns(language: str, agent_name: str) -> None:
+    """Compile the patterns that every turn is matched with; once in a process."""
+    from slowcat_memory.core.extraction.stated import compile_rules
+
+    grammar.prepare(language, (agent_name,))
+    for known in LANGUAGES:  # a turn is searched for orders in every language
+        _ = known.orders.compiled
+    compile_rules(language)
+    compile_lazy_patterns()
+
+
+def rehearsed(language: str) -> tuple[str, ...]:
+    """Return questions that use every table that recall makes when it is first needed.
+
+    For a fact, with a name that nobody has; for a day; for somebody else; for an overview.
+    """
+    return _REHEARSED.get(language, _REHEARSED["english"])
+
+
+_REHEARSED = {
+    "english": (
+        "What is the name of Saoirse's dog?",
+        "What did I do yesterday at three?",
+        "Where did Wojciech work before he moved, and when is his next appointment?",
+        "What have we talked about lately?",
+    ),
+    "german": (
+        "Wie heißt der Hund von Saoirse?",
+        "Was habe ich gestern um drei gemacht?",
+        "Wo hat Wojciech vor dem Umzug gearbeitet, und wann ist sein nächster Termin?",
+        "Worüber haben wir in letzter Zeit gesprochen?",
+    ),
+}
+
+
+@cache
+def collect_garbage() -> None:
+    """Run a full collection, once in a process: 20 to 70 ms that would stop a turn otherwise.
+
+    All that was imported and opened counts as new objects until then, so the next full collection
+    would come within the first turns. Afterwards it comes when a quarter more has been made. The
+    objects are not frozen: they are the application's too, and what it drops must be freed.
+    """
+    gc.collect()

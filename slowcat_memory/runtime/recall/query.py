@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
-from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.memory import chunk_id
@@ -172,26 +171,22 @@ class Recollection(Struct, frozen=True, kw_only=True):
 
 def ledger_entry(turn: Turn, recollection: Recollection, packed: Packed) -> LedgerEntry:
     """Return the row of a numbered turn: what was found, and injected. Takes 0.2 ms."""
-    row = LedgerEntry(
+    trace, offers = recollection.trace, tuple(_offer(hit, turn.scope) for hit in packed.hits)
+    recalled = {hit.memory.id for hit in recollection.hits}
+    offered = {offer.memory for offer in offers}
+    visible = trace.visible_ids if trace else []
+    return LedgerEntry(
         turn=turn.id,
         scope=turn.scope,
         session=turn.session,
         at=turn.at,
         stage=recollection.stage,
-        offers=tuple(_offer(hit, turn.scope) for hit in packed.hits),
+        offers=offers,
+        left_out=trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)) if trace else (),
+        visible=tuple(visible[:MOST_VISIBLE]),
+        candidates=len(trace) - len(visible) if trace else 0,
         tokens=packed.tokens,
         timings=recollection.timings,
-    )
-    if recollection.trace is None:
-        return row
-    recalled = {hit.memory.id for hit in recollection.hits}
-    offered = {offer.memory for offer in row.offers}
-    visible = recollection.trace.visible_ids
-    return replace(
-        row,
-        left_out=recollection.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
-        visible=tuple(visible[:MOST_VISIBLE]),
-        candidates=len(recollection.trace) - len(visible),
     )
 
 

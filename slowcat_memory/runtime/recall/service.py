@@ -11,36 +11,43 @@ store, or none.
 """
 
 import asyncio
-import gc
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from functools import cache
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.commands import grammar
-from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.query.recall_gate import Need, judge
-from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
+from slowcat_memory.core.query.understand import asks_overview
+from slowcat_memory.core.ranking.offering import (
+    Candidates,
+    Question,
+    answer_probability,
+    best_of_top,
+    distinct,
+)
+from slowcat_memory.core.ranking.score import score
+from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.core.render.memory_block import Packed, pack, relevant
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.namespaces.indexer import Indexer
+from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, check_scope
 from slowcat_memory.runtime.recall.choosing import Recall, abandon, abstain, most_hits
-from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
-from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
+from slowcat_memory.runtime.recall.time_travel import overview
+
+WARM_WORDS = 12  # of the latest memory: as many as a question has
+WARM_UP = "warm up"  # for a scope without a memory
 
 
 async def ended_within(future: "Future[Any]", ms: float) -> bool:
@@ -104,9 +111,7 @@ class Retrieval:
     look_soon: Callable[[], None]
 
     def __post_init__(self) -> None:
-        store, embedding, zone = self.namespaces.store, self.embedding, self.zone
-        self._pipeline = Pipeline(store, embedding, self.metrics, zone, self.options)
-        self.writer = BlockWriter(zone, self.namespaces.tokenizer, self.options)
+        self.writer = BlockWriter(self.zone, self.namespaces.tokenizer, self.options)
         self._touching: list[Recall] = []  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
@@ -158,10 +163,9 @@ class Retrieval:
         self.metrics.count("prefetch_begun")
         recalls = self._recalls(self._gated(query, need), scopes, passing=True)
         versions = [recall.namespace.version for recall in recalls]
-        behind = not self.indexer.ahead.is_idle
         with self.while_recalling():  # at once: the worker waits where idle work computes
             running = self.indexer.ahead.submit(self._run_each, recalls, True)
-        return Attempt(query.text, recalls, versions, running, behind)
+        return Attempt(query.text, recalls, versions, running)
 
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away, so that the next one finds all it needs warm.
@@ -180,9 +184,24 @@ class Retrieval:
         if not query.text:
             self.indexer.release()
         recalls = self._touching = self._recalls(query, scopes, passing=True)
-        running = self.indexer.warm.submit(self._pipeline.touch, recalls)
+        running = self.indexer.warm.submit(self._warm, recalls)
         running.add_done_callback(lambda _: recalls.clear())  # each holds an index, and its words
         return running
+
+    def _warm(self, recalls: Sequence[Recall]) -> float:
+        """Recall with the query's words, or those of each scope's latest memory, for nothing."""
+        began = time.thread_time()
+        for recall in recalls:
+            memory, query, searcher = recall.namespace.hot.latest(), recall.query, recall.searcher
+            text, vector = query.text, None
+            if memory is not None:
+                text = text or " ".join(memory.text.split()[:WARM_WORDS])
+                # Embedding may cost somebody else something, unless the model is our own.
+                vector = None if self.embedding.is_own else searcher.vector(memory.id)
+            known = None if vector is None else Encoded(vector)
+            recall.query = replace(query, text=text or WARM_UP, vector=known, floor=0.0, local=True)
+            self.run(recall)
+        return time.thread_time() - began
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""
@@ -287,7 +306,7 @@ class Retrieval:
 
     def _settle(self, query: Query, recalls: Sequence[Recall]) -> Recollection:
         """Return each scope's results so far. On the thread ``late``: the store may block."""
-        every = [recall.done or self._pipeline.settle(recall) for recall in recalls]
+        every = [recall.done or self.settle(recall) for recall in recalls]
         return self._conclude(query, every)
 
     def _load(self, scope: str) -> None:
@@ -324,7 +343,7 @@ class Retrieval:
         """Run recalls of one query; ahead of its turn, the block is written too."""
         query = recalls[0].query
         with self.while_recalling():
-            every = [self._pipeline.run(recall) for recall in recalls]
+            every = [self.run(recall) for recall in recalls]
             merged = self._conclude(query, every)
         return replace(merged, packed=self.writer.pack(merged, query.now)) if ahead else merged
 
@@ -333,6 +352,168 @@ class Retrieval:
         if query.need is None:
             return merged
         return abstain(merged, query.need, self.options.recall.unknown_below)
+
+    # ------------------------------------------------------------------- six steps
+    # parse, lexical, embed, propose, score, offer: on one thread, since handing over to another costs
+    # 32 us. Those done are the stage of the result: ``tail`` (by words, over what was indexed since
+    # the last seal), ``lexical`` (over everything), ``full`` (by words and vectors).
+
+    def run(self, recall: Recall) -> Recollection:
+        """Run all steps of a recall.
+
+        Returns:
+            The hits; at stage "lexical" when there is no vector for the query.
+        """
+        if recall.abandoned:
+            return Recollection()
+        recall.since = time.perf_counter()
+        namespace, query = recall.namespace, recall.query
+        searcher = recall.searcher = namespace.searcher
+        parsed = recall.parsed
+        if parsed.times:
+            namespace.read_times()
+        recall.lap("parse")
+        lexical = recall.lexical = searcher.lexical(parsed.words, also=parsed.also)
+        recall.lap("lexical")
+        encoded = query.vector
+        if encoded is None and len(searcher.dense) and not recall.abandoned:
+            encoded = self._embed(recall, parsed.meaning)
+            recall.lap("embed")
+        if encoded is not None and encoded.vector.any():  # else it has no direction: words must do
+            recall.encoded = encoded
+        if recall.abandoned:
+            return Recollection(timings=recall.timings)
+        if recall.encoded is not None:
+            recall.turned = self._turned(recall, recall.encoded.vector)
+        trace = self._rank(recall, lexical)
+        with namespace.reading() as fetch:
+            recall.offer(trace, fetch)
+        stage: Stage = "full" if "dense" in trace.known else "lexical"
+        recall.done = self._recollection(recall, lexical, stage)
+        return recall.done
+
+    def settle(self, recall: Recall) -> Recollection:
+        """Return what a late recall has so far, for a turn that waits for it.
+
+        First the hits among the latest memories, whose texts are in memory, are stored in
+        ``recall.settled``: then the store is read, which may block.
+
+        Returns:
+            Stage "lexical", or "tail" when not even that step was done.
+        """
+        recall.abandoned = True
+        lexical = recall.lexical  # read before its searcher, which is set before it
+        late = Recall(recall.namespace, recall.query, self.options, self.zone, recall.searcher)
+        late.since = time.perf_counter()
+        parsed = late.parsed
+        late.lap("parse")
+        stage: Stage = "lexical" if lexical is not None else "tail"
+        lexical = lexical or late.searcher.lexical(parsed.words, also=parsed.also, sealed=False)
+        late.lap("lexical")
+        trace = self._rank(late, lexical)
+        late.complete = stage == "lexical"  # not the tail alone
+        late.offer(trace, late.namespace.recent)
+        late.lap("fetch")
+        recall.settled = Recollection(
+            hits=late.hits, stage="tail", timings=late.timings.copy(), words=lexical.weights
+        )
+        with late.namespace.reading() as fetch:
+            late.offer(trace, fetch)
+        if asks_overview(late.query.text):  # words alone cannot deny it
+            late.evidence = None
+        return self._recollection(late, lexical, stage)
+
+    def _recollection(self, recall: Recall, lexical: Lexical, stage: Stage) -> Recollection:
+        lead = None
+        if asks_overview(recall.query.text):
+            with self.namespaces.store.snapshot() as snapshot:
+                lead = overview(recall, snapshot)
+        recall.lap("fetch")
+        return Recollection(
+            hits=recall.hits if lead is None else lead,
+            stage=stage,
+            timings=recall.timings,
+            words=lexical.weights,
+            trace=recall.trace,
+            # A summary always answers, and so does a fact, whatever its words.
+            evidence=None if lead is not None or recall.stated else recall.evidence,
+            names_speaker=bool(recall.parsed.named),
+        )
+
+    def _embed(self, recall: Recall, text: str) -> Encoded | None:
+        """Embed a text, if there is a model and the namespace's vectors are of its space."""
+        if recall.namespace.space != self.embedding.space:
+            return None
+        if text not in recall.embedded:
+            recall.embedded[text] = self.embedding.query(text, passing=recall.passing)
+        return recall.embedded[text]
+
+    def _turned(self, recall: Recall, own: np.ndarray) -> np.ndarray:
+        """Return the query's vector, shifted towards those of the last two turns."""
+        weight = self.options.ask.dialogue
+        vectors = list[np.ndarray]()
+        for turn in recall.query.dialogue[-2:] if weight else ():
+            if turn.memory:  # a stored turn has its vector in the index
+                vector = recall.searcher.vector(turn.memory)
+            else:
+                embedded = self._embed(recall, turn.text)
+                vector = None if embedded is None else embedded.vector
+            if vector is not None:
+                vectors.append(vector)
+        if not vectors:
+            return own
+        turned = own + weight * np.mean(vectors, axis=0)
+        return turned / max(float(np.sqrt(turned.dot(turned))), 1e-9)
+
+    def _rank(self, recall: Recall, lexical: Lexical) -> Candidates:
+        """Propose candidates and put them into order."""
+        searcher, parsed, options = recall.searcher, recall.parsed, self.options
+        own = recall.encoded.vector if recall.encoded else None
+        if not recall.query.local and searcher.has_local:
+            self.metrics.count("local_only_withheld")
+        candidates = searcher.candidates(
+            lexical,
+            recall.turned,
+            None if recall.turned is own else own,
+            local=recall.query.local,  # for a remote LLM, local-only memories do not even answer
+            talk=recall.query.talk or parsed.about_talk,
+            visible=recall.query.exclude,
+        )
+        recall.lap("dense")
+        question = Question(
+            now=recall.query.now.timestamp(),
+            ceiling=lexical.ceiling,
+            long_turns=searcher.mean_words >= options.fuse.smooth_below_words,
+            memories=len(searcher),
+            speakers=searcher.table.speaker_numbers(parsed.named),
+            times=parsed.times,
+        )
+
+        def compare(best: np.ndarray) -> np.ndarray | None:
+            recall.lap("fuse")
+            return self._compare(recall, candidates, best)
+
+        score(candidates, question, options.fuse, options.rank, recall.weights, compare)
+        recall.lap("fuse" if candidates.similarity is None else "tokens")
+        return candidates
+
+    def _compare(
+        self, recall: Recall, candidates: Candidates, best: np.ndarray
+    ) -> np.ndarray | None:
+        """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
+
+        None without token vectors.
+        """
+        tokens = recall.encoded.tokens if recall.encoded else None
+        space = self.embedding.token_key
+        if tokens is None or not space:
+            return None
+        similarity = np.full(len(candidates), np.nan)
+        ids = [candidates.ids[n] for n in best.tolist()]
+        with self.namespaces.store.snapshot() as snapshot:
+            vectors = snapshot.tokens(space, recall.namespace.scope, ids)
+        similarity[best] = maxsim(tokens, vectors)
+        return similarity
 
 
 # ------------------------------------------------------------------- several namespaces
@@ -380,56 +561,3 @@ def _scaled(hits: Sequence[Hit]) -> list[Hit]:
     best = max((hit.score for hit in hits), default=0.0)
     answers = best_of_top(np.array([hit.probability for hit in hits]))
     return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]
-
-
-# ------------------------------------------------------------------- before the first turn
-# Compiled patterns and read weights: made when they are first used, so that no command, child
-# process or other language pays for them. A conversation makes them as it begins, in the
-# background: a turn that made them itself would take 20 to 100 ms longer.
-
-
-@cache
-def compile_patterns(language: str, agent_name: str) -> None:
-    """Compile the patterns that every turn is matched with; once in a process."""
-    from slowcat_memory.core.extraction.stated import compile_rules
-
-    grammar.prepare(language, (agent_name,))
-    for known in LANGUAGES:  # a turn is searched for orders in every language
-        _ = known.orders.compiled
-    compile_rules(language)
-    compile_lazy_patterns()
-
-
-def rehearsed(language: str) -> tuple[str, ...]:
-    """Return questions that use every table that recall makes when it is first needed.
-
-    For a fact, with a name that nobody has; for a day; for somebody else; for an overview.
-    """
-    return _REHEARSED.get(language, _REHEARSED["english"])
-
-
-_REHEARSED = {
-    "english": (
-        "What is the name of Saoirse's dog?",
-        "What did I do yesterday at three?",
-        "Where did Wojciech work before he moved, and when is his next appointment?",
-        "What have we talked about lately?",
-    ),
-    "german": (
-        "Wie heißt der Hund von Saoirse?",
-        "Was habe ich gestern um drei gemacht?",
-        "Wo hat Wojciech vor dem Umzug gearbeitet, und wann ist sein nächster Termin?",
-        "Worüber haben wir in letzter Zeit gesprochen?",
-    ),
-}
-
-
-@cache
-def collect_garbage() -> None:
-    """Run a full collection, once in a process: 20 to 70 ms that would stop a turn otherwise.
-
-    All that was imported and opened counts as new objects until then, so the next full collection
-    would come within the first turns. Afterwards it comes when a quarter more has been made. The
-    objects are not frozen: they are the application's too, and what it drops must be freed.
-    """
-    gc.collect()

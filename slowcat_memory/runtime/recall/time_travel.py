@@ -7,7 +7,7 @@ memory so) and its context note. Texts that were forgotten since are missing, to
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.memory import (
     ICEBREAKER,
+    SESSION_SUMMARY,
+    SUMMARY,
     chunk,
     chunk_id,
     family,
@@ -28,8 +31,9 @@ from slowcat_memory.core.memory import (
     turn_of,
 )
 from slowcat_memory.core.ranking.offering import probability
-from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.expressions import Interval, times
+from slowcat_memory.core.summaries.summary import items, without_repeats
+from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
+from slowcat_memory.core.time.expressions import Interval, periods_of, times
 from slowcat_memory.records import (
     Disclosed,
     Event,
@@ -41,6 +45,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
+from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.store import Ack, Snapshot, Store
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.snapshot import BeforeRead
@@ -255,3 +260,73 @@ def within(speaker: str, since: datetime | None, until: datetime | None) -> Keep
         )
 
     return keep
+
+
+# ------------------------------------------------------------------- overviews
+# Summaries are found by the name of their period. They are in no index, so that they cannot displace
+# turns or change word statistics. A period's summary needs no search: its id is its name. For the
+# latest time, or a day that is not over, the summaries of its sessions are used.
+
+MOST_SUMMARIES = 4  # per question
+SESSIONS = 3  # of them from the latest sessions, if the question names no time
+LOOKED_AT = 12  # sessions of a time span that are read
+
+
+def overview(recall: Recall, snapshot: Snapshot) -> list[Hit] | None:
+    """Return the hits of an overview question with summaries before them; None without any."""
+    query = recall.query
+    asked = times(query.text, query.now, recall.zone, recall.options.language)
+    past = [interval for interval in asked if interval.start < query.now]
+    rows = list(islice(_summaries(snapshot, recall, past), MOST_SUMMARIES))
+    if not rows:
+        return None
+    texts = without_repeats([row.text for row in rows])
+    rows = [replace(row, text=text) for row, text in zip(rows, texts, strict=True) if text]
+    told = [f" {fingerprint(text)} " for text in texts]
+    hits = [
+        hit
+        for hit in recall.hits
+        if not any(f" {fingerprint(hit.memory.text)} " in text for text in told)
+    ]
+    best = max((hit.score for hit in hits), default=1.0)
+    first = [
+        Hit(memory=memory, score=round(best + 0.01 * (len(rows) - n), 4), probability=1.0)
+        for n, memory in enumerate(rows)
+    ]
+    return [*first, *hits][: recall.limit]
+
+
+def _summaries(snapshot: Snapshot, recall: Recall, past: Sequence[Interval]) -> Iterator[Disclosed]:
+    """Yield the summaries of a time span, longest period first; else of the latest sessions."""
+    query, seen = recall.query, set[str]()
+    for memory in _candidates(snapshot, recall, past):
+        if memory.id in seen or memory.id in query.exclude or memory.retired_at:
+            continue
+        if shown := disclose_found(memory, recall.reader, snapshot.memory):
+            seen.add(memory.id)
+            yield shown
+
+
+def _candidates(snapshot: Snapshot, recall: Recall, past: Sequence[Interval]) -> Iterator[Memory]:
+    scope, days = recall.namespace.scope, list[Memory]()
+    if not past:
+        yield from _of_sessions(snapshot, scope, None)
+    for name in periods_of(past, recall.query.now, recall.zone):
+        if memory := snapshot.memory(scope, f"{SUMMARY}/{name}"):
+            days.append(memory)
+            yield memory
+    parts = (snapshot.memory(scope, id_) for memory in days for id_ in items(memory, "covers"))
+    yield from filter(None, parts)
+    for interval in past if not days else ():
+        yield from _of_sessions(snapshot, scope, interval)
+
+
+def _of_sessions(snapshot: Snapshot, scope: str, span: Interval | None) -> Iterator[Memory]:
+    """Yield the summaries of the latest sessions, or of those of a time span."""
+    every = snapshot.sessions(scope)  # 2.5 us each
+    sessions = sorted(every, key=lambda session: (session.last, session.started), reverse=True)
+    if span is not None:
+        over = span.end + timedelta(hours=4)  # a day ends in the small hours
+        sessions = [s for s in sessions if s.last >= span.start and s.started < over]
+    read = (snapshot.memory(scope, f"{SESSION_SUMMARY}/{s.id}") for s in sessions[:LOOKED_AT])
+    yield from islice(filter(None, read), SESSIONS if span is None else LOOKED_AT)

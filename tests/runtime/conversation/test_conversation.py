@@ -6,7 +6,12 @@ import pytest
 
 from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions, Transcripts, Voice
+from slowcat_memory.runtime.conversation.conversation import (
+    Audience,
+    PeopleOptions,
+    Transcripts,
+    Voice,
+)
 from tests.support.conversations import Log, Room
 from tests.support.rows import each_listed
 

@@ -11,7 +11,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import EmbedderOptions, EmbedderReport
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, WriteBatch
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.indexer import Embedding
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import RecordingEmbedder
 from tests.support.engine_talks import NOW, talk
@@ -115,6 +115,6 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
 def test_remote_embedder_gets_no_texts_from_idle_jobs(home, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
     embedder = RecordingEmbedder(remote)
-    made = home.open(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
+    made = home.open(embedder).wiring.indexer.encode([f"Anna's therapist is {SECRET}."])
     assert len(made.vectors) == (not remote)
     assert (SECRET in str(embedder.texts)) is not remote

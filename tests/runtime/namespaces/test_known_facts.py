@@ -28,7 +28,7 @@ def stored_fact(
 
 
 def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
-    made = KnownFacts(language=language)
+    made = KnownFacts(language)
     for one in facts:
         made.put(one)
     return made
@@ -82,10 +82,10 @@ MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
 
 
 def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn():
-    (ending,) = KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 40 * DAY)
+    (ending,) = known_of(MOVED, PORTO).endings("chunk/1", MAY + 40 * DAY)
     assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
-    assert KnownFacts([MOVED, PORTO]).endings("chunk/2", MAY + 40 * DAY) == ()
-    assert KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 10 * DAY) == ()
+    assert known_of(MOVED, PORTO).endings("chunk/2", MAY + 40 * DAY) == ()
+    assert known_of(MOVED, PORTO).endings("chunk/1", MAY + 10 * DAY) == ()
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn():
     ],
 )
 def test_what_is_only_said_again_or_forgotten_has_no_end(kept):
-    assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
+    assert known_of(kept, PORTO).endings("chunk/1", MAY + 90 * DAY) == ()
 
 
 def test_of_a_turn_that_says_more_only_who_somebody_was_is_over() -> None:
     text = "I just moved to Graz with my boyfriend Tom"
     tom = stored_fact(1, "", predicate="has_boyfriend", object="Tom", quote=text)
     home = replace(HOME, statement=replace(HOME.statement, quote=text))
-    facts = KnownFacts([home, supersede(replace(tom, id="fact/tom"), PORTO, MAY + DAY)])
+    facts = known_of(home, supersede(replace(tom, id="fact/tom"), PORTO, MAY + DAY))
     (ending,) = facts.endings("chunk/1", MAY + 40 * DAY)
     assert ending.quote == "boyfriend Tom"
 
@@ -138,7 +138,7 @@ def test_a_turn_that_is_indexed_again_ends_what_it_ended_and_one_that_is_gone_no
 
 @each_listed("rules/endings")
 def test_the_same_value_or_another_matter_ends_nothing(text):
-    endings = KnownFacts([LISBON])
+    endings = known_of(LISBON)
     endings.hear(said(2, text, 30))
     assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
 
@@ -166,7 +166,7 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it():
 
 
 def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it():
-    endings = KnownFacts([replace(MOVED, sources=(1, 7, 8)), PORTO])
+    endings = known_of(replace(MOVED, sources=(1, 7, 8)), PORTO)
     assert endings.endings("chunk/1", MAY + 40 * DAY)
     for id_ in ("chunk/7", "chunk/8"):
         assert endings.endings(id_, MAY + 40 * DAY) == ()
@@ -176,5 +176,5 @@ def test_every_turn_that_says_a_fact_again_is_over_with_it():
     again = fact("l", "Lisbon", 5)
     merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
     assert stating_turns(merged) == (1, 5)
-    endings = KnownFacts([merged, PORTO])
+    endings = known_of(merged, PORTO)
     assert endings.endings("chunk/1", MAY + 40 * DAY) and endings.endings("chunk/5", MAY + 40 * DAY)

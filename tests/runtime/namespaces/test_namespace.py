@@ -13,8 +13,8 @@ from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import generation
 from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import Forget, IndexFile, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import sealing
-from slowcat_memory.runtime.namespaces.documents import Space
+from slowcat_memory.runtime.namespaces import live_index
+from slowcat_memory.runtime.namespaces.live_index import Space
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import stalled
 from tests.support.memories import Look, residue
@@ -161,9 +161,9 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     """The child runs something before its own program."""
     path = tmp_path / "program.py"
     path.write_text(
-        f"{request.param}\nfrom slowcat_memory.runtime.namespaces.sealing import main\nmain()"
+        f"{request.param}\nfrom slowcat_memory.runtime.namespaces.live_index import main\nmain()"
     )
-    monkeypatch.setattr(sealing, "CHILD", str(path))
+    monkeypatch.setattr(live_index, "CHILD", str(path))
 
 
 SMALL_DISK = (  # Python would cut its compiled modules off, too, and not notice
@@ -201,7 +201,7 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
 ):
     scene.talk()
     with monkeypatch.context() as before:
-        before.setattr(sealing, "CHILD", sealing.__name__)
+        before.setattr(live_index, "CHILD", live_index.__name__)
         scene.namespace.reseal()
     kept = list(scene.root.iterdir())
     scene.talk(10, start=20)
@@ -211,7 +211,7 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     assert list(scene.root.iterdir()) == kept
     check_alike(expected, scene.namespace, scene.load())
     assert scene.load().searcher.sealed_count == 20
-    monkeypatch.setattr(sealing, "CHILD", sealing.__name__)
+    monkeypatch.setattr(live_index, "CHILD", live_index.__name__)
     scene.namespace.reseal()
     assert scene.namespace.searcher.sealed_count == 30
 
@@ -270,7 +270,7 @@ def test_sealing_an_index_is_due_when_the_tail_has_grown(scene):
 
 
 def test_sealing_it_is_not_rebuilt_while_turns_wait_to_be_saved(scene, monkeypatch):
-    monkeypatch.setattr(sealing, "FLUSH_S", 0.05)
+    monkeypatch.setattr(live_index, "FLUSH_S", 0.05)
     with stalled(scene.store):
         turn = scene.say("max", embed=False)
         with pytest.raises(IndexDamagedError, match="wait to be saved"):

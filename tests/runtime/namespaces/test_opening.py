@@ -18,9 +18,9 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, WriteBatch
 from slowcat_memory.runtime.namespaces import indexer as indexing
 from slowcat_memory.runtime.namespaces.indexer import SLICE
-from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
-from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.namespaces.sealing import LiveIndex
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
+from slowcat_memory.runtime.namespaces.live_index import LiveIndex
+from slowcat_memory.runtime.namespaces.registry import Namespace
 from slowcat_memory.store.disk.transaction import Rows
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
@@ -123,15 +123,15 @@ def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order()
     old, new = lives_in("Lisbon", 1), lives_in("Porto", 2)
     ended = replace(old, valid_to=now + timedelta(days=1))
     later = now + timedelta(days=2)
-    facts = FactsInTime("english")
+    facts = KnownFacts("english")
     for fact in (ended, new):
         facts.change(methodcaller("put", fact))
-    assert facts.known.endings("chunk/1", later) == ()  # not read yet
+    assert facts.endings("chunk/1", later) == ()  # not read yet
     facts.read([old], (), nullcontext())
-    (ending,) = facts.known.endings("chunk/1", later)
+    (ending,) = facts.endings("chunk/1", later)
     assert ending.until == ended.valid_to
     facts.change(methodcaller("drop", ended.id))
-    assert facts.known.endings("chunk/1", later) == ()
+    assert facts.endings("chunk/1", later) == ()
 
 
 # ------------------------------------------------------------------- one person beside another

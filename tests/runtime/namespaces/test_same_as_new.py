@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import documents
-from slowcat_memory.runtime.namespaces.documents import changed_by_scope
+from slowcat_memory.runtime.namespaces import live_index
 from tests.support.memories import Look
 from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
@@ -81,7 +80,7 @@ class Life(Scene):
         batch = WriteBatch(**changes)
         self.store.apply("test", batch).wait()
         dropped = [id_ for _, id_ in batch.drop]
-        self.namespace.refresh(changed_by_scope(batch)["anna"], dropped)
+        self.namespace.refresh(live_index.changed_by_scope(batch)["anna"], dropped)
 
     def put(self, memory: Memory) -> None:
         self.write(memories=(memory,))
@@ -157,7 +156,7 @@ class Life(Scene):
 def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
     tmp_path, seed, monkeypatch
 ):
-    monkeypatch.setattr(documents, "PART", 3)  # rows of a snapshot
+    monkeypatch.setattr(live_index, "PART", 3)  # rows of a snapshot
     life = Life(tmp_path, seed)
     with closing(life.store):
         for number, what in enumerate(life.live(STEPS)):

@@ -61,10 +61,10 @@ def test_overviews_a_late_question_has_its_summary_and_is_not_denied(engine):
     retrieval = engine.wiring.retrieval
     text = "what did we talk about last week?"
     query = Query(text=text, scope="anna", now=NOW, need=judge(text), local=True)
-    late = retrieval._pipeline.settle(*retrieval._recalls(query, ["anna"]))
+    late = retrieval.settle(*retrieval._recalls(query, ["anna"]))
     assert late.hits[0].memory.id == "summary/week/2026-W20" and late.evidence is None
     nowhere = replace(query, text="what did we talk about in March last year?")
-    late = retrieval._pipeline.settle(*retrieval._recalls(nowhere, ["anna"]))
+    late = retrieval.settle(*retrieval._recalls(nowhere, ["anna"]))
     assert late.evidence is None
 
 

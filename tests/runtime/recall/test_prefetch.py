@@ -10,11 +10,11 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.indexer import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, LOST_S, SHARE, Attempt, Prefetch, Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Home
 from tests.support.said import until
@@ -203,13 +203,13 @@ def touched(engine: MemoryEngine) -> float:
 
 def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(engine, monkeypatch):
     found = []
-    run = Pipeline.run
+    run = Retrieval.run
 
     def seen(self, *arguments, **how):
         found.append(run(self, *arguments, **how))
         return found[-1]
 
-    monkeypatch.setattr(Pipeline, "run", seen)
+    monkeypatch.setattr(Retrieval, "run", seen)
     before, cached = engine.metrics.counts(), engine.wiring.embedding._cached.cache_info()
     assert touched(engine) > 0
     assert found[0].stage == "full" and found[0].hits

@@ -9,7 +9,7 @@ from tests.support.recall_without_store import EMBEDDER, NOW, Mind, memory, quer
 # ------------------------------------------------------------------- stages
 
 
-def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing():
+def test_steps_run_an_abandoned_recall_embeds_and_fetches_nothing():
     asked = list[str]()
     mind = Mind(embed=asked.append)  # type: ignore[arg-type]
     recall, lexical = mind.begin(query("dog")), mind.searcher.lexical
@@ -19,14 +19,14 @@ def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing():
         return lexical(text, **how)
 
     mind.searcher.lexical = abandoned_meanwhile  # type: ignore[method-assign,assignment]
-    assert mind.pipeline.run(recall).hits == []
+    assert mind.retrieval.run(recall).hits == []
     assert asked == [] and mind.namespace.fetched == []
 
 
 # ------------------------------------------------------------------- whatever the model does
 
 
-def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it():
+def test_steps_run_keeps_to_one_searcher_when_sealing_replaces_it():
     mind, other = Mind(), Mind(memory("new", "My dog is called Rex"))
 
     def embed_while_sealing(text: str) -> np.ndarray:
@@ -35,8 +35,8 @@ def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it():
 
     mind.embedding.embed = embed_while_sealing
     recall = mind.begin(query("What is my dog called?"))
-    assert mind.pipeline.run(recall).hits[0].memory.id == "dog"
-    late = mind.pipeline.settle(recall)
+    assert mind.retrieval.run(recall).hits[0].memory.id == "dog"
+    late = mind.retrieval.settle(recall)
     assert late.stage == "lexical" and late.hits[0].memory.id == "dog"
 
 
@@ -66,7 +66,7 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> fl
     return round(float(searched[-1] @ own), 4)
 
 
-def test_pipeline_query_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only():
+def test_steps_query_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only():
     mind = Mind(*WORK)
     plain = cosine(mind, "car", "what was the plan")
     asked = list[str]()

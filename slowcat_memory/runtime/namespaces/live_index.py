@@ -1,6 +1,6 @@
-"""Loads an index from the store; builds a sealed one in a child process, and swaps it in.
+"""A namespace's index: its documents, read from the store, changed, and sealed in a child process.
 
-The child (``python -m slowcat_memory.runtime.namespaces.sealing FOLDER ORDER``) reads the store
+The child (``python -m slowcat_memory.runtime.namespaces.live_index FOLDER ORDER``) reads the store
 itself: the main process passes no text and no vector, so its memory does not grow with the
 namespace, and it does not hold its interpreter's lock. The child ends when its parent does.
 
@@ -14,37 +14,200 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from datetime import tzinfo
+from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id, turn_of
-from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
+from slowcat_memory.core.query.understand import substance
+from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.time.calendar import zone_of
+from slowcat_memory.core.time.expressions import times
 from slowcat_memory.errors import IndexDamagedError, describe_error
-from slowcat_memory.index import Builder, IndexOptions, Searcher, generation
+from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher, generation
+from slowcat_memory.index.format import split_key_id
 from slowcat_memory.index.generation import BUILT, Build
-from slowcat_memory.records import Manifest, Memory
-from slowcat_memory.runtime.namespaces.documents import (
-    DateLocale,
-    LastChunks,
-    Place,
-    Read,
-    Space,
-    all_documents,
-    has_keys,
-    in_parts,
-    index_memory,
-    indexable,
-    place_of,
-    stored_vectors,
-    unread_error,
-)
+from slowcat_memory.records import Event, Key, Manifest, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store, StoreOptions
+from slowcat_memory.store.bookkeeping import subjects_of
+
+PART = 1000  # rows that are read from one snapshot
+Read = Callable[[], AbstractContextManager[Snapshot]]
+Row = TypeVar("Row", bound=Event | Memory)
+
+
+class Space(Struct, frozen=True):
+    """The vector space in use: vectors of different spaces are never compared.
+
+    Without an embedder ``key`` is "" and ``dim`` 0.
+    """
+
+    key: str = ""
+    dim: int = 0
+
+
+class DateLocale(Struct, frozen=True):
+    """How the time expressions of a memory are read: time zone and language."""
+
+    zone: tzinfo
+    language: str
+
+
+class Place(Struct, frozen=True):
+    """A chunk's position in its session. Retired chunks are not indexed: neighbours close up.
+
+    Attributes:
+        before: Ids of the chunks before it, latest first, up to one that is indexed.
+        after: Id of the first indexed chunk after it; set only if none before it is indexed.
+    """
+
+    before: tuple[str, ...] = ()
+    after: str = ""
+
+
+def place_of(memory_id: str, snapshot: Snapshot, searcher: Searcher) -> Place:
+    """Return a chunk's position in an index; an empty place for other memories."""
+    turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
+    if turn is None:
+        return Place()
+    before = tuple(_chunks_before(turn, searcher, snapshot))
+    if before and before[-1] in searcher:
+        return Place(before)
+    session = snapshot.session(turn.session)
+    later = snapshot.turns(turn.scope, turn.id, session.last_turn if session else turn.id)
+    after = (chunk_id(other.id) for other in later if other.session == turn.session)
+    return Place(before, next((id_ for id_ in after if id_ in searcher), ""))
+
+
+def _chunks_before(turn: Turn, searcher: Searcher, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the chunks of a session before a turn, the latest first, up to one that is indexed."""
+    at = turn.id
+    while at := snapshot.turn_before(turn.scope, turn.session, at):
+        yield chunk_id(at)
+        if chunk_id(at) in searcher:
+            return
+
+
+def document(
+    memory: Memory,
+    reading: DateLocale,
+    before: str = "",
+    keys: Iterable[Key] = (),
+    after: str = "",
+    about: tuple[float, float] | None = None,
+) -> Document:
+    """Return the index document of a memory.
+
+    Args:
+        before: Id of the previous memory of the same session.
+        after: As in ``Document``.
+        about: Likewise; reading it (``time_about``) is most of the work.
+    """
+    says = substance(memory, reading.language)
+    is_agents = memory.kind == CHUNK and memory.role == "assistant"
+    return Document(
+        id=memory.id,
+        text=indexed_text(memory),
+        at=memory.valid_from.timestamp(),
+        importance=memory.importance,
+        pinned=memory.pinned,
+        substance=says.share,
+        asks=says.asks,
+        agent=is_agents and not memory.facets.get("tools"),
+        before=before,
+        after=after,
+        words=len(memory.text.split()),
+        local=memory.local_only,
+        speaker=memory.speaker,
+        about=about,
+        keys=tuple(Pointer(split_key_id(k.id)[1], k.kind, k.text, k.weight) for k in keys),
+    )
+
+
+def time_about(memory: Memory, reading: DateLocale) -> tuple[float, float] | None:
+    """Return the first time that a memory's text is about, as in ``Document``. Takes 0.2 ms."""
+    about = times(memory.text, memory.valid_from, reading.zone, reading.language)[:1]
+    return (about[0].start.timestamp(), about[0].end.timestamp()) if about else None
+
+
+def indexable(memory: Memory) -> bool:
+    return memory.retired_at is None and findable(memory)
+
+
+def all_documents(read: Read, scope: str, reading: DateLocale, upto: int) -> Iterator[Document]:
+    """Yield a namespace's index documents: first the chunks in order, then the rest by id.
+
+    ``upto`` is the log id of the last turn.
+
+    Raises:
+        IndexDamagedError: An event of the log was not read.
+    """
+
+    def stored(snapshot: Snapshot, memory: Memory, before: str = "") -> Document:
+        keys, about = snapshot.keys(scope, memory.id), time_about(memory, reading)
+        return document(snapshot.in_context(memory), reading, before, keys, about=about)
+
+    latest = dict[str, str]()
+    with read() as snapshot:
+        unread = snapshot.logged_between(scope, 1, upto)
+    for snapshot, turn in in_parts(read, lambda s, after: s.events(scope, after, upto), 0):
+        unread -= 1
+        if not isinstance(turn, Turn) or turn.aside:
+            continue
+        memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
+        if indexable(memory):
+            before = latest.get(turn.session, "")
+            yield stored(snapshot, memory, before)
+            latest[turn.session] = memory.id
+    if unread:
+        raise unread_error(unread)
+    for snapshot, memory in in_parts(read, lambda s, after: s.memories(scope, after=after), ""):
+        if not indexable(memory):
+            continue
+        turn_behind = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
+        if turn_behind is None or turn_behind.scope != scope:
+            yield stored(snapshot, memory)
+
+
+def in_parts(
+    read: Read, rows: Callable[[Snapshot, Any], Iterable[Row]], last: Any
+) -> Iterator[tuple[Snapshot, Row]]:
+    """Yield rows behind the last id with the snapshots that they are in; none lives for long.
+
+    ``rows`` reads a snapshot's rows behind an id.
+    """
+    while last is not None:
+        with read() as snapshot:
+            after, last = last, None
+            for row in islice(rows(snapshot, after), PART):
+                last = row.id
+                yield snapshot, row
+
+
+def unread_error(rows: int) -> IndexDamagedError:
+    return IndexDamagedError(
+        f"{rows} rows of the store were not read: an index of the rest would hide them",
+        hint="It is tried again; if it fails each time: `slowcat-memory doctor --repair`",
+    )
+
+
+def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
+    """Return the ids of the memories that a batch changes in an index, by namespace."""
+    embedded = ((row.scope, split_key_id(row.memory)[0] or row.memory) for row in batch.vectors)
+    changed: dict[str, list[str]] = defaultdict(list)
+    for scope, memory_id in dict.fromkeys((*subjects_of(batch), *embedded)):
+        changed[scope].append(memory_id)
+    return dict(changed)
 
 
 class SealOrder(Struct, frozen=True):
@@ -76,7 +239,7 @@ class SealOrder(Struct, frozen=True):
 Change = Callable[[Searcher], object]
 """One change of an index, which may be applied again to the one that replaces it."""
 
-CHILD = "slowcat_memory.runtime.namespaces.sealing"  # the module that the child process runs
+CHILD = "slowcat_memory.runtime.namespaces.live_index"  # the module that the child process runs
 FLUSH_S = 10.0
 FEW = 16  # changes that are replayed while the lock is held
 
@@ -97,14 +260,15 @@ class LiveIndex:
         self.scope, self.space, self._reading = order.scope, order.space, order.reading
         self._order, self._store, self._tokenizer, self._place = order, store, tokenizer, root
         self.lock = threading.RLock()
-        self.sealed, self.damaged, self._has_keys = "", False, True
+        self.sealed, self.damaged = "", False
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
         self._begin(self.open())
 
     def _begin(self, searcher: Searcher) -> None:
-        self.searcher, self._last_chunks = searcher, LastChunks()
+        self.searcher = searcher
+        self._last = dict[str, str]()  # the last chunk of each session: the next turn follows it
         # Memories whose texts were not read for times yet, by id: that is most of the work, and few
         # queries ask for a time.
         self._undated: dict[str, Memory] = {}
@@ -134,7 +298,6 @@ class LiveIndex:
             manifest, upto = snapshot.manifest(self.scope), snapshot.last_id()
             changed = snapshot.changed(self.scope, manifest.changes) if manifest else []
             sound = snapshot.forget_epoch(), self._tokenizer.version
-            self._has_keys = has_keys(snapshot, self.scope)
         if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
             try:
                 return self._load_sealed(read, manifest, changed)
@@ -179,24 +342,62 @@ class LiveIndex:
             if turn.aside:
                 continue
             memory = snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn)
-            before = self._last_chunks.before(turn, self.searcher, snapshot)
+            before = self._before(turn, snapshot)
             self._index(snapshot, memory, Place((before,)))
             added.add(memory.id)
             if indexable(memory):
-                self._last_chunks.record(turn)
+                self._last[turn.session] = memory.id
         return added
 
+    def _before(self, turn: Turn, snapshot: Snapshot) -> str:
+        """Return the indexed chunk that a turn follows, "" for none."""
+        if (last := self._last.get(turn.session, "")) in self.searcher:
+            return last
+        before = [*_chunks_before(turn, self.searcher, snapshot)]
+        return before[-1] if before and before[-1] in self.searcher else ""
+
     def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
-        searcher, memory = self.searcher, snapshot.in_context(memory)
-        keys = list(snapshot.keys(self.scope, memory.id)) if self._has_keys else []
-        vectors = list(stored_vectors(snapshot, self.space, memory, keys))
-        if self.space.dim and len(vectors) <= len(keys):
-            searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+        memory = snapshot.in_context(memory)
         if indexable(memory):
             self._undated[memory.id] = memory
-        index_memory(searcher, memory, keys, self._reading, place)
-        for id_, of, values in vectors:
-            searcher.put_vector(id_, values, of)
+        self._put(snapshot, memory, place, loading=True)
+
+    def _put(
+        self,
+        snapshot: Snapshot,
+        memory: Memory,
+        place: Place,
+        about: tuple[float, float] | None = None,
+        *,
+        loading: bool = False,
+    ) -> None:
+        """Index the whole state of a stored memory, with its keys, and the vectors of both."""
+        keys = list(snapshot.keys(self.scope, memory.id))
+        texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
+        read = ((id_, snapshot.vector(self.space.key, self.scope, id_)) for id_ in texts)
+        vectors = {id_: vector for id_, vector in read if vector} if self.space.dim else {}
+        if loading and self.space.dim and len(vectors) <= len(keys):
+            self.searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+
+        def index(searcher: Searcher) -> None:
+            if not indexable(memory):
+                searcher.remove(memory.id)
+                return
+            # Resolved only now: a journal may repeat this on a searcher with newer data.
+            before = next((id_ for id_ in place.before if id_ in searcher), "")
+            searcher.add(document(memory, self._reading, before, keys, place.after, about))
+
+        self.change(index)
+        for id_, vector in vectors.items():
+            if not self.searcher.has_vector(id_):
+                self.put_vector(id_, vector.values, digest(texts[id_]))
+
+    def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
+        """Set the vector of a memory or index key; ``of`` is as in ``records.Vector``.
+
+        ``vector`` has shape (dim,), unit length, and is of this namespace's space.
+        """
+        self.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
     # ---------------------------------------------------------------- changing and sealing
 
