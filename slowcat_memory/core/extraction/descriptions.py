@@ -32,7 +32,6 @@ VERSION = 3  # of the prompt; raise it with any change: all turns are then descr
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
-MOST_ALIKE = 2  # turns of a reply with the same text
 LONG_WORDS = 60  # minimum words of a turn with notes
 SYSTEM = """\
 You write an index for a voice assistant's memory. You get what is known from before, the record of \
@@ -128,30 +127,20 @@ def check_reply(
     first = {entry.turn: entry for entry in reversed(answer.turns) if entry.turn in asked}
     entries = [entry for entry in answer.turns if first.get(entry.turn) is entry]
     elsewhere = _misplaced(entries, seen or tuple(asked.values()))
-    often = _repeated(entries)
     dropped = len(answer.turns) - len(entries)
     for entry in entries:
         if entry.turn in elsewhere:
             dropped += 1
             continue
         turn = asked[entry.turn]
-        asks = [text for text in entry.questions if fingerprint(text) not in often]
         context, lost = _check_sentences(entry.context, ground, CONTEXT_WORDS)
-        questions, more = _check_questions(asks, turn, ground, most)
+        questions, more = _check_questions(entry.questions, turn, ground, most)
         noted = [_check_sentences(text, ground, NOTE_WORDS) for text in entry.notes]
         notes = _distinct((text for text, _ in noted), turn, notes_kept)
-        dropped += lost + more + len(entry.questions) - len(asks) + sum(lost for _, lost in noted)
+        dropped += lost + more + sum(lost for _, lost in noted)
         if context or questions or notes:
             descriptions[entry.turn] = Description(context, questions, notes)
     return CheckedReply(descriptions, tuple(id for id in asked if id not in descriptions), dropped)
-
-
-def _repeated(entries: Iterable[DescribedTurn]) -> set[str]:
-    """Return the questions that a reply asks of many turns."""
-    often = Counter(
-        text for entry in entries for text in {fingerprint(text) for text in entry.questions}
-    )
-    return {text for text, n in often.items() if n > MOST_ALIKE}
 
 
 def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
@@ -187,8 +176,8 @@ _SHIFTS = (-2, -1, 1, 2)
 
 # A small model often shifts its answers by one turn, or gives many turns the same text: names and
 # numbers of such a text occur, but in another turn. The words of a text speak for the turns that have
-# them, a rare word more; turns beside one another share their subject, so a single text is refused
-# only if it has next to nothing of its own turn, and a whole reply if it fits better one turn on.
+# them, a rare word more; turns beside one another share their subject, so only a whole reply is
+# refused that fits better one turn on.
 
 
 def stems(text: str) -> frozenset[str]:
@@ -205,7 +194,7 @@ def _misplaced(entries: Iterable[DescribedTurn], seen: Sequence[Turn]) -> set[in
         for entry in entries
         if entry.turn in places
     }
-    strays = {place for place, text in texts.items() if scores.is_of_another(text, place)}
+    strays = set[int]()
     for shift in _SHIFTS:
         to = {place: place + shift for place in texts if 0 <= place + shift < len(seen)}
         strays |= _shifted(scores, texts, to)
@@ -242,9 +231,3 @@ class _Scores:
     def share(self, text: str, place: int) -> float:
         """Return the weight of the words that a text and a turn share."""
         return sum(self._weights[word] for word in stems(text) & self._turns[place])
-
-    def is_of_another(self, text: str, place: int) -> bool:
-        words = stems(text) - self._names
-        if words & frozenset[str]().union(*self._turns[max(0, place - 2) : place + 1]):
-            return False
-        return any(len(words & turn) > 2 for turn in self._turns)
