@@ -57,14 +57,6 @@ class Token(NamedTuple):
     capital: bool
 
 
-class PlacedSubject(NamedTuple):
-    """Whom a clause may be about, and where that is said."""
-
-    kind: Kind
-    place: int
-    word: str
-
-
 class AskedSubject(NamedTuple):
     """A subject that a statement is about.
 
@@ -173,15 +165,13 @@ def _can_be_subject(passage: QuotedPassage, place: int) -> bool:
     return led_by not in sets["articles"] and (led_by in sets["starts"] or led_by in _MARKS)
 
 
-def subjects_before(passage: QuotedPassage, place: int) -> Iterator[PlacedSubject]:
-    """Yield the subjects in front of a word, the nearest first, within its sentence."""
+def subjects_before(passage: QuotedPassage, place: int) -> Iterator[tuple[Kind, int]]:
+    """Yield the subjects in front of a word with their places, the nearest first, in its sentence."""
     for at in range(place - 1, -1, -1):
-        word = passage.word(at)
-        if word in _ENDS:
+        if passage.word(at) in _ENDS:
             return
-        kind = kind_at(passage, at)
-        if kind is not None:
-            yield PlacedSubject(kind, at, word)
+        if (kind := kind_at(passage, at)) is not None:
+            yield kind, at
 
 
 def wrong_subject(
@@ -246,24 +236,23 @@ def fits(passage: QuotedPassage, place: int) -> bool:
     """Return whether the subject nearest to a word can be the one that is asked about."""
     sets = passage.sets
     ignored = ("object",) if passage.asked.speaker else ("object", "my")
-    every = subjects_before(passage, place)
     owners = sets["his"] | sets["her"] | sets["their"]
-    who = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
-    if who is None or _can_mean(who, passage):
-        return True
-    return _mentioned(passage.said[who.place + 1 : place], passage)
+    for kind, at in subjects_before(passage, place):
+        if kind not in ignored and passage.word(at) not in owners:
+            return _can_mean(kind, at, passage) or _mentioned(passage.said[at + 1 : place], passage)
+    return True
 
 
-def _can_mean(subject: PlacedSubject, passage: QuotedPassage) -> bool:
+def _can_mean(kind: Kind, place: int, passage: QuotedPassage) -> bool:
     asked = passage.asked
-    if subject.kind == "we":
+    if kind == "we":
         return True
     if asked.speaker:
-        return subject.kind in ("i", "my")
-    if subject.kind in ("i", "my", "anybody"):
+        return kind in ("i", "my")
+    if kind in ("i", "my", "anybody"):
         return False
-    if subject.kind == "name":
-        near = passage.said[max(0, subject.place - 2) : subject.place + 3]
+    if kind == "name":
+        near = passage.said[max(0, place - 2) : place + 3]
         return any(token.word in asked.words for token in near)
     return True
 
@@ -288,7 +277,7 @@ def _lacks_subject(passage: QuotedPassage, span: range) -> bool:
     if any(kind_at(passage, place) in ("third", "name") for place in span):
         return True
     before = next(subjects_before(passage, span.start), None)
-    return before is not None and before.kind in ("third", "name")
+    return before is not None and before[0] in ("third", "name")
 
 
 def owner_before(passage: QuotedPassage, place: int) -> int | None:

@@ -188,46 +188,30 @@ def stems(text: str) -> frozenset[str]:
 
 def _misplaced(entries: Iterable[DescribedTurn], seen: Sequence[Turn]) -> set[int]:
     """Return the turns whose texts are about other turns."""
-    scores, places = _Scores(seen), {turn.id: place for place, turn in enumerate(seen)}
+    # Names say nothing about the place of a text.
+    names = frozenset[str]().union(*(stems(turn.speaker) for turn in seen))
+    turns = [stems(turn.text) - names for turn in seen]
+    often = Counter(stem for turn in turns for stem in turn)
+    places = {turn.id: place for place, turn in enumerate(seen)}
     texts = {
-        places[entry.turn]: " ".join((entry.context, *entry.questions, *entry.notes))
+        places[entry.turn]: stems(" ".join((entry.context, *entry.questions, *entry.notes)))
         for entry in entries
         if entry.turn in places
     }
-    strays = set[int]()
-    for shift in _SHIFTS:
-        to = {place: place + shift for place in texts if 0 <= place + shift < len(seen)}
-        strays |= _shifted(scores, texts, to)
+
+    def share(text: int, place: int) -> float:
+        """Return the weight of the words that a text, by its place, and a turn share."""
+        return sum(log(1 + len(turns) / often[word]) for word in texts[text] & turns[place])
+
     order = list(texts)
+    shifts = [{p: p + by for p in texts if 0 <= p + by < len(seen)} for by in _SHIFTS]
     for step in (-1, 1):  # among the turns that have a text
-        to = dict(zip(order, [*order[step:], *order[:step]], strict=True))
-        strays |= _shifted(scores, texts, to)
+        shifts.append(dict(zip(order, [*order[step:], *order[:step]], strict=True)))
+    strays = set[int]()
+    for to in shifts:
+        pairs = [(place, share(place, place), share(place, other)) for place, other in to.items()]
+        better = sum(other > here for _, here, other in pairs)
+        worse = sum(other < here for _, here, other in pairs)
+        if better > max(1, 2 * worse):  # most of a reply fits other turns better
+            strays |= {place for place, here, other in pairs if other >= here}
     return {seen[place].id for place in strays}
-
-
-def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int]) -> set[int]:
-    """Return the places of texts that fit other turns better, if most of a reply's do."""
-    pairs = [
-        (place, scores.share(texts[place], place), scores.share(texts[place], other))
-        for place, other in to.items()
-    ]
-    better = sum(other > here for _, here, other in pairs)
-    worse = sum(other < here for _, here, other in pairs)
-    if better < 2 or better <= 2 * worse:
-        return set()
-    return {place for place, here, other in pairs if other >= here}
-
-
-class _Scores:
-    """How much a text has of each turn."""
-
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        # Names say nothing about the place of a text.
-        self._names = frozenset[str]().union(*(stems(turn.speaker) for turn in turns))
-        self._turns = [stems(turn.text) - self._names for turn in turns]
-        often = Counter(stem for turn in self._turns for stem in turn)
-        self._weights = {stem: log(1 + len(turns) / n) for stem, n in often.items()}
-
-    def share(self, text: str, place: int) -> float:
-        """Return the weight of the words that a text and a turn share."""
-        return sum(self._weights[word] for word in stems(text) & self._turns[place])
