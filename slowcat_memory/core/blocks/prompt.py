@@ -7,7 +7,7 @@ kept up to date by rule: lines that nothing supports any more go, and new statem
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -30,12 +30,12 @@ from slowcat_memory.core.text.normalize import hex_digest, neutralise
 
 # Share of a line's words, without names, that one statement must have.
 SHARES = {HUMAN: 0.4, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
-TOGETHER = 0.5  # of a line's words that two statements about the same must have
+TOGETHER = 0.5  # that two statements about the same must have
 LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ABSOLUTE = re.compile(
     r"\b(?:always|never|must|anything|everything|whatever|allowed|permitted|darfst|immer|niemals|nie|musst|alles)\b",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -44,14 +44,6 @@ class KnownSentence(SentenceStems, frozen=True):
 
     about: str
     text: str
-
-
-class _Line(NamedTuple):
-    """A line of an LLM: as a statement, its plain words, and its names."""
-
-    said: KnownSentence
-    plain: frozenset[str]
-    names: frozenset[str]
 
 
 class Support:
@@ -80,14 +72,28 @@ class Support:
 
     def holds(self, line: str, label: str) -> bool:
         """Return whether a statement says what a line of a block says."""
-        if label in (PERSONA, SELF) and _ABSOLUTE.search(line):
+        if label in (PERSONA, SELF):
             absolute = {word.lower() for word in _ABSOLUTE.findall(line)}
             if not any(absolute <= set(known.text.lower().split()) for known in self._statements):
                 return False
-        sentence = self._statement(line, "")
+        sentence = said_of(line)
         names = (_names(line) | (sentence.words & self._others)) - self._free
-        asked = _Line(sentence, sentence.words - names - self._free - _MONTHS, names)
-        return any(self._says(statement, asked, label) for statement in self._statements)
+        plain = sentence.words - names - self._free - _MONTHS
+        # A manner is seldom said in words: a name that they share is enough of it.
+        own = plain | names if label in (PERSONA, SELF) else plain
+        agreeing = [known for known in self._statements if not known.contradicts(sentence)]
+        near = (known.words for known in agreeing if plain & known.words)
+        beside = frozenset[str]().union(*near, () if label == HUMAN else self._others)
+        numbers = (o.numbers for o in agreeing if plain & o.words or o.about in names)
+        beside = beside.union(*numbers)
+        share = SHARES.get(label, 0.5) * len(plain)
+        return any(
+            own & known.words
+            and (not known.about or known.about in sentence.words)
+            and (len(own & known.words) >= share or _say_together(known, agreeing, plain))
+            and sentence.numbers | names <= beside | known.words | known.numbers
+            for known in agreeing
+        )
 
     def _statement(self, sentence: str, day: str) -> KnownSentence:
         content, dated = said_of(sentence), said_of(day)
@@ -103,50 +109,20 @@ class Support:
         """Return the stem of the name that a sentence begins with; "" for the user's, or none."""
         for word in sentence.split()[:LEADING]:
             stems = said_of(_POSSESSIVE.sub("", word.strip(',.:;"“'))).words
-            if stems & self._free:
-                return ""
-            if stems & self._others:
-                return min(stems & self._others)
+            if stems & (self._free | self._others):
+                return min(stems & self._others, default="")
         return ""
 
-    def _says(self, known: KnownSentence, line: _Line, label: str) -> bool:
-        sentence, plain, names = line
-        # A manner is seldom said in words: a name that they share is enough of it.
-        own = plain | names if label in (PERSONA, SELF) else plain
-        if not own & known.words or known.contradicts(sentence):
-            return False
-        if known.about and known.about not in sentence.words:  # of somebody else
-            return False
-        enough = len(own & known.words) >= SHARES.get(label, 0.5) * len(plain)
-        if not (enough or self._together(known, line)):
-            return False
-        rest = (sentence.numbers - known.numbers) | (names - known.words)
-        if label != HUMAN:
-            rest -= self._others
-        return not rest or rest <= self._beside(known, line)
 
-    def _together(self, known: KnownSentence, line: _Line) -> bool:
-        """Return whether two statements about the same one of others have enough of a line."""
-        return any(
-            len(line.plain & (known.words | other.words)) >= TOGETHER * len(line.plain)
-            for other in self._statements
-            if other.about == known.about and not other.contradicts(line.said)
-        )
-
-    def _beside(self, known: KnownSentence, line: _Line) -> set[str]:
-        """Return the names and numbers that other statements add.
-
-        Both, if they share a word with the line; numbers, if they are about somebody whom it names.
-        """
-        words = set[str]()
-        for other in self._statements:
-            if other is known or other.contradicts(line.said):
-                continue
-            if line.plain & other.words:
-                words |= other.words & line.names
-            if line.plain & other.words or other.about in line.names:
-                words |= other.numbers
-        return words
+def _say_together(
+    known: KnownSentence, others: Iterable[KnownSentence], plain: frozenset[str]
+) -> bool:
+    """Return whether two statements about the same have enough of a line's words."""
+    return any(
+        len(plain & (known.words | other.words)) >= TOGETHER * len(plain)
+        for other in others
+        if other.about == known.about
+    )
 
 
 _MONTHS = frozenset(word for month in MONTHS for word in said_of(month).words)

@@ -35,7 +35,7 @@ _NOT_NAMES = STOP_WORDS.union(
     DAYS, MONTHS, *(language.persons.sets[name] for language in LANGUAGES for name in _NAMELESS)
 )
 
-Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
+Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object"]
 
 
 # Sets of pronouns that are subjects, in the order in which they count.
@@ -55,14 +55,6 @@ class Token(NamedTuple):
     word: str
     clitic: str
     capital: bool
-
-
-class PlacedSubject(NamedTuple):
-    """Whom a clause may be about, and where that is said."""
-
-    kind: Kind
-    place: int
-    word: str
 
 
 class AskedSubject(NamedTuple):
@@ -173,34 +165,13 @@ def _can_be_subject(passage: QuotedPassage, place: int) -> bool:
     return led_by not in sets["articles"] and (led_by in sets["starts"] or led_by in _MARKS)
 
 
-def subjects_before(passage: QuotedPassage, place: int) -> Iterator[PlacedSubject]:
-    """Yield the subjects in front of a word, the nearest first, within its sentence."""
+def subjects_before(passage: QuotedPassage, place: int) -> Iterator[tuple[Kind, int]]:
+    """Yield the subjects in front of a word with their places, the nearest first, in its sentence."""
     for at in range(place - 1, -1, -1):
-        word = passage.word(at)
-        if word in _ENDS:
+        if passage.word(at) in _ENDS:
             return
-        kind = kind_at(passage, at)
-        if kind is not None and _only_reports(passage, at, place):
-            yield PlacedSubject("reporter", at, word)
-            return
-        if kind is not None:
-            yield PlacedSubject(kind, at, word)
-
-
-def _only_reports(passage: QuotedPassage, at: int, place: int) -> bool:
-    """Return whether a subject says what follows: "she says it's a trapped nerve"."""
-    return at + 1 < place - 1 and passage.word(at + 1) in passage.sets["says"]
-
-
-def _subject_after(passage: QuotedPassage, place: int) -> PlacedSubject | None:
-    """Return the subject behind a word of its clause, as in "am Montag fängt er an"."""
-    for at in range(place + 1, min(len(passage.said), place + 6)):
-        if passage.word(at) in _MARKS:
-            return None
-        kind = kind_at(passage, at)
-        if kind in ("i", "we", "third"):
-            return PlacedSubject(kind, at, passage.word(at))
-    return None
+        if (kind := kind_at(passage, at)) is not None:
+            yield kind, at
 
 
 def wrong_subject(
@@ -231,10 +202,7 @@ def _is_wrong(content: str, passage: QuotedPassage, span: range, speaker: str) -
         return place is not None and owned_by_another(passage, place)
     left_out = asked.words | asked.others | passage.sets["helpers"] | _MARKS
     part = next((t for t in rest if t.word not in left_out.union(words_in(speaker))), None)
-    named = not asked.speaker and any(
-        passage.word(place) in asked.words and _can_be_subject(passage, place) for place in span
-    )
-    place = _anchor(part, passage, span) if part and not named else None
+    place = _anchor(part, passage, span) if part else None
     return (place is not None and not fits(passage, place)) or _lacks_subject(passage, span)
 
 
@@ -247,10 +215,8 @@ def _owner(written: Sequence[Token], asked: AskedSubject) -> tuple[Token | None,
         return None, written
     rest = written[last + 1 :]
     owns = written[last].clitic == "'s" or written[last].word in genitive - asked.words
-    if owns and rest:
-        heads = [token for token in rest[:4] if token.word not in STOP_WORDS]
-        return (heads[-1] if len(heads) < 2 else heads[0]) if heads else None, rest
-    return None, rest
+    heads = (token for token in rest[:4] if owns and token.word not in STOP_WORDS)
+    return next(heads, None), rest
 
 
 def _anchor(part: Token, passage: QuotedPassage, span: range) -> int | None:
@@ -270,48 +236,25 @@ def fits(passage: QuotedPassage, place: int) -> bool:
     """Return whether the subject nearest to a word can be the one that is asked about."""
     sets = passage.sets
     ignored = ("object",) if passage.asked.speaker else ("object", "my")
-    every = subjects_before(passage, place)
     owners = sets["his"] | sets["her"] | sets["their"]
-    who = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
-    if passage.language.statements.verb_second:
-        comma = who is not None and any(t.word == "," for t in passage.said[who.place : place])
-        if who is None or comma:
-            who = _subject_after(passage, place) or who
-    if who is None or _can_mean(who, passage):
-        return True
-    return _mentioned(passage.said[who.place + 1 : place], passage)
+    for kind, at in subjects_before(passage, place):
+        if kind not in ignored and passage.word(at) not in owners:
+            return _can_mean(kind, at, passage) or _mentioned(passage.said[at + 1 : place], passage)
+    return True
 
 
-def _can_mean(subject: PlacedSubject, passage: QuotedPassage) -> bool:
-    asked, sets = passage.asked, passage.sets
-    if subject.kind == "we":
+def _can_mean(kind: Kind, place: int, passage: QuotedPassage) -> bool:
+    asked = passage.asked
+    if kind == "we":
         return True
     if asked.speaker:
-        return subject.kind in ("i", "my", "reporter")
-    if subject.kind in ("i", "my", "anybody"):
+        return kind in ("i", "my")
+    if kind in ("i", "my", "anybody"):
         return False
-    if subject.kind == "reporter":
-        return subject.word not in asked.words | sets["he"] | sets["she"]
-    if subject.kind == "name":
-        near = passage.said[max(0, subject.place - 2) : subject.place + 3]
+    if kind == "name":
+        near = passage.said[max(0, place - 2) : place + 3]
         return any(token.word in asked.words for token in near)
-    return subject.kind != "third" or _may_stand_for(subject, passage)
-
-
-def _may_stand_for(subject: PlacedSubject, passage: QuotedPassage) -> bool:
-    """Return False for a pronoun whose sentence names another person as a subject before it."""
-    sets = passage.sets
-    if any(token.word in passage.asked.words for token in passage.said):
-        return True
-    objects = (n for n in range(subject.place) if passage.word(n) in sets["them"])
-    if any(kind_at(passage, n) is None for n in objects):
-        return True
-    before = list(subjects_before(passage, subject.place))
-    pronouns = sets["he"] | sets["she"] | sets["they"]
-    return not any(
-        earlier.kind == "name" or earlier.kind == "reporter" and earlier.word not in pronouns
-        for earlier in before[:2]
-    )
+    return True
 
 
 def _mentioned(speech: Sequence[Token], passage: QuotedPassage) -> bool:
@@ -331,16 +274,10 @@ def _lacks_subject(passage: QuotedPassage, span: range) -> bool:
     sets, part = passage.sets, [passage.word(place) for place in span]
     if any(word in sets[name] for word in part for name in ("i", "we", "me", "my")):
         return False
-    if any(_only_reports(passage, place, span.stop) for place in span):
-        return False
-    kinds = [kind_at(passage, place) for place in span]
-    if any(kind in ("third", "name") for kind in kinds):
+    if any(kind_at(passage, place) in ("third", "name") for place in span):
         return True
-    family = any(
-        kind == "kin" and word not in sets["roles"] for word, kind in zip(part, kinds, strict=True)
-    )
     before = next(subjects_before(passage, span.start), None)
-    return family or (before is not None and before.kind in ("third", "name"))
+    return before is not None and before[0] in ("third", "name")
 
 
 def owner_before(passage: QuotedPassage, place: int) -> int | None:

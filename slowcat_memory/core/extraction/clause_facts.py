@@ -16,15 +16,9 @@ from slowcat_memory.records import Ending, Statement
 _ACTS = frozenset(
     "event plan goal decision possession success task_completed habit open_thread".split()
 )
-# What an animal neither does nor has, however it is said: "our cat is writing a novel".
-_HUMAN = frozenset("goal plan decision possession success task_completed open_thread".split())
-_HUMAN_PREDICATES = frozenset("works_as works_at studies studies_at speaks learns".split())
 # What a person or animal of a name is to the speaker, and is no longer once dead.
 _COMPANY = ("has_pet", "has_friend", "friend_of", *PARTNERS)
 _SPACES = re.compile(r"\s+")
-_MISPLACED = re.compile(
-    r"(?:in|on|at|with|for|from|by|im|am|mit|bei|auf|beim|vor|seit|für|aus|an) ", re.IGNORECASE
-)
 
 
 class StatedFact(Statement, frozen=True, kw_only=True):
@@ -44,15 +38,12 @@ def by_rules(
 ) -> list[StatedFact]:
     facts, taken = list[StatedFact](), set[str]()
     negated = bool(clause.signs["negation"].search(reading.words))
-    animal = clause.signs["pets"].fullmatch(reading.subject.kin)
     for rule in rules:
         if negated and not rule.denies and not rule.over and not rule.ends:
             continue
         if (rule.whose == "request") != clause.request or reading.whole != (rule.whose == "me"):
             continue
         if not _is_about(rule, reading.subject):
-            continue
-        if animal and (rule.type in _HUMAN or rule.predicate in _HUMAN_PREDICATES):
             continue
         if rule.front and not pattern_of(rule.front).search(reading.front):
             continue
@@ -102,8 +93,6 @@ def _made(
             yield called(Subject(subject.name, kin=kin), clause)
         return
     for object_ in complements(rule.complement, raw, clause):
-        if rule.type == "preference" and _MISPLACED.match(object_):
-            continue
         object_ = object_.replace(SPEAKER, clause.speaker)
         if object_type(rule.predicate) not in ("place", "organisation", "person", "pet"):
             object_ = _uncapitalised(object_, clause)

@@ -120,16 +120,6 @@ def new_relative(clause: Clause) -> Subject | None:
     return Subject(clause.words.relative.format(s=clause.speaker, kin=kin), kin=kin, named=False)
 
 
-def spoken_of(clause: Clause) -> Subject | None:
-    """Return the only person whom a clause names after a preposition ("no nuts for Tom")."""
-    names = [
-        name
-        for match in clause.signs["for_whom"].finditer(clause.text)
-        if (name := name_of(match["n"], clause, strong=False))
-    ]
-    return Subject(names[0]) if len(names) == 1 else None
-
-
 def _orders(clause: Clause) -> Iterator[tuple[str, str]]:
     """Yield a clause with its subject first, and the adverbial that stood before it."""
     text = clause.text
@@ -174,9 +164,7 @@ def _inside(front: str, clause: Clause) -> str:
 def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[ReadClause]:
     if match := signs["first"].match(text):
         yield ReadClause(me, text[match.end() :].strip(), front)
-    elif (match := signs["owned"].match(text)) and not signs["far"].match(
-        text[match.end() :].strip()
-    ):
+    elif match := signs["owned"].match(text):
         yield ReadClause(me, f"'s {text[match.end() :].strip()}", front)
 
 

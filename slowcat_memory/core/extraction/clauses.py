@@ -70,13 +70,11 @@ def _composed(words: StatementWords) -> dict[str, str]:
         "their": rf"(?:{owner})\b(?= )",
         "fronted": rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)",
         "mention": rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)",
-        "far": rf"{words.before_kin}(?:{words.kin})'s {words.before_kin}(?:{words.kin})\b",
         "theirs": NEVER if words.oblique else rf"{words.before_kin}(?P<kin>{words.kin})(?= )",
         "titled_name": rf"\b(?P<kin>{words.titled}) ",
         "one_of": rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b",
         "apposed": rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)",
         "begins_titled": rf"{words.titles} ",
-        "for_whom": rf"\b{words.for_whom} (?P<n>\S+)",
         "verb": rf"\b(?:{words.verb_second})\b" if words.verb_second else NEVER,
         # Of an object.
         "past": rf"(?:{words.past})\b",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clauses import Clause, rewritten
@@ -14,9 +15,6 @@ SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
 MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
 _EDGE = " ,.;:!?…-–—'"
-_DETERMINERS = frozenset(
-    "a an the my our his her their some der die das den ein eine einen".split()
-)
 _FUNCTION = words_of_any(lambda language: language.statements.function)
 _ORDINARY = words_of_any(lambda language: frozenset(" ".join(language.statements.ordinary).split()))
 _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
@@ -147,20 +145,12 @@ def _things(words: str, clause: Clause) -> list[str]:
     stop = re.compile(clause.signs["stops"].pattern.removesuffix("|, "), re.IGNORECASE)
     text = words[: match.start()] if (match := stop.search(words)) else words
     parts = clause.signs["joins"].split(text)
-    if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
+    if len(parts) < 2 or any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
         return _thing(words, clause)
-    lone = len(parts[0].split()) == 1 and not parts[0].endswith("ing")
-    if len(parts) == 2 and lone and len(parts[1].split()) > 1:
+    if len(parts) == 2 and len(parts[0].split()) < len(parts[1].split()):
         return _thing(text, clause)  # "sci-fi and fantasy books"
-    things = list[str]()
-    for part in parts:
-        if things and part.split(" ")[0].lower() in _FUNCTION - _DETERMINERS:
-            break
-        item = _thing(part, clause)
-        if not item or (things and len(item[0].split()) > MOST_ITEM_WORDS + 1):
-            break
-        things += item
-    return things
+    items = takewhile(bool, (_thing(part, clause) for part in parts))
+    return [item for (item,) in items if len(item.split()) <= MOST_ITEM_WORDS + 1]
 
 
 def _person(words: str, clause: Clause) -> list[str]:
@@ -169,16 +159,8 @@ def _person(words: str, clause: Clause) -> list[str]:
 
 def _people(words: str, clause: Clause) -> list[str]:
     """Return the names of a list: Ida, Nils and Per."""
-    people = list[str]()
-    for part in clause.signs["joins"].split(words):
-        name = name_of(part.strip(), clause)
-        sure = clause.cased or clause.announced
-        if not name or not (sure or is_given_name(name.split()[-1].lower())):
-            break
-        people.append(name)
-        if len(part.split()) > len(name.split()):
-            break
-    return people
+    parts = clause.signs["joins"].split(words)
+    return [*takewhile(bool, (name_of(part.strip(), clause) for part in parts))]
 
 
 def _place(words: str, clause: Clause) -> list[str]:
@@ -194,9 +176,6 @@ def _place(words: str, clause: Clause) -> list[str]:
 def _organisation(words: str, clause: Clause) -> list[str]:
     if name := name_of(words, clause, most=2, strong=False):
         return [name]
-    first = words.split(" ")[0].strip(_EDGE)
-    if not clause.cased and first.isalpha() and not is_everyday(first):
-        return [first.capitalize()]
     if not clause.signs["articles"].match(words):
         return []
     return [thing for thing in _thing(words, clause) if len(thing.split()) <= 6]

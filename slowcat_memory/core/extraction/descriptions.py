@@ -32,7 +32,6 @@ VERSION = 3  # of the prompt; raise it with any change: all turns are then descr
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
-MOST_ALIKE = 2  # turns of a reply with the same text
 LONG_WORDS = 60  # minimum words of a turn with notes
 SYSTEM = """\
 You write an index for a voice assistant's memory. You get what is known from before, the record of \
@@ -128,30 +127,20 @@ def check_reply(
     first = {entry.turn: entry for entry in reversed(answer.turns) if entry.turn in asked}
     entries = [entry for entry in answer.turns if first.get(entry.turn) is entry]
     elsewhere = _misplaced(entries, seen or tuple(asked.values()))
-    often = _repeated(entries)
     dropped = len(answer.turns) - len(entries)
     for entry in entries:
         if entry.turn in elsewhere:
             dropped += 1
             continue
         turn = asked[entry.turn]
-        asks = [text for text in entry.questions if fingerprint(text) not in often]
         context, lost = _check_sentences(entry.context, ground, CONTEXT_WORDS)
-        questions, more = _check_questions(asks, turn, ground, most)
+        questions, more = _check_questions(entry.questions, turn, ground, most)
         noted = [_check_sentences(text, ground, NOTE_WORDS) for text in entry.notes]
         notes = _distinct((text for text, _ in noted), turn, notes_kept)
-        dropped += lost + more + len(entry.questions) - len(asks) + sum(lost for _, lost in noted)
+        dropped += lost + more + sum(lost for _, lost in noted)
         if context or questions or notes:
             descriptions[entry.turn] = Description(context, questions, notes)
     return CheckedReply(descriptions, tuple(id for id in asked if id not in descriptions), dropped)
-
-
-def _repeated(entries: Iterable[DescribedTurn]) -> set[str]:
-    """Return the questions that a reply asks of many turns."""
-    often = Counter(
-        text for entry in entries for text in {fingerprint(text) for text in entry.questions}
-    )
-    return {text for text, n in often.items() if n > MOST_ALIKE}
 
 
 def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
@@ -187,8 +176,8 @@ _SHIFTS = (-2, -1, 1, 2)
 
 # A small model often shifts its answers by one turn, or gives many turns the same text: names and
 # numbers of such a text occur, but in another turn. The words of a text speak for the turns that have
-# them, a rare word more; turns beside one another share their subject, so a single text is refused
-# only if it has next to nothing of its own turn, and a whole reply if it fits better one turn on.
+# them, a rare word more; turns beside one another share their subject, so only a whole reply is
+# refused that fits better one turn on.
 
 
 def stems(text: str) -> frozenset[str]:
@@ -199,52 +188,30 @@ def stems(text: str) -> frozenset[str]:
 
 def _misplaced(entries: Iterable[DescribedTurn], seen: Sequence[Turn]) -> set[int]:
     """Return the turns whose texts are about other turns."""
-    scores, places = _Scores(seen), {turn.id: place for place, turn in enumerate(seen)}
+    # Names say nothing about the place of a text.
+    names = frozenset[str]().union(*(stems(turn.speaker) for turn in seen))
+    turns = [stems(turn.text) - names for turn in seen]
+    often = Counter(stem for turn in turns for stem in turn)
+    places = {turn.id: place for place, turn in enumerate(seen)}
     texts = {
-        places[entry.turn]: " ".join((entry.context, *entry.questions, *entry.notes))
+        places[entry.turn]: stems(" ".join((entry.context, *entry.questions, *entry.notes)))
         for entry in entries
         if entry.turn in places
     }
-    strays = {place for place, text in texts.items() if scores.is_of_another(text, place)}
-    for shift in _SHIFTS:
-        to = {place: place + shift for place in texts if 0 <= place + shift < len(seen)}
-        strays |= _shifted(scores, texts, to)
+
+    def share(text: int, place: int) -> float:
+        """Return the weight of the words that a text, by its place, and a turn share."""
+        return sum(log(1 + len(turns) / often[word]) for word in texts[text] & turns[place])
+
     order = list(texts)
+    shifts = [{p: p + by for p in texts if 0 <= p + by < len(seen)} for by in _SHIFTS]
     for step in (-1, 1):  # among the turns that have a text
-        to = dict(zip(order, [*order[step:], *order[:step]], strict=True))
-        strays |= _shifted(scores, texts, to)
+        shifts.append(dict(zip(order, [*order[step:], *order[:step]], strict=True)))
+    strays = set[int]()
+    for to in shifts:
+        pairs = [(place, share(place, place), share(place, other)) for place, other in to.items()]
+        better = sum(other > here for _, here, other in pairs)
+        worse = sum(other < here for _, here, other in pairs)
+        if better > max(1, 2 * worse):  # most of a reply fits other turns better
+            strays |= {place for place, here, other in pairs if other >= here}
     return {seen[place].id for place in strays}
-
-
-def _shifted(scores: "_Scores", texts: Mapping[int, str], to: Mapping[int, int]) -> set[int]:
-    """Return the places of texts that fit other turns better, if most of a reply's do."""
-    pairs = [
-        (place, scores.share(texts[place], place), scores.share(texts[place], other))
-        for place, other in to.items()
-    ]
-    better = sum(other > here for _, here, other in pairs)
-    worse = sum(other < here for _, here, other in pairs)
-    if better < 2 or better <= 2 * worse:
-        return set()
-    return {place for place, here, other in pairs if other >= here}
-
-
-class _Scores:
-    """How much a text has of each turn."""
-
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        # Names say nothing about the place of a text.
-        self._names = frozenset[str]().union(*(stems(turn.speaker) for turn in turns))
-        self._turns = [stems(turn.text) - self._names for turn in turns]
-        often = Counter(stem for turn in self._turns for stem in turn)
-        self._weights = {stem: log(1 + len(turns) / n) for stem, n in often.items()}
-
-    def share(self, text: str, place: int) -> float:
-        """Return the weight of the words that a text and a turn share."""
-        return sum(self._weights[word] for word in stems(text) & self._turns[place])
-
-    def is_of_another(self, text: str, place: int) -> bool:
-        words = stems(text) - self._names
-        if words & frozenset[str]().union(*self._turns[max(0, place - 2) : place + 1]):
-            return False
-        return any(len(words & turn) > 2 for turn in self._turns)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta, tzinfo
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,19 +36,13 @@ from slowcat_memory.records import Turn
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
 # Of the time said for a year, a month, a day: "last year" names no day.
 WIDEST_DAYS = (10**5, 100, 45)
-CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_BEGINNING = re.compile(r"(?:^|[.!?…:;\"“(*]\s*)$")
 _PERCENT = re.compile(r"\s?(?:%|per\s?cent|prozent)", re.IGNORECASE)
 _HOURS = re.compile(r"\s?(?:uhr\b|o['’]?clock\b|h\b|[ap]\.?m\b)", re.IGNORECASE)
-_YEARS = re.compile(
-    r"[\s-]+(?:(?:more|full|whole|ganzen?|volle)\s+)?(?P<unit>years?|jahre?n?s?|months?|monate?n?s?)\b",
-    re.IGNORECASE,
-)
-_AHEAD = re.compile(r"\b(?:in|another|next|for|noch|nächsten?)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_BEGINNING = re.compile(r"(?:^|[.!?…:;\"“(*]\s*)$")
 
 
 class Ground(Struct, frozen=True):
@@ -60,8 +54,6 @@ class Ground(Struct, frozen=True):
         minutes: Times of day, modulo twelve hours.
         days: Of the turns.
         spans: First and last day of each date named, however it can be read, and of the turns.
-        years: That a stated number of years leads to.
-        months: Year and month that a stated number of years or months leads to.
         orders: Content words of each order in the turns.
     """
 
@@ -70,8 +62,6 @@ class Ground(Struct, frozen=True):
     minutes: frozenset[int]
     days: tuple[date, ...]
     spans: tuple[tuple[date, date], ...]
-    years: frozenset[int]
-    months: frozenset[tuple[int, int]]
     orders: tuple[tuple[str, ...], ...] = ()
 
 
@@ -91,10 +81,8 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     told = [f"{turn.speaker} {turn.text}" for turn in turns] + others
     counts = [number for text in told for number in numbers(PATTERN.sub(_without_year, text))]
     spans = {(day, day) for day in days}
-    away = set[tuple[int, int]]()
     for turn in turns:
         spans |= _spans(turn, zone)
-        away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
     for written in (written for text in others for written in written_dates(text)):
         spans |= {span for day in days for span in written.near(day)}
     return Ground(
@@ -103,8 +91,6 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
         minutes=frozenset(minute for number in counts for minute in number.minutes),
         days=days,
         spans=tuple(sorted(spans)),
-        years=frozenset(year for year, month in away if not month),
-        months=frozenset(distance for distance in away if distance[1]),
         orders=ordered,
     )
 
@@ -140,27 +126,6 @@ def days_of(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
     ends = (interval.start, interval.end - timedelta(seconds=1))
     first, last = (moment.astimezone(zone).date() for moment in ends)
     return (last, last) if interval.start <= expressions.BEGINNING else (first, max(first, last))
-
-
-def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
-    """Yield the year (and month 0), and the months, that stated years or months lead to."""
-    for number in numbers(text):
-        # "five years", "a year and a half"
-        match = _YEARS.match(text, number.end) or _YEARS.search(text, number.start, number.end)
-        if match is None:
-            continue
-        in_years = match["unit"][0].lower() in "yj"
-        ways = (-1, 1) if _AHEAD.search(text, 0, number.start) else (-1,)
-        for count in number.values:
-            away = round(count * 12) if in_years else round(count)
-            if not 0 < away < 12 * 120:
-                continue
-            for way in ways:
-                whole = 12 * day.year + day.month - 1 + way * away
-                if in_years:
-                    yield whole // 12, 0
-                for near in (-1, 0, 1):
-                    yield (whole + near) // 12, (whole + near) % 12 + 1
 
 
 def strays(text: str, ground: Ground) -> list[str]:
@@ -200,11 +165,7 @@ def _is_said(number: Number, text: str, ground: Ground) -> bool:
 
 
 def _unknown(text: str, ground: Ground) -> list[str]:
-    """Return the ungrounded names; the long form of spoken initials (UK) is known."""
-    names = list(names_in(text))
-    initials = (p for p in pairwise(names) if "".join(n[0] for n in p).lower() in ground.words)
-    known = {name for pair in initials for name in pair}
-    return [name for name in names if name not in known and not _known(name, ground)]
+    return [name for name in names_in(text) if not _known(name, ground)]
 
 
 def names_in(text: str) -> Iterator[str]:
@@ -251,31 +212,11 @@ def _dated(written: WrittenDate, ground: Ground) -> bool:
                 return True
     if not written.month:
         nineties = written.years > 1 and written.year % 100 in ground.numbers
-        return nineties or written.year in ground.years or written.year in ground.numbers
-    if written.year and not written.day and (written.year, written.month) in ground.months:
-        return True
-    return _is_made_of_said(written, ground)
-
-
-def _is_made_of_said(written: WrittenDate, ground: Ground) -> bool:
-    """Return whether a day and month were said, apart from one another, and may be of this year."""
-    if written.day and written.day not in ground.numbers:
-        return False
+        return nineties or written.year in ground.numbers
+    # Its parts may be said apart: "the third of May in twenty nineteen".
+    numbers = {written.day, written.year} - {0}
     named = any(MONTHS.get(word) == written.month for word in ground.words)
-    if written.year in ground.numbers:
-        return named or written.month in ground.numbers
-    bare = replace(written, year=0)
-    if written.day and any(
-        first == last and (first.month, first.day) == (written.month, written.day)
-        for first, last in ground.spans
-    ):
-        return False  # said, but of another year
-    for day in ground.days:
-        for span in bare.near(day):
-            close = bool(written.day) and abs((span[0] - day).days) <= CLOSE_DAYS
-            if written.year in (0, span[0].year) and (named or close):
-                return True
-    return False
+    return named and numbers <= ground.numbers
 
 
 # Not within "am 17. März", nor behind an abbreviation.
@@ -322,17 +263,10 @@ def one_line(text: str) -> str:
 
 def within(kept: Sequence[str], most: int) -> str:
     """Join sentences up to a number of words; a longer first one ends with a clause, if it can."""
-    words = " ".join(kept).split()
-    if len(words) <= most:
-        return " ".join(words)
-    count, whole = 0, list[str]()
-    for sentence in kept:
-        count += len(sentence.split())
-        if count > most:
-            break
-        whole.append(sentence)
-    if whole:
-        return " ".join(whole)
-    cut = " ".join(words[:most])
+    counts = accumulate(len(sentence.split()) for sentence in kept)
+    whole = [sentence for sentence, count in zip(kept, counts, strict=True) if count <= most]
+    if whole or not kept:
+        return " ".join(" ".join(whole).split())
+    cut = " ".join(kept[0].split()[:most])
     ends = max(cut.rfind(mark) for mark in (";", ",", ":"))
     return cut[:ends] if len(cut[: max(0, ends)].split()) * 2 >= most else cut

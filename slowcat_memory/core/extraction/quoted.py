@@ -1,6 +1,6 @@
 """Whether the words that are quoted for a statement or a relation say it.
 
-*Contradicted*: a statement says what its quote denies, supposes, or does not have the words for.
+*Contradicted*: a statement says what its quote denies or supposes.
 
 *Related*: "I have to give notice to Gareth" marries nobody: each canonical predicate has words of
 evidence (`PersonWords.evidence`), and what stands next to them must be able to be the subject's.
@@ -28,12 +28,11 @@ from slowcat_memory.core.extraction.attributed import (
 )
 from slowcat_memory.core.extraction.clauses import languages_of, pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.records import Statement, Turn
 
-LEAST_SHARED = 0.3  # of a statement's content words, in the record: paraphrases keep a third
 REACH = 3  # words that a negation reaches
 _MARKS = frozenset(",.;:!?…—–")
 _PLAIN = re.compile(rf"\b(?:{of_any(lambda table: table.persons.plain)})(?=\W|$)", re.IGNORECASE)
@@ -58,12 +57,6 @@ _STOP = re.compile(r"[.!?…](?=\s|$)")
 def without_tag(text: str) -> str:
     """Return a sentence without the question at its end that only seeks assent ("isn't it?")."""
     return _TAG.sub("", straight(text))
-
-
-def says_over(quote: str, name: str) -> bool:
-    """Return whether a quote has a name, and a word by which something ends."""
-    words = words_in(straight(quote))
-    return {*words_in(name)} <= {*words} and any(map(_ENDED.fullmatch, words))
 
 
 def contradicts(content: str, quote: str) -> bool:
@@ -168,19 +161,6 @@ def supposes(quote: str, text: str) -> bool:
     return bool(_SUPPOSED.search(f"{' '.join(before)} {straight(quote)}"))
 
 
-def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
-    """Return whether a statement has too few words of the record, dates and names apart."""
-    names = {word for turn in turns for word in words_in(turn.speaker)} | set(words_in(subject))
-    own = [
-        token.word for token in tokens(content)
-        if token.word not in names and token.word not in STOP_WORDS and _has_content(token.word)
-    ]  # fmt: skip
-    record = {word for turn in turns for word in words_in(turn.text)}
-    shared = sum(any(same(word, other) for other in record) for word in own)
-    numbers = sum(word.isdigit() and word in record for word in words_in(content))
-    return bool(own) and shared + numbers < LEAST_SHARED * (len(own) + numbers)
-
-
 # ------------------------------------------------------------------- read aloud
 
 
@@ -213,7 +193,6 @@ _MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has
                     "has_boyfriend has_girlfriend has_colleague".split())  # fmt: skip
 _PLACED = frozenset({"located_in", "based_in", "in", "part_of", "located_at", "is_in"})
 _KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
-_LEAD = 4  # words before a quote that belong to it
 
 
 def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] = ()) -> bool:
@@ -237,26 +216,15 @@ def unrelated(claim: Statement, written: str, turn: Turn, people: Iterable[str] 
     if "_".join(words_in(written.replace("_", " "))) in _PLACED and len(named) > 1:
         return False  # where a thing is: "Corrib Vets in Galway"
     if not any(claim.predicate in language.persons.evidence for language in languages):
-        return not _named_so(claim, turn, speech, span)
+        return False
     directions = [asked]
     if claim.predicate in _MUTUAL:
         directions.append(about(claim.object, turn.speaker, names))
     return not any(
-        _shows(claim, [QuotedPassage(speech, who, language) for who in directions], part)
+        _shows(claim, [QuotedPassage(speech, who, language) for who in directions], span)
         for language in languages
         if claim.predicate in language.persons.evidence
-        for part in (span, *_others_naming(claim.object, speech, span))
     )
-
-
-def _others_naming(name: str, speech: Sequence[Token], quote: range) -> Iterator[range]:
-    """Yield the other sentences that have all words of a name: a quote may lean on them."""
-    wanted, start = set(words_in(name)), 0
-    for end in (*(n for n, token in enumerate(speech) if token.word in ".!?;…"), len(speech)):
-        apart = end <= quote.start or start >= quote.stop
-        if apart and wanted <= {token.word for token in speech[start:end]}:
-            yield range(start, end)
-        start = end + 1
 
 
 @text_cache(256)  # an LLM may name a predicate as it likes
@@ -265,17 +233,6 @@ def evidence(predicate: str) -> re.Pattern[str]:
     known = [language.persons.evidence.get(predicate, "") for language in LANGUAGES]
     pattern = "|".join(filter(None, known))
     return re.compile(rf"\b(?:{pattern})" if pattern else r"(?!)", re.IGNORECASE)
-
-
-def _named_so(claim: Statement, turn: Turn, speech: Sequence[Token], span: range) -> bool:
-    """Return whether a turn has a word of an unknown predicate, or its quote both names."""
-    parts = [part for part in claim.predicate.split("_") if len(part) > 2]
-    if any(same(part, token.word) for part in parts for token in speech):
-        return True
-    named = {speech[place].word for place in span}
-    both = [set(words_in(name)) for name in (claim.subject, claim.object)]
-    own = {*words_in(turn.speaker)}
-    return all(named & name or name <= own for name in both)
 
 
 def _shows(claim: Statement, passages: Sequence[QuotedPassage], span: range) -> bool:
@@ -292,18 +249,12 @@ def _shows(claim: Statement, passages: Sequence[QuotedPassage], span: range) -> 
 
 
 def _evidence_at(claim: Statement, words: Sequence[Token], span: range, pattern: str) -> int | None:
-    """Return the place of a predicate's evidence in a quote or the words that lead to it."""
-    lead = span.start
-    while lead > max(0, span.start - _LEAD) and words[lead - 1].word[:1].isalnum():
-        lead -= 1
-    for start in (span.start, lead):
-        places = range(start, span.stop)
-        text = " ".join(words[place].word + words[place].clitic for place in places)
-        if claim.over:
-            text = re.sub(r"\bex (?=\w)", "", text)
-        if match := pattern_of(rf"(?<![\w-])(?:{pattern})").search(text):
-            return places[text.count(" ", 0, match.start())]
-    return None
+    """Return the place of a predicate's evidence in a quote."""
+    text = " ".join(words[place].word + words[place].clitic for place in span)
+    if claim.over:
+        text = re.sub(r"\bex (?=\w)", "", text)
+    match = pattern_of(rf"(?<![\w-])(?:{pattern})").search(text)
+    return span[text.count(" ", 0, match.start())] if match else None
 
 
 def _owns(claim: Statement, passage: QuotedPassage, place: int) -> bool:

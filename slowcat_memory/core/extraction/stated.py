@@ -8,7 +8,7 @@ statement too, and names what it ends.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -19,7 +19,6 @@ from slowcat_memory.core.extraction.clause_subjects import (
     mentions,
     new_relative,
     readings,
-    spoken_of,
 )
 from slowcat_memory.core.extraction.clauses import (
     Clause,
@@ -34,13 +33,12 @@ from slowcat_memory.core.extraction.clauses import (
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.quoted import is_reported
-from slowcat_memory.core.extraction.slots import PARTNERS, object_type
+from slowcat_memory.core.extraction.slots import PARTNERS, ending_of
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean, fold
-from slowcat_memory.records import Ending, Turn
+from slowcat_memory.records import Turn
 
 MOST_CHARS = 4000  # of a turn
-_WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
 _FORMER = re.compile(r"\bex\b", re.IGNORECASE)  # "my ex boyfriend" is no partner
 _SPACES = re.compile(r"\s+")
 
@@ -91,21 +89,17 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
         for language in languages_of(sentence) if len(languages) > 1 else languages:
             before: Subject | None = None
             for clause in clauses(sentence, speaker, language):
-                news = list(_read(clause, other, before))
+                news = _read(clause, other, before)
                 before = _subject_of(clause, other, before)
                 other = _other(clause, other, news)
                 if before is not None and not before.named and other is not None and other.named:
                     before = other
                 facts += news
     named = {(fact.predicate, fact.object) for fact in facts}
-    jobs = {fact.object for fact in facts if fact.predicate == "works_as"}
     facts = [
         fact
         for fact in facts
         if (_CLOSER.get(fact.predicate), fact.object) not in named
-        and not (
-            fact.predicate.startswith("has_") and fact.object in jobs
-        )  # "Mein Vater ist Rentner"
         and (fact.over or fact.predicate not in PARTNERS or not _FORMER.search(fact.quote))
     ]
     return list(dict.fromkeys(facts))
@@ -122,10 +116,7 @@ def _other(clause: Clause, other: Subject | None, facts: list[StatedFact]) -> Su
         return Subject(called[0].object, kin=last.kin) if called and not last.named else last
     if named:
         return named[-1]
-    pets = [f for f in facts if object_type(f.predicate) in ("pet", "person") and not f.over]
-    if len(pets) == 1:
-        return Subject(pets[0].object)
-    return spoken_of(clause) or new_relative(clause) or other
+    return new_relative(clause) or other
 
 
 def _subject_of(clause: Clause, other: Subject | None, before: Subject | None) -> Subject | None:
@@ -135,11 +126,9 @@ def _subject_of(clause: Clause, other: Subject | None, before: Subject | None) -
     return next((reading.subject for reading in plain or parts), None)
 
 
-def _read(clause: Clause, other: Subject | None, before: Subject | None) -> Iterator[StatedFact]:
-    rules = clause.words.rules
+def _read(clause: Clause, other: Subject | None, before: Subject | None) -> list[StatedFact]:
     if clause.request:
-        yield from by_rules(rules, ReadClause(Subject.of(clause), clause.text), clause)
-        return
+        return by_rules(clause.words.rules, ReadClause(Subject.of(clause), clause.text), clause)
     facts, done = list[StatedFact](), set[tuple[str, bool]]()
     for reading in readings(clause, other, before):
         order = (reading.subject.name, reading.words.startswith("'s"))
@@ -151,23 +140,10 @@ def _read(clause: Clause, other: Subject | None, before: Subject | None) -> Iter
             done.add(order)
     if not any(fact.over for fact in facts):
         facts += [called(relative, clause) for relative in mentions(clause)]
-    yield from _chosen(facts)
+    return facts
 
 
 def _read_one(reading: ReadClause, clause: Clause) -> list[StatedFact]:
-    """Return what one reading of a clause states; of what it says to be over, one fact.
-
-    "Ich habe am Samstag gekündigt" is also read without the day, whose words stay in the quote.
-    """
-    if facts := _read_words(reading, clause):
-        return facts
-    shorter = rewritten(reading.words, clause.words.midfield)
-    if reading.whole or shorter == reading.words:
-        return []
-    return _read_words(replace(reading, words=shorter), clause)
-
-
-def _read_words(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     signs, words = clause.signs, clause.words
     reading = replace(reading, words=without_adverbs(reading.words, signs))
     if ended := by_rules(words.endings, reading, clause):
@@ -179,58 +155,17 @@ def _read_words(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     return by_rules(words.rules, reading, clause)
 
 
-def _chosen(facts: Sequence[StatedFact]) -> Iterator[StatedFact]:
-    """Yield the facts of a clause: of one kind of statement the first."""
-    general, taken = ("habit", "plan"), set[tuple[str, str]]()
-    special = any(fact.type not in (*general, "person") or fact.over for fact in facts)
-    seen, contents = set[tuple[str, str, str]](), set[str]()
-    animals = any(fact.predicate == "has_pet" for fact in facts)
-    for fact in facts:
-        if animals and fact.predicate in ("bought", "owns"):
-            continue
-        if fact.type in general and fact.predicate in ("habit", "plans") and special:
-            if any(other is not fact and other.type != "person" for other in facts):
-                continue
-        alone = (fact.type, fact.subject)
-        same = (fact.subject, fact.predicate, fact.object.casefold())
-        if same in seen or fact.content in contents or (fact.type in general and alone in taken):
-            continue
-        seen.add(same)
-        contents.add(fact.content)
-        taken.add(alone)
-        yield fact
-
-
 def _over(reading: ReadClause, clause: Clause) -> list[StatedFact]:
     """Return what a clause says to hold no longer, from its words without the negation."""
     for rules in (clause.words.rules, clause.words.over):
         for row in by_rules(rules, reading, clause, denied=True):
             if not row.over and row.predicate != "decided":  # "decided: no more meat" still stands
-                ends = Ending(row.subject, related(row.predicate), row.object)
-                return [replace(row, over=True, ends=(ends,))]
+                return [replace(row, over=True, ends=(ending_of(row),))]
     return []
-
-
-_TOGETHER = (
-    ("likes", "prefers", "habit", "drinks", "smokes", "plays", "member_of"),
-    ("lives_in", "address"),
-    ("has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "married_to",
-     "engaged_to", "relationship_status"),
-)  # fmt: skip
-
-
-def related(predicate: str) -> tuple[str, ...]:
-    """Return the predicates that end with one: who no longer drinks tea does not like it."""
-    return next((group for group in _TOGETHER if predicate in group), (predicate,))
 
 
 def without_adverbs(words: str, signs: Signs) -> str:
     """Remove light adverbs from the first words behind a subject."""
     tokens = words.split(" ")
-    head = [
-        token
-        for place, token in enumerate(tokens[:5])
-        if not signs["adverbs"].fullmatch(token)
-        or (token in _WITHIN and tokens[place - 1].lower() in ("a", "an", "and", "or"))
-    ]
+    head = (token for token in tokens[:5] if not signs["adverbs"].fullmatch(token))
     return " ".join((*head, *tokens[5:]))

@@ -10,7 +10,7 @@ Operator for Similarity Joins in Data Cleaning", 2006).
 from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from itertools import islice
-from math import ceil, isnan
+from math import ceil
 
 import numpy as np
 
@@ -183,7 +183,7 @@ class FactIndex:
 
     def _in_group(self, group: "_Group", new: Memory, options: MergeOptions) -> list[Near]:
         claim, own = claim_of(new), self._group_of.get(new.id)
-        cosines = group.cosines(new.id, own.vector(new.id) if own else None)
+        cosines = group.cosines(new.id, own.vectors.get(new.id) if own else None)
         same = group.by_predicate.get(claim.predicate, {}) if claim.predicate else {}
         alike = [id for id in cosines if id in same]
         others = [id for id in cosines if id not in same]
@@ -214,42 +214,32 @@ class _Group:
         self.by_object: dict[tuple[str, frozenset[str]], dict[str, None]] = {}
         self.by_word: dict[str, dict[str, None]] = {}
         self.by_slot: dict[Slot, dict[str, None]] = {}
-        self._vectors = np.zeros((0, 0), np.float32)
-        self._rows: dict[str, int] = {}
-        self._ids: list[str] = []  # by row of the matrix, which is NaN for a removed fact
+        self.vectors: dict[str, np.ndarray] = {}
 
     def add(self, fact: Memory, words: Iterable[str], vector: np.ndarray | None) -> None:
         self.facts[fact.id] = fact
         for index, key in self._entries(fact, words):
             index.setdefault(key, {})[fact.id] = None
         if vector is not None:
-            self._rows[fact.id] = self._add_row(fact.id, vector)
+            self.vectors[fact.id] = np.array(vector)
 
     def remove(self, id: str, words: Iterable[str]) -> None:
         for index, key in self._entries(self.facts.pop(id), words):
             index[key].pop(id, None)
             if not index[key]:
                 del index[key]
-        if (row := self._rows.pop(id, None)) is not None:
-            self._vectors[row] = np.nan
+        self.vectors.pop(id, None)
 
     def frequency(self, word: str) -> int:
         return len(self.by_word.get(word, ()))
 
-    def vector(self, id: str) -> np.ndarray | None:
-        row = self._rows.get(id)
-        return None if row is None else self._vectors[row]
-
     def cosines(self, new: str, vector: np.ndarray | None) -> dict[str, float]:
         """Return the cosines of a new fact's vector with all others, by id; none without it."""
-        if vector is None or self._vectors.shape[1] != len(vector):
+        if vector is None:
             return {}
-        values = (self._vectors[: len(self._ids)] @ vector).tolist()
-        return {
-            id: cosine
-            for id, cosine in zip(self._ids, values, strict=True)
-            if id != new and not isnan(cosine)
-        }
+        rows = {id: row for id, row in self.vectors.items() if len(row) == len(vector)}
+        values = np.array([*rows.values()]).reshape(-1, len(vector)) @ vector
+        return {id: x for id, x in zip(rows, values.tolist(), strict=True) if id != new}
 
     def rivals(self, claim: Statement) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
@@ -273,12 +263,3 @@ class _Group:
             yield self.by_predicate, ""
         for word in words:
             yield self.by_word, word
-
-    def _add_row(self, id: str, vector: np.ndarray) -> int:
-        if self._vectors.shape[1] != len(vector):  # the first one, or of another model
-            self._vectors, self._rows, self._ids = np.zeros((16, len(vector)), np.float32), {}, []
-        if len(self._ids) == len(self._vectors):
-            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
-        self._vectors[len(self._ids)] = vector
-        self._ids.append(id)
-        return len(self._ids) - 1

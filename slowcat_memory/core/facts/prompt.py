@@ -44,16 +44,14 @@ from slowcat_memory.core.extraction.quoted import (
     contradicts,
     evidence,
     is_reported,
-    says_over,
     supposes,
     unrelated,
-    unsupported,
 )
 from slowcat_memory.core.extraction.slots import PREFERRED, canonical, object_type
 from slowcat_memory.core.extraction.stated import read_sentence, stated_by
 from slowcat_memory.core.facts.by_rule import holds_since, is_correction
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
-from slowcat_memory.core.language import of_any, words_of_any
+from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Confidence, Statement, Turn
@@ -101,15 +99,6 @@ Answer with JSON alone; {"facts": [], "entities": []} when there is nothing:
 
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 _FUNCTION = words_of_any(lambda language: language.statements.function)
-_OWN = words_of_any(
-    lambda language: frozenset().union(*(language.persons.sets[name] for name in ("i", "we", "me")))
-)
-_MINE = words_of_any(lambda language: language.persons.sets["my"])
-_OF_RELATIVES = re.compile(
-    rf"\b(?:{of_any(lambda language: language.facts.possessives)}) (?:\w+ )?"
-    rf"(?:{of_any(lambda language: language.statements.kin)})\b",
-    re.IGNORECASE,
-)
 
 
 class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -243,10 +232,7 @@ def _check(reply: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extr
         return "question"
     quarantine = _quarantine(reply.type, content, quote, turn)
     related = _related(reply, subject, quote, turn, record)
-    if not quarantine and (
-        reason := _unfit(reply.type, content, subject, turn, record)
-        or _unsaid(content, subject, _bearer(reply, subject, quote, related), quote, turn, record)
-    ):
+    if not quarantine and (reason := _unfit(reply.type, content, subject, quote, turn, record)):
         return reason
     reported = is_reported(quote, turn.text)
     when = dated(quote, turn, reply.date or "", record.ground, record.zone)
@@ -296,13 +282,9 @@ def _related(
     spoken = known or record.sayings.has_value(object_, turn.text)
     if not predicate or counted or not spoken or fold(object_) == fold(subject):  # "has_pet three"
         return None
-    if fold(subject) == fold(turn.speaker) and _is_of_relative(quote, predicate):
-        return None
     shown = Statement(
         subject=subject, predicate=predicate, object=object_, quote=quote, over=reply.over
     )
-    if reply.over and object_type(predicate) in ("person", "pet") and says_over(quote, object_):
-        return shown  # "Pickle died" need not say again whose cat that was
     return None if unrelated(shown, reply.predicate or "", turn, record.people) else shown
 
 
@@ -314,13 +296,6 @@ def _is_triple(fact: FactReply, content: str) -> bool:
     return bool(predicate and fact.object) and all(evidence(predicate).match(word) for word in rest)
 
 
-def _is_of_relative(quote: str, predicate: str) -> bool:
-    """Return whether a quote is about somebody related to the speaker, not the speaker."""
-    if predicate.startswith(("has_", "married", "friend")) or not _OF_RELATIVES.search(quote):
-        return False
-    return _OWN.isdisjoint(words_in(quote))
-
-
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Return why a fact is quarantined (an instruction or a link); else ""."""
     if has_link(content) or has_link(quote):
@@ -330,8 +305,10 @@ def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     return "injected" if injected(turn.text) else ""
 
 
-def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) -> Reason | None:
-    """Return why a statement is not a fact; None for a fact."""
+def _unfit(
+    type_: str, content: str, subject: str, quote: str, turn: Turn, record: _Record
+) -> Reason | None:
+    """Return why a statement is no fact, or is not stated by its quote; None for a fact."""
     if why := why_transient(type_, content):
         return why
     agents = {fold(other.speaker) for other in record.turns if other.role != "user"}
@@ -340,32 +317,13 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
         return "subject"
     if strays(content, record.ground):
         return "stray"
-    return None if shared(content, turn.text, subject) else "words"
-
-
-def _bearer(reply: FactReply, subject: str, quote: str, related: Statement | None) -> str:
-    """Return whom a quote must speak of; "" for a relation that it shows to be the speaker's.
-
-    "Sven wrote, my brother" is about both, "Pickle died" about the cat that somebody had.
-    """
-    if object_type(canonical(reply.predicate or "")) not in ("person", "pet"):
-        return subject
-    if related and _MINE & {*words_in(quote)}:
-        return ""
-    return tidy(reply.object or "") if reply.over else subject
-
-
-def _unsaid(
-    content: str, subject: str, bearer: str, quote: str, turn: Turn, record: _Record
-) -> Reason | None:
-    """Return why a quote does not state something of its subject; None if it does."""
+    if not shared(content, turn.text, subject):
+        return "words"
     if supposes(quote, turn.text):
         return "supposed"
     if contradicts(content, quote):
         return "denied"
-    if wrong_subject(content, bearer, quote, turn, record.people):
-        return "person"
-    return "words" if unsupported(content, subject, record.turns) else None
+    return "person" if wrong_subject(content, subject, quote, turn, record.people) else None
 
 
 def _by_rule(quote: str, turn: Turn) -> list[StatedFact]:

@@ -208,16 +208,11 @@ def resolve(
 
     None for new and ambiguous names. A given name alone matches only if no other entity has it.
     """
+    stages = [same(new, entity, similar, options) for entity in known]
     for wanted in ("exact", "rule", "fuzzy", "embedding"):
-        places = [
-            place
-            for place, entity in enumerate(known)
-            if same(new, entity, similar if wanted == "embedding" else None, options) == wanted
-        ]
-        if len(places) == 1:
-            return places[0], wanted
-        if places:
-            return None
+        if wanted in stages:
+            only = stages.count(wanted) == 1
+            return (stages.index(wanted), wanted) if only else None
     if new.kind != "person" or not options.fuzzy:
         return None
     alone = [place for place, entity in enumerate(known) if _calls(new, entity)]

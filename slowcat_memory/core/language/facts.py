@@ -129,7 +129,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         died: One without a name: {s}, {when}.
         gender: Rewrites of a fact's sentence into the right articles.
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
-        for_whom: Words before a person's name.
         oblique: Possessives behind which a noun may be another object; "" for none.
         unfinished: End of an object that a noun is to follow ("a red"); "" for none.
         no_name: Endings of words that are no names, in a text without capitals; "" for none.
@@ -138,7 +137,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         same_kin: Names of relatives in predicates, by word.
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
             for a language in which they do not.
-        midfield: Rewrites that remove expressions of time between a verb and its participle.
         time_word: Words without a capital letter that an expression of time begins with.
         function: Words by which a sentence of the language is recognised.
         ordinary: Words that are no names.
@@ -207,12 +205,10 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     unfinished: str = ""
     no_name: str = ""
     plural: str
-    for_whom: str
     plain_kin: Mapping[str, str]
     singular: Mapping[str, str]
     same_kin: Mapping[str, str]
     verb_second: str = ""
-    midfield: Rewrites = ()
     time_word: str
     function: frozenset[str]
     ordinary: frozenset[str]
@@ -226,7 +222,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
         passing: True only for the moment.
         one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
-        possessives: Words before a relative or animal: "my".
         corrects: Beginnings of a correction of an earlier statement.
         pleasantries: Words of turns without other content, which need no description.
         regimes: Diets of which a person has one at a time.
@@ -244,7 +239,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
     passing: str
     one_off: str
     denied: str
-    possessives: str
     corrects: str
     pleasantries: frozenset[str]
     regimes: frozenset[str]

@@ -168,12 +168,8 @@ def _likeness(word: str, other: str) -> float:
     return 1.0 if common == len(shorter) or common >= len(longer) - MOST_ENDING else 0.5
 
 
-def subject_matter(text: str) -> set[str]:
-    """Return the stems of the words that tell what a matter is about."""
-    return set(_subject_words(text))
-
-
 def _subject_words(text: str) -> dict[str, str]:
+    """Return the words that tell what a matter is about, by stem."""
     stems = words_of(text).items()
     return {stem: word for stem, word in stems if word not in _EMPTY and not word.isdigit()}
 
@@ -346,7 +342,7 @@ def _rank(thread: OpenThread, now: datetime) -> tuple[bool, float, float, str]:
 
 def repeats(thread: OpenThread, text: str, due: datetime) -> bool:
     """Return whether a matter is one that was brought up as ``text`` already, due at ``due``."""
-    mine, theirs = subject_matter(thread.said.text), subject_matter(text)
+    mine, theirs = (set(_subject_words(words)) for words in (thread.said.text, text))
     alike = bool(mine) and len(mine & theirs) >= len(mine) / 2
     return alike and (thread.what == "thread" or abs(thread.due - due) <= DAYS)
 

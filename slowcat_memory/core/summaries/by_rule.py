@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, tzinfo
 from functools import cache
-from heapq import heapify, heappop, heappush
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -269,25 +268,15 @@ def _parts(line: Line, language: Language, *, cut: bool) -> Iterator[Line]:
 
 
 def _covering(candidates: list[_Candidate], weight: dict[str, float], room: int) -> Iterator[int]:
-    """Yield the places of clauses, chosen greedily by what they add for their length.
-
-    What a clause adds only ever falls, so an earlier value is an upper bound: it is computed again
-    only for the clause that comes next ("lazy" greedy, Minoux 1978).
-    """
+    """Yield the places of clauses, chosen greedily by what they add for their length."""
     seen = set[str]()
-    waiting = [(-part.added(seen, weight), part.place, part) for part in candidates]
-    heapify(waiting)
-    while waiting and room > 0:
-        before, place, candidate = heappop(waiting)
-        now = -candidate.added(seen, weight)
-        if now >= 0 or candidate.length > room:
-            continue
-        if now > before:
-            heappush(waiting, (now, place, candidate))
-            continue
-        yield place
-        seen |= candidate.words
-        room -= candidate.length
+    while candidates := [part for part in candidates if part.length <= room]:
+        best = max(candidates, key=lambda part: (part.added(seen, weight), -part.place))
+        if best.added(seen, weight) <= 0:
+            return
+        yield best.place
+        seen |= best.words
+        room -= best.length
 
 
 MOST_WORDS = 3  # of a subject
@@ -336,37 +325,29 @@ def _distinct(keys: Iterable[str], forms: dict[str, str], most: int) -> tuple[st
 def _phrases(text: str, language: Language) -> Iterator[tuple[str, bool]]:
     """Yield the names and things of a sentence, and whether each is a name."""
     words = list(_WORD.finditer(text))
-    shouted = text.isupper()
+    named = [not text.isupper() and _is_name(word[0], language) for word in words]
     for place, (before, match) in enumerate(pairwise(words), start=1):
         between = text[before.end() : match.start()]
         determined = between == " " and before[0].lower() in language.extracts.articles
-        is_name = not shouted and _is_name(match[0], language)
-        if is_name and determined and language.capital_nouns:
-            yield _run(text, words[place:], lambda word: _is_name(word, language)), False
-        elif is_name and not between.strip(" ,"):
-            if between != " " or place == 1 or not _is_name(before[0], language):
-                yield _run(text, words[place:], lambda word: _is_name(word, language)), True
+        if named[place] and not between.strip(" ,"):
+            noun = determined and language.capital_nouns
+            if noun or not (between == " " and place > 1 and named[place - 1]):
+                run = _run(text, words[place:], lambda word: _is_name(word, language))
+                yield _POSSESSIVE.sub("", " ".join(run[:MOST_WORDS])), not noun
         elif determined:
-            phrase = _run(text, words[place:], lambda word: _is_thing(word, language))
-            if phrase and not _goes_on(text, words, place + len(phrase.split()), language):
-                yield phrase, False
+            run = _run(text, words[place:], lambda word: _is_thing(word, language))
+            if 0 < len(run) <= MOST_WORDS:
+                yield _POSSESSIVE.sub("", " ".join(run)), False
 
 
-def _run(text: str, words: Sequence[re.Match[str]], fits: Callable[[str], bool]) -> str:
+def _run(text: str, words: Sequence[re.Match[str]], fits: Callable[[str], bool]) -> list[str]:
     """Return the words from the first on that fit and are separated by single spaces."""
     kept = list[re.Match[str]]()
-    for match in words[:MOST_WORDS]:
-        if not fits(match[0]) or (kept and text[kept[-1].end() : match.start()] != " "):
+    for match in takewhile(lambda match: fits(match[0]), words):
+        if kept and text[kept[-1].end() : match.start()] != " ":
             break
         kept.append(match)
-    return _POSSESSIVE.sub("", " ".join(match[0] for match in kept))
-
-
-def _goes_on(text: str, words: Sequence[re.Match[str]], place: int, language: Language) -> bool:
-    """Return whether a noun phrase is longer than what was read of it."""
-    if place >= len(words) or text[words[place - 1].end() : words[place].start()] != " ":
-        return False
-    return _is_thing(words[place][0], language)
+    return [match[0] for match in kept]
 
 
 def _is_name(word: str, language: Language) -> bool:

@@ -175,7 +175,6 @@ STATEMENTS = StatementWords(
         r"\b(?:my|our|the|two|three|four) (?:\w+ )?(?P<kin>kids|children|sons|daughters|brothers|sisters|boys|girls|grandchildren|grandsons|granddaughters|"
         r"nieces|nephews|cousins|dogs|cats|rabbits|hamsters|horses|guinea pigs|kittens|puppies|parrots|twins)(?:,| are| are called| called| named)+ (?P<o>\S+(?:, \S+)* and \S+)"
     ),
-    for_whom=r"(?:for|with|about|to|and|called|is|as)",
     first=r"i|we",
     possessive=rf"my|our|the(?= (?:{rules.PET}|kids|boys|girls|twins|grandkids|grandchildren|in-laws|missus|wife|husband|baby)\b)",
     others=("he|she|they", "his|her|their"),
@@ -335,7 +334,6 @@ FACTS = filled(
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
     ),
-    possessives="my|our",
     corrects=(
         r"no,|no (?=(?:my|his|her|our|their|the|it's|that's|she's|he's)\b)|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
         r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"

@@ -144,7 +144,7 @@ ENDINGS = (
     Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
     Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=WORK),
-    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=WORK),
+    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute |am \w+ )*gekündigt(?P<o>)$", "nothing", over=True, ends=WORK),
     Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} {_T}(?:meinen|den|seinen|ihren|meine|die) (?:job|stelle|arbeit|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=WORK),
     Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=LOVE),
     Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=LOVE),

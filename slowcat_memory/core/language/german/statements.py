@@ -33,14 +33,6 @@ _VERB = (
 )
 _STEMS = "|".join(verb[:-1] for verb in _VERB.split("|") if verb.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{rules.KIN}|{rules.PET})\b"
-# When something happened, between a verb and its participle.
-_WHEN = (
-    r"(?:gestern|vorgestern|heute|neulich|kürzlich|letztens)(?: (?:früh|morgen|mittag|nachmittag|abend|nacht))?|"
-    r"am (?:letzten |vergangenen )?(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|wochenende)\w*|"
-    r"am (?:\d{1,2}\.|\w+ten) (?:\w+)|im (?:letzten |vergangenen )?(?:jahr|monat|sommer|herbst|winter|frühling|\w+r|märz|april|mai|juni|juli|august)|"
-    r"(?:letzte|letzten|letztes|vorige|vorigen|voriges|diese|diesen|dieses) (?:woche|wochenende|monat|jahr|nacht|\w+tag|mittwoch)|"
-    r"(?:seit|vor) (?:etwa |gut |knapp |ungefähr )?(?:ein paar|\w+) (?:minuten?|stunden?|tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?)"
-)
 
 STATEMENTS = StatementWords(
     rules=rules.RULES + rules.EVENT_RULES,
@@ -115,7 +107,6 @@ STATEMENTS = StatementWords(
         r"\b(?:meine|unsere|die|zwei|drei|vier) (?:\w+ )?(?P<kin>kinder|söhne|töchter|brüder|schwestern|hunde|katzen|hasen|meerschweinchen|kaninchen|pferde|"
         r"jungs|mädels|enkel)(?:,| heißen| namens|:)* (?P<o>\S+(?:, \S+)* und \S+)"
     ),
-    for_whom=r"(?:für|mit|über|an|und|heißt|namens)",
     oblique=r"(?:mein|unser)e[mr]\b",
     no_name=r"\w+(?:t|en|te|st|nd|rn|ln)",
     first=r"ich|wir",
@@ -200,9 +191,6 @@ STATEMENTS = StatementWords(
     had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
     died="{s} ist{when} gestorben.",
     time_word=r"in|im|am|an|ab|seit|bis|vor|nach|zum|um|heute|gestern|morgen|übermorgen|vorgestern|nächste\w*|letzte\w*|kommende\w*|diese\w*|jede\w*",
-    midfield=(
-        (rf"^((?:habe|haben|hat|bin|sind|ist|wurde|wurden) (?:mir |mich |uns |sich )?)(?:(?:erst |schon |gleich )?(?:{_WHEN}) )+(?=.*[nt]$)", r"\1"),
-    ),
     gender=(
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) ist\b", r"\1 von \2 sind"),
@@ -250,7 +238,6 @@ FACTS = filled(
         r"isst gerade|kocht gerade|(?:macht|hat) (?:das|die) (?:licht|heizung|tür|fenster) \w*"
     ),
     denied=r"\b(?:nicht|kein\w*|nie)\b",
-    possessives="meine?|unsere?",
     corrects=(
         r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
         r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
