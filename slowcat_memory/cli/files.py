@@ -146,13 +146,13 @@ def _surveyed(
     paths: Sequence[Path], options: "Options"
 ) -> tuple[list[Surveyed], list[TranscriptError]]:
     """Read every file once; return the chats, and why other files of a folder are left out."""
-    from slowcat_memory.transfer.reading import readings
+    from slowcat_memory.transfer.reading import FileReadings
 
     files, beside = list[Surveyed](), list[TranscriptError]()
     for path in paths:
         faults = list[TranscriptError]()
         try:
-            parts = readings(path, options, faults.append, beside.append)
+            parts = FileReadings(path, options, faults.append, beside.append)
             files += [(part.text.name, part) for part in parts]
         except TranscriptError as error:
             faults.append(error)
