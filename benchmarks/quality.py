@@ -1,6 +1,6 @@
 """How well is it recalled? Real conversations go in, their questions are asked, a judge compares.
 
-The questions of a data folder in the uniform format (see the project's docs on import) run through
+The questions of a data folder in the uniform format (see benchmarks.datasets) run through
 the product's own path and nothing else: a MemoryEngine in a temporary folder takes each conversation
 session by session and makes the vectors, ``engine.search`` answers. Without
 ``--llm-url`` or ``--replay`` there is no LLM; with one, turns are described by idle work before

@@ -15,16 +15,8 @@ import msgspec
 from rich.text import Text
 
 from slowcat_memory import providers
-from slowcat_memory.cli.shell import (
-    Settings,
-    count,
-    described,
-    done,
-    out,
-    print_entries,
-    print_json,
-    warn,
-)
+from slowcat_memory.cli import shell
+from slowcat_memory.cli.shell import Settings, described, done, out, print_entries, say, warn
 from slowcat_memory.config.config import Config, check_names
 from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options
 from slowcat_memory.config.loader import file_to_read, overrides, variable_of
@@ -144,15 +136,15 @@ def print_checked(known: Settings) -> None:
     changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
     _check_effect(known.config, {option["knob"] for option in changed})
     if known.as_json:
-        return print_json({"file": str(used or ""), "changed": changed})
+        return shell.print_json({"file": str(used or ""), "changed": changed})
     if used:
         done(f"{used}: the configuration is valid.")
     else:
-        out().print("No configuration file; using the defaults.")
+        say("No configuration file; using the defaults.")
     about = [f"{row['from']}, default {row['default']}" for row in changed]
     values = [f"{row['knob']} = {row['value']}" for row in changed]
     print_entries([("", *row) for row in zip(values, about, strict=True)])
-    out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
+    say(f"{shell.count(len(changed), 'knob')} not at the default", "dim")
     if expert := [option["knob"] for option in changed if option["expert"]]:
         warn(f"Expert options, without support: {', '.join(expert)}.")
 
@@ -166,10 +158,10 @@ def print_knobs(config: Config, everything: bool) -> None:
     for table, key, target in shown:
         if table != section:
             section = table
-            out().print(Text(f"\n[{section}]", style="bold"))
+            say(f"\n[{section}]", "bold")
         default, text = every[target]
         if everything:
-            out().print(f"# {text}", style="dim", markup=False)
+            say(f"# {text}", "dim")
         line = Text(f"{key} = {toml(value := attrgetter(target)(config))}")
         if value != default:
             line.stylize("green")

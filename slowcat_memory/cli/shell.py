@@ -77,9 +77,14 @@ def err() -> Console:
     return SafeConsole(stderr=True, highlight=False)
 
 
+def say(text: str, style: str = "", *, to: Console | None = None, soft_wrap: bool = False) -> None:
+    """Print a text, which is no markup."""
+    (to or out()).print(Text(text, style=style), soft_wrap=soft_wrap)
+
+
 def warn(line: str) -> None:
     console = err()
-    console.print(Text(line, style="yellow"), soft_wrap=not console.is_terminal)
+    say(line, "yellow", to=console, soft_wrap=not console.is_terminal)
 
 
 def done(what: str, text: str = "") -> None:
@@ -475,7 +480,7 @@ def print_list(
     much = count(len(rows), noun)
     if len(shown) < len(rows):
         much = f"{len(shown):,} of {much}; --limit shows more"
-    out().print(Text(f"{much}{note}", style="dim"))
+    say(f"{much}{note}", "dim")
 
 
 def memory_id(text: str) -> str:

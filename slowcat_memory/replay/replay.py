@@ -17,23 +17,14 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory import records
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, chunk_id, family
 from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import StoreError, TranscriptError
 from slowcat_memory.idle.scheduler.step import mark_inherited
-from slowcat_memory.records import (
-    Context,
-    Cursor,
-    Key,
-    LedgerEntry,
-    Memory,
-    SessionEdge,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Cursor, Key, LedgerEntry, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import (
     Query,
     asked_text,
@@ -124,8 +115,8 @@ def _place(record: Record) -> tuple[type, str, str]:
     return type(record), record.scope, id_
 
 
-def _of(kind: type[R], records: Iterable[Record]) -> tuple[R, ...]:
-    return tuple(record for record in records if isinstance(record, kind))
+def _of(kind: type[R], every: Iterable[Record]) -> tuple[R, ...]:
+    return tuple(record for record in every if isinstance(record, kind))
 
 
 def _batch(put: Sequence[Record], gone: Sequence[Record]) -> WriteBatch:
@@ -236,7 +227,7 @@ def _walk(
     with copy.snapshot() as snapshot:
         for event in snapshot.events():
             then.advance(event)
-            if isinstance(event, SessionEdge) and event.kind == "end":
+            if isinstance(event, records.SessionEdge) and event.kind == "end":
                 think()
                 done += 1
                 progress(done)
@@ -269,7 +260,7 @@ def _same(record: Record | None, other: Record) -> bool:
 
 def _vectors(
     snapshot: Snapshot, space: str, places: Iterable[tuple[type, str, str]]
-) -> Iterator[Vector]:
+) -> Iterator[records.Vector]:
     for _, scope, id_ in places if space else ():
         if vector := snapshot.vector(space, scope, id_):
             yield vector

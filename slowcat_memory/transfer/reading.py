@@ -28,21 +28,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.transfer import transcript
 from slowcat_memory.transfer.formats import HINT, recognise
-from slowcat_memory.transfer.transcript import (
-    PACE,
-    Break,
-    NotATranscriptError,
-    Note,
-    Placed,
-    Report,
-    Skipped,
-    Text,
-    Transcript,
-    TranscriptSession,
-    fault,
-    utc,
-)
+from slowcat_memory.transfer.transcript import PACE, NotATranscriptError, Report, Text, Transcript
 
 MOST_BYTES, MOST_S = 100_000_000, 60  # of what one path stands for, unpacked
 DEEPEST = 3  # archives in archives
@@ -107,9 +95,9 @@ class FileReading:
         for number, piece in enumerate(self.format.read(text, self._fail)):
             if not number % 1000:
                 text.spend()
-            if isinstance(piece, Skipped):
+            if isinstance(piece, transcript.Skipped):
                 self.skipped[piece.why] += 1
-            elif isinstance(piece, Break):
+            elif isinstance(piece, transcript.Break):
                 late = self._is_late(piece.line, piece.started)
                 if not late:
                     self._chat("", "").begin(piece.label, piece.started)
@@ -135,21 +123,23 @@ class FileReading:
         new = Transcript(conversation=name, scope=scope)
         return self._chats.setdefault((conversation, scope), new)
 
-    def _take(self, piece: Placed) -> None:
+    def _take(self, piece: transcript.Placed) -> None:
         if self._options.scoped and piece.scope:
             try:
                 check_scope(piece.scope)
             except ConfigError as error:
-                return self._fail(fault(piece.line, error))
+                return self._fail(transcript.fault(piece.line, error))
         if self._is_late(piece.line, piece.said.at):
             return
         chat = self._chat(piece.conversation, piece.scope)
-        if isinstance(piece.said, Note):
+        if isinstance(piece.said, transcript.Note):
             chat.notes.append(piece.said)
             return
         session = chat.current
         if label := piece.session:
-            session = chat.every.setdefault(label, TranscriptSession(id=label, scope=piece.scope))
+            session = chat.every.setdefault(
+                label, transcript.TranscriptSession(id=label, scope=piece.scope)
+            )
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
         utterance, name = piece.said, piece.said.speaker.casefold()
@@ -163,7 +153,7 @@ class FileReading:
     def _is_late(self, line: int, at: datetime | None) -> bool:
         """Return whether a time is in the future; then it is reported."""
         latest = self._options.latest
-        if latest is None or at is None or utc(at, self._options.zone) <= latest:
+        if latest is None or at is None or transcript.utc(at, self._options.zone) <= latest:
             return False
         reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "Correct it in the file."
         self._fail(TranscriptError(f"line {line}: {reason}", hint=hint))
@@ -195,10 +185,10 @@ class FileReading:
         """Return every time of a conversation, in UTC."""
         times = [session.started for session in chat.sessions]
         times += [turn.at for session in chat.sessions for turn in session.utterances]
-        return [utc(at, self._options.zone) for at in times if at is not None]
+        return [transcript.utc(at, self._options.zone) for at in times if at is not None]
 
 
-def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
+def _is_over(session: transcript.TranscriptSession, at: datetime | None) -> bool:
     """Return whether a turn at a time is too late to belong to a session."""
     if at is None or not session.utterances:
         return False
@@ -319,7 +309,9 @@ class FileReadings:
         except BROKEN as error:
             if not content:
                 raise TranscriptError(f"{name} is damaged: {error}") from error
-            self._report(fault(content.count(b"\n") + 1, f"the file is truncated here ({error})"))
+            self._report(
+                transcript.fault(content.count(b"\n") + 1, f"the file is truncated here ({error})")
+            )
         if not content.strip():
             raise NotATranscriptError(f"{name} is empty")
         if encoding != UTF8:

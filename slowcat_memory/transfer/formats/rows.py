@@ -27,27 +27,8 @@ from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Memory, Role, Turn
 from slowcat_memory.store import Snapshot
-from slowcat_memory.transfer.transcript import (
-    AGENTS,
-    MOST_VALUES,
-    Format,
-    Marked,
-    Note,
-    Piece,
-    Placed,
-    Report,
-    Skipped,
-    Text,
-    Utterance,
-    check_values,
-    fault,
-    label_of,
-    marks_of,
-    name_of,
-    role_of,
-    text_of,
-    time_of,
-)
+from slowcat_memory.transfer import transcript
+from slowcat_memory.transfer.transcript import AGENTS, Note, Piece, label_of, marks_of, name_of
 
 PART = 1000  # turns that are read in one snapshot
 MOST_TOOLS = 100
@@ -59,7 +40,7 @@ _TEXTS = frozenset({"text", "note", "content"})
 _NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 
 
-class _Row(Marked, frozen=True, kw_only=True):
+class _Row(transcript.Marked, frozen=True, kw_only=True):
     """A turn or a note; ``Any`` where odd values of other programs cost nothing but themselves."""
 
     text: str | None = None
@@ -79,7 +60,7 @@ class _Row(Marked, frozen=True, kw_only=True):
     aside: bool = False
 
 
-def _knows(text: Text) -> bool:
+def _knows(text: transcript.Text) -> bool:
     """Return whether there are rows; of a damaged first line the others, or the name, decide."""
     if text.name.endswith(_NAMES) or any(map(_is_row, text.beginning[:50])):
         return True
@@ -93,7 +74,7 @@ def _is_row(line: str) -> bool:
         return False
 
 
-def _read(text: Text, report: Report) -> Iterator[Piece]:
+def _read(text: transcript.Text, report: transcript.Report) -> Iterator[Piece]:
     rows = text.lines(report)
     if text.is_list:
         rows = ((number, str(raw, "utf-8")) for number, raw in enumerate(text.objects, start=1))
@@ -102,12 +83,12 @@ def _read(text: Text, report: Report) -> Iterator[Piece]:
             try:
                 yield _piece(line, number)
             except (ValueError, RecursionError) as error:
-                report(fault(number, error))
+                report(transcript.fault(number, error))
 
 
 def _piece(line: str, number: int) -> Piece:
-    if len(line) > MOST_VALUES:
-        check_values(line.encode(errors="replace"))
+    if len(line) > transcript.MOST_VALUES:
+        transcript.check_values(line.encode(errors="replace"))
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
@@ -116,37 +97,37 @@ def _piece(line: str, number: int) -> Piece:
     scope, label = label_of(read.scope), label_of(read.session)
     role = str(read.role).casefold() if read.role is not None else ""
     if read.note is not None:
-        return Placed(said=_note(read), line=number, scope=scope)
+        return transcript.Placed(said=_note(read), line=number, scope=scope)
     if role in MACHINES or (role in AGENTS and read.text is None and not read.content):
-        return Skipped(line=number, why="messages of the system and of tools")
+        return transcript.Skipped(line=number, why="messages of the system and of tools")
     if role and role not in AGENTS | PEOPLE:
         raise ValueError(f'role {role[:40]!r} is neither "user" nor "assistant"')
-    return Placed(said=_utterance(read, number), line=number, session=label, scope=scope)
+    return transcript.Placed(said=_utterance(read, number), line=number, session=label, scope=scope)
 
 
 def _note(row: _Row) -> Note:
     return Note(
         text=_clean(row.note or "")[0],
         speaker=name_of(row.speaker),
-        at=time_of(row.at),
+        at=transcript.time_of(row.at),
         importance=row.importance,
         **marks_of(row),
     )
 
 
-def _utterance(row: _Row, number: int) -> Utterance:
-    words = text_of(row.content) if row.text is None else row.text
+def _utterance(row: _Row, number: int) -> transcript.Utterance:
+    words = transcript.text_of(row.content) if row.text is None else row.text
     if row.text is None and row.content is None:
         raise ValueError('no "text"')
     text, cut = _clean(words)
     speaker, tools = name_of(row.speaker), row.tools if isinstance(row.tools, list) else []
     role: Role = "assistant" if str(row.role).casefold() in AGENTS else "user"
     already = row.cut if isinstance(row.cut, int) and row.cut > 0 else 0
-    return Utterance(
+    return transcript.Utterance(
         speaker=speaker,
         text=text,
-        role=role_of(speaker) if row.role is None else role,
-        at=time_of(row.at),
+        role=transcript.role_of(speaker) if row.role is None else role,
+        at=transcript.time_of(row.at),
         origin=label_of(row.id) or str(number),
         cut=cut + min(already, MOST_CUT),
         channel="voice" if row.channel == "voice" else "text",
@@ -230,4 +211,4 @@ def note_row(memory: Memory) -> dict[str, Any]:
     return row | {name: True for name, on in marks_of(memory).items() if on}
 
 
-FORMAT = Format(name="JSON lines", knows=_knows, read=_read)
+FORMAT = transcript.Format(name="JSON lines", knows=_knows, read=_read)
