@@ -8,7 +8,7 @@ No torch is needed but for a model that ``export/graph.py`` does not know (the e
 then in a child process only.
 """
 
-from slowcat_memory.providers.breaker import CircuitBreaker, CircuitBreakerLLM, open_llm
+from slowcat_memory.providers.breaker import CircuitBreakerLLM, open_llm
 from slowcat_memory.providers.embedding.base import (
     Embedded,
     Embedder,
@@ -26,7 +26,6 @@ from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptio
 __all__ = [
     "LLM",
     "Answer",
-    "CircuitBreaker",
     "CircuitBreakerLLM",
     "Embedded",
     "Embedder",

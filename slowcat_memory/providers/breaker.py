@@ -1,6 +1,4 @@
-"""Circuit breaker: stops calling a failing server or model for a while, then tries once more.
-
-And the LLM for idle work behind one: while its server is away it only gets cheap probes.
+"""The LLM for idle work, behind a circuit breaker: while its server is away it only gets cheap probes.
 
 Our own: pybreaker's wait is the same after each failure, and its calls hold a lock; a server here is
 left alone longer each time, or for as long as its ``Retry-After`` says.
@@ -23,72 +21,17 @@ from slowcat_memory.providers.llm.server import label
 T = TypeVar("T", bound=Struct)
 
 
-class CircuitBreaker:
-    """Counts failures in a row and decides whether the next call is allowed.
-
-    It opens at ``failures`` failures in a row and stays open for ``first_wait_s``; then the next call
-    is a trial. A failure there opens it again, ``growth`` times as long, up to ``longest_wait_s``.
-    A success closes it and resets the wait. Not locked; a lost update costs one call.
-    """
-
-    def __init__(
-        self,
-        *,
-        failures: int = 3,
-        first_wait_s: float = 5.0,
-        longest_wait_s: float = 300.0,
-        growth: float = 2.0,
-        on_trial: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Start closed.
-
-        Args:
-            on_trial: Start with a trial instead: one failure opens it.
-            clock: Seconds. If it jumps back to before the last failure, the wait is over.
-        """
-        self._threshold, self._growth, self._clock = failures, growth, clock
-        self._first_wait_s, self._longest_wait_s = first_wait_s, longest_wait_s
-        self._failures = failures if on_trial else 0
-        self._next_wait_s = first_wait_s
-        self._opened_at, self._wait_s = clock(), 0.0
-
-    @property
-    def closed(self) -> bool:
-        """Whether calls pass, and the next one is no trial."""
-        return self._failures < self._threshold
-
-    @property
-    def seconds_until_trial(self) -> float:
-        """Seconds until a call is allowed; 0 if one is allowed now."""
-        passed = self._clock() - self._opened_at
-        return self._wait_s - passed if not self.closed and 0 <= passed < self._wait_s else 0.0
-
-    def allows(self) -> bool:
-        return not self.seconds_until_trial
-
-    def failed(self, error: BaseException | None = None) -> None:
-        """Count a failure. A ``retry_after`` opens the breaker at once, at least that long."""
-        retry_after = error.retry_after if isinstance(error, EndpointError) else 0.0
-        self._failures = max(self._threshold, self._failures) if retry_after else self._failures + 1
-        if not self.closed:
-            self._opened_at, self._wait_s = self._clock(), max(self._next_wait_s, retry_after)
-            self._next_wait_s = min(self._growth * self._next_wait_s, self._longest_wait_s)
-
-    def succeeded(self) -> None:
-        """Close the breaker; the next wait is the first one again."""
-        self.probe_succeeded()
-        self._next_wait_s = self._first_wait_s
-
-    def probe_succeeded(self) -> None:
-        """Close the breaker but keep the wait: a cheap probe shows less than a real answer."""
-        self._failures = 0
+FAILURES = 3  # in a row, after which the breaker is open
+FIRST_WAIT_S, GROWTH, LONGEST_WAIT_S = 5.0, 2.0, 300.0
 
 
 class CircuitBreakerLLM:
     """An LLM that gets no prompts while its server is unreachable.
 
-    The first ``ready`` or ``complete`` probes the server.
+    ``FAILURES`` in a row open the breaker for ``FIRST_WAIT_S``; then the server is probed. A failed
+    probe opens it again, ``GROWTH`` times as long, up to ``LONGEST_WAIT_S``. A good one closes it and
+    keeps the wait, for it shows less than an answer, which resets it. The first ``ready`` or
+    ``complete`` probes. Not locked; a lost update costs one call.
 
     Attributes:
         inner: The LLM; None while none is found on this machine.
@@ -104,10 +47,11 @@ class CircuitBreakerLLM:
 
         Args:
             probe: Checks that the server is reachable, without running the model.
-            clock: Monotonic seconds.
+            clock: Monotonic seconds. If it jumps back to before the last failure, the wait is over.
         """
-        self.inner, self._probe = inner, probe
-        self._breaker = CircuitBreaker(on_trial=True, clock=clock)
+        self.inner, self._probe, self._clock = inner, probe, clock
+        self._failures, self._next_wait_s = FAILURES, FIRST_WAIT_S
+        self._opened_at, self._wait_s = clock(), 0.0
 
     @property
     def prompt_tokens(self) -> int:
@@ -125,16 +69,18 @@ class CircuitBreakerLLM:
     @property
     def seconds_until_probe(self) -> float:
         """Seconds until ``ready`` probes again; 0 if it would now, or if the server is there."""
-        return self._breaker.seconds_until_trial
+        passed = self._clock() - self._opened_at
+        open_ = self._failures >= FAILURES and 0 <= passed < self._wait_s
+        return self._wait_s - passed if open_ else 0.0
 
     async def ready(self) -> bool:
         """Return whether the LLM is available; probes if due, which takes seconds at most."""
-        if not self._breaker.closed and self._breaker.allows():
+        if self._failures >= FAILURES and not self.seconds_until_probe:
             if await self._probe():
-                self._breaker.probe_succeeded()
+                self._failures = 0
             else:
-                self._breaker.failed()
-        return self._breaker.closed
+                self._failed()
+        return self._failures < FAILURES
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. Raises ``EndpointError`` at once while the breaker is open."""
@@ -143,10 +89,17 @@ class CircuitBreakerLLM:
         try:
             answer = await self.inner.complete(prompt, into)
         except EndpointError as error:
-            self._breaker.failed(error)
+            self._failed(error.retry_after)
             raise
-        self._breaker.succeeded()
+        self._failures, self._next_wait_s = 0, FIRST_WAIT_S
         return answer
+
+    def _failed(self, retry_after: float = 0.0) -> None:
+        """Count a failure. A ``retry_after`` opens the breaker at once, at least that long."""
+        self._failures = max(FAILURES, self._failures) if retry_after else self._failures + 1
+        if self._failures >= FAILURES:
+            self._opened_at, self._wait_s = self._clock(), max(self._next_wait_s, retry_after)
+            self._next_wait_s = min(GROWTH * self._next_wait_s, LONGEST_WAIT_S)
 
     async def close(self) -> None:
         close = getattr(self.inner, "close", None)

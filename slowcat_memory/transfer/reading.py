@@ -39,7 +39,7 @@ ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error,
           zstandard.ZstdError)  # fmt: skip
 START, PART = 4096, 1_000_000  # bytes of a file's first read, which tells text, and of others
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")  # a few others are accepted
 GAP = timedelta(hours=1)  # longest pause within an unlabelled session
 MOST_FAULTS = 1000  # that are kept of a file
 
@@ -358,8 +358,7 @@ def _encoding(name: str, start: bytes) -> str:
     )
     if even != uneven:
         return "utf-16-be" if even else "utf-16-le"
-    odd = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in start)
-    if odd + start.count(0) > len(start) / 50:
+    if sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in start) > len(start) / 50:
         raise NotATranscriptError(f"{name} is not a text file", hint=HINT)
     return UTF8
 
