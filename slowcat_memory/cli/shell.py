@@ -374,13 +374,8 @@ class Settings:
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         with closing(MemoryEngine(config, readonly=readonly)) as engine:
-            opened = engine.opened
-            if opened.moved_aside:
-                rescued = f"{opened.salvaged} events were recovered"
-                if opened.restored_from:
-                    rescued = f"the backup {opened.restored_from} was restored"
-                aside = f"its files are now in {opened.moved_aside}"
-                warn(f"The store was damaged: {aside}, and {rescued}.")
+            if trouble := engine.opened.trouble:
+                warn(f"{trouble[0].upper()}{trouble[1:]}")
             yield engine
 
     @contextmanager
