@@ -10,8 +10,19 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import facts, files, look, serve, setup, shell
-from slowcat_memory.cli.shell import CODES, DONE, FAILED, INTERRUPTED, USAGE, NotFound, Settings
+from slowcat_memory.cli import facts, files, look, serve, setup
+from slowcat_memory.cli.shell import (
+    CODES,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    NotFound,
+    Settings,
+    err,
+    takes,
+    warn,
+)
 from slowcat_memory.errors import SlowcatError
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
@@ -38,7 +49,7 @@ def print_error(error: Any) -> None:
         part if part.endswith(("?", "!")) else f"{part.rstrip('.')}." for part in parts if part
     )
     line = Text(label, style="bold red").append(" ".join(ended), style="default not bold")
-    console = shell.err()
+    console = err()
     console.print(line, soft_wrap=not console.is_terminal)  # a script reads one line
 
 
@@ -100,7 +111,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-@shell.takes(config={"envvar": "SLOWCAT_CONFIG"}, version={"is_eager": True, "callback": _version})
+@takes(config={"envvar": "SLOWCAT_CONFIG"}, version={"is_eager": True, "callback": _version})
 def options(
     known: Settings,
     *,
@@ -132,7 +143,7 @@ def options(
     if debug:
         logger.add(sys.stderr, level="DEBUG", format="{message}")
     else:
-        logger.add(lambda line: shell.warn(line.rstrip()), level="WARNING", format="{message}")
+        logger.add(lambda line: warn(line.rstrip()), level="WARNING", format="{message}")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
