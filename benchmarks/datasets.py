@@ -2,12 +2,13 @@
 
 A folder holds ``conversations.jsonl.gz`` and ``questions.jsonl.gz`` (plain ``.jsonl`` is read as
 well), and may hold ``low_overlap.txt``: the questions that share next to no word with their evidence.
-The conversations reach the product through ``slowcat_memory.replay``; here they are read once more
-for what only a judge needs: the order of the sessions, and how many words a turn costs.
+Conversations: ``{"conversation_id", "sessions": [{"session_id", "started_at"?, "turns": [{"turn_id",
+"speaker", "role", "text", "image_caption"?, "at"?}]}]}``; a session without a start has turns with
+times. They are told as an import would (``Dataset.transcripts``), and read once more for what only a
+judge needs: the order of the sessions, and how many words a turn costs.
 """
 
 import gzip
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,16 +16,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.transfer.transcript import Transcript, TranscriptSession
+from slowcat_memory.transfer.transcript import (
+    Transcript,
+    TranscriptSession,
+    Utterance,
+    time_of,
+    utc,
+)
 
 ADVERSARIAL = "adversarial"  # its evidence is the turn that lures: no recall can be right
 LOW_OVERLAP = "low_overlap.txt"
-ENDINGS = (".jsonl.gz", ".jsonl")
 _QUOTED = re.compile(r'<(.+?)>: *"(.*)"', re.S)
 
 
@@ -60,7 +68,7 @@ class Dataset(Struct, frozen=True):
 
     Attributes:
         name: The folder's name.
-        conversations: The file that ``slowcat_memory.replay`` reads.
+        conversations: Their file.
         questions: In the file's order.
         words: Words of retrieved text by turn id.
         rank: Position in its conversation by session id.
@@ -92,6 +100,18 @@ class Dataset(Struct, frozen=True):
         """
         return [question for question in self.questions if question.conversation == conversation]
 
+    def transcripts(self) -> Iterator[Transcript]:
+        """Yield the conversations that are asked about; a turn without words is left out."""
+        for conversation in lines(self.conversations):
+            chat = Transcript(conversation=conversation["conversation_id"])
+            for session in conversation["sessions"]:
+                begun = chat.begin(session["session_id"], time_of(session.get("started_at")))
+                said = (turn for turn in session["turns"] if turn["text"].strip())
+                begun.utterances += map(_utterance, said)
+                begun.started = begun.started or next((turn.at for turn in begun.utterances), None)
+            if self.asked(chat.conversation):
+                yield chat
+
     def place(self, session: str) -> float:
         """Tell where a session stands in its conversation.
 
@@ -118,7 +138,7 @@ def load(folder: Path) -> Dataset:
     """
     conversations = _file(folder, "conversations")
     words, rank, session_of, turns_of = {}, {}, {}, {}
-    said: dict[str, str] = {}
+    dialogue: dict[str, tuple[str, ...]] = {}  # before a turn
     lists = set()
     for conversation in lines(conversations):
         for place, session in enumerate(conversation["sessions"]):
@@ -126,18 +146,17 @@ def load(folder: Path) -> Dataset:
             rank[id_], turns_of[id_] = place, [turn["turn_id"] for turn in turns]
             if not session.get("started_at") and all(turn.get("at") for turn in turns):
                 lists.add(id_)
+            said: tuple[str, ...] = ()
             for turn in turns:
-                session_of[turn["turn_id"]] = id_
-                said[turn["turn_id"]] = f"{turn['speaker']}: {turn['text']}"
-                texts = (turn["text"], turn.get("image_caption") or "")
-                words[turn["turn_id"]] = sum(len(text.split()) for text in texts)
+                name, text = turn["turn_id"], turn["text"]
+                session_of[name], dialogue[name] = id_, said
+                said = (*said, f"{turn['speaker']}: {text}")
+                words[name] = len(f"{text} {turn.get('image_caption') or ''}".split())
     questions = []
     for line in lines(_file(folder, "questions")):
         question = _question(line)
         if asked := line.get("asked_turn_id"):
-            talk = turns_of[session_of[asked]]
-            context = tuple(said[turn] for turn in talk[: talk.index(asked)])
-            question = replace(question, context=context)
+            question = replace(question, context=dialogue[asked])
         questions.append(question)
     low = folder / LOW_OVERLAP
     return Dataset(
@@ -167,29 +186,12 @@ def find(paths: Iterable[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths:
-        inside = sorted(path.iterdir()) if path.is_dir() else []
-        every = [each for each in (path, *inside) if is_data(each)]
+        inside = (path, *sorted(path.glob("*")))
+        every = [each for each in inside if any(each.glob("questions.jsonl*"))]
         if not every:
-            raise FileNotFoundError(
-                f"{path} holds no conversations.jsonl.gz, nor does a folder in it"
-            )
-        found += every[:1] if every[0] == path else every
+            raise FileNotFoundError(f"{path} holds no questions.jsonl.gz, nor does a folder in it")
+        found += every
     return found
-
-
-def is_data(folder: Path) -> bool:
-    """Tell whether a folder is one of this format.
-
-    Args:
-        folder: Any path.
-
-    Returns:
-        Whether both files are there.
-    """
-    return all(
-        any((folder / f"{name}{ending}").is_file() for ending in ENDINGS)
-        for name in ("conversations", "questions")
-    )
 
 
 def scope_of(conversation: str) -> str:
@@ -204,7 +206,19 @@ def scope_of(conversation: str) -> str:
     return re.sub(r"[^a-z0-9_-]", "-", conversation.lower())[:64]
 
 
+def _utterance(turn: dict[str, Any]) -> Utterance:
+    photo = f" (photo: {turn['image_caption']})" if turn.get("image_caption") else ""
+    return Utterance(
+        speaker=turn["speaker"],
+        text=clean(turn["text"] + photo)[0],
+        role="assistant" if turn["role"] == "assistant" else "user",
+        at=time_of(turn.get("at")),
+        origin=turn["turn_id"],
+    )
+
+
 def _question(line: dict[str, Any]) -> Question:
+    at = time_of(line.get("asked_at"))  # UTC without a zone, as every benchmark's engine has it
     return Question(
         id=line["question_id"],
         conversation=line["conversation_id"],
@@ -213,7 +227,7 @@ def _question(line: dict[str, Any]) -> Question:
         evidence=frozenset(line.get("evidence_turn_ids") or ()),
         sessions=frozenset(line.get("evidence_session_ids") or ()),
         before=line.get("asked_before_session_id") or "",
-        asked_at=_time(line.get("asked_at")),
+        asked_at=at and utc(at, UTC),
         context=_context(line),
     )
 
@@ -226,18 +240,9 @@ def _context(line: dict[str, Any]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _time(text: str | None) -> datetime | None:
-    """Read a time; one without a zone counts as UTC, the zone of every benchmark's engine."""
-    if not text:
-        return None
-    at = datetime.fromisoformat(text)
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
 def _file(folder: Path, name: str) -> Path:
-    for ending in ENDINGS:
-        if (path := folder / f"{name}{ending}").is_file():
-            return path
+    for path in folder.glob(f"{name}.jsonl*"):
+        return path
     raise FileNotFoundError(f"{folder} holds no {name}.jsonl.gz")
 
 
@@ -250,9 +255,10 @@ def lines(path: Path) -> list[dict[str, Any]]:
     Returns:
         Its objects.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
+    read = path.read_bytes()
+    return msgspec.json.Decoder().decode_lines(
+        gzip.decompress(read) if path.suffix == ".gz" else read
+    )
 
 
 # -------------------------------------------------------------------- in the order of telling

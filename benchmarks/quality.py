@@ -1,6 +1,6 @@
 """How well is it recalled? Real conversations go in, their questions are asked, a judge compares.
 
-The questions of a data folder in the uniform format (see the project's docs on import) run through
+The questions of a data folder in the uniform format (see benchmarks.datasets) run through
 the product's own path and nothing else: a MemoryEngine in a temporary folder takes each conversation
 session by session and makes the vectors, ``engine.search`` answers. Without
 ``--llm-url`` or ``--replay`` there is no LLM; with one, turns are described by idle work before
@@ -43,7 +43,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM, ThinkingOptions
-from slowcat_memory.transfer import import_, reading
+from slowcat_memory.transfer import import_
 
 DEPTH = 50  # hits a question
 JOB = "contextualize"
@@ -59,10 +59,7 @@ SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside",
 
 def main() -> None:
     options = _arguments()
-    results = []
-    for folder in datasets.find(options.data):
-        data = datasets.load(folder)
-        results.append(measure(data, options))
+    results = [measure(datasets.load(folder), options) for folder in datasets.find(options.data)]
     print(report({"results": results}))
     common.write_json(options.json, {"k": DEPTH, "results": results})
 
@@ -125,10 +122,8 @@ def answer_all(
     run: dict[str, list[str]] = {}
     ms: list[float] = []
     origins = Origins()
-    every = reading.read(data.conversations, _complain)
-    transcripts = [told for told in every if data.asked(told.conversation)]
     with Progress(console=common.console) as bar:
-        for transcript in bar.track(transcripts, description=data.name):
+        for transcript in bar.track(list(data.transcripts()), description=data.name):
             scope, last, fresh = datasets.scope_of(transcript.conversation), None, False
             for due, sessions in steps(data, transcript):
                 if due and fresh:
@@ -187,7 +182,7 @@ def _thought(engine: MemoryEngine) -> dict[str, Any]:
         made = {
             "contexts": sum(1 for scope in scopes for _ in snapshot.contexts(scope)),
             "keys": sum(1 for scope in scopes for _ in snapshot.keys(scope)),
-            "dead": len(list(snapshot.tasks(state="dead"))),
+            "dead": len(snapshot.tasks(state="dead")),
         }
     counts = engine.metrics.counts()
     return made | {name: n for name, n in counts.items() if name.startswith("idle_")}
@@ -197,26 +192,20 @@ def report(written: Mapping[str, Any]) -> str:
     """Write the results as Markdown: what is ranked at each level, and what is offered."""
     results = written["results"]
     parts = [f"Indexed: {results[0]['indexed']}. Vectors: {results[0]['vectors'].split('@')[0]}."]
-    for level, metrics in SHOWN.items():
-        ranked = [
-            (name, *(percent(scores[m]) for m in metrics), scores["n"])
-            for name, scores in _groups(results, "levels", level)
-        ]
-        if ranked:
-            parts.append(table((f"{level} level", *metrics, "questions"), ranked))
-        shown = [
-            (
-                name,
-                *(percent(scores[m]) for m in SHARES),
-                *(f"{scores[m]:.2f}" for m in COUNTED),
-                scores["n"],
-            )
-            for name, scores in _groups(results, "offered", level)
-        ]
-        if shown:
-            columns = (f"offered, {level} level", *SHARES, *COUNTED, "questions")
-            parts.append(table(columns, shown))
+    offered = (*SHARES, *COUNTED)
+    for level, ranked in SHOWN.items():
+        for part, title, metrics in (("levels", "", ranked), ("offered", "offered, ", offered)):
+            rows = [
+                (name, *(_figure(scores, metric) for metric in metrics), scores["n"])
+                for name, scores in _groups(results, part, level)
+            ]
+            if rows:
+                parts.append(table((f"{title}{level} level", *metrics, "questions"), rows))
     return "\n\n".join(parts)
+
+
+def _figure(scores: Mapping[str, Any], metric: str) -> str:
+    return f"{scores[metric]:.2f}" if metric in COUNTED else percent(scores[metric])
 
 
 def _groups(
@@ -226,10 +215,6 @@ def _groups(
     for result in results:
         for name, scores in result.get(part, {}).get(level, {}).items():
             yield f"**{result['data']}**" if name == ALL else f"· {name}", scores
-
-
-def _complain(*what: Any) -> None:
-    common.console.print("unreadable:", *what)
 
 
 def _arguments() -> argparse.Namespace:

@@ -23,7 +23,7 @@ from benchmarks.unseen.utterances import AGENT_NAMES
 from slowcat_memory.core.commands.grammar import Heard
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.extraction.facts import NAME
-from slowcat_memory.transfer import import_, reading
+from slowcat_memory.transfer import import_
 
 LANGUAGE = "english"  # of the data sets
 
@@ -56,7 +56,7 @@ def facts(folder: Path) -> list[str]:
         config = common.configuration(path, embedding={"kind": "none"}, idle={"enabled": True})
         with closing(MemoryEngine(config)) as engine:
             scopes = []
-            for transcript in reading.read(data.conversations, print):
+            for transcript in data.transcripts():
                 scopes.append(datasets.scope_of(transcript.conversation))
                 for session in transcript.sessions:
                     import_.ingest(engine, scopes[-1], session)

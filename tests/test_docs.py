@@ -278,7 +278,7 @@ def unknown_modules(text: str) -> list[str]:
 
 def options() -> set[str]:
     """Return every option and section by its place in code, and by its name in config.toml."""
-    found = {knob.path for knob in knobs.KNOBS} | {"idle.jobs"}
+    found = {*knobs.KNOBS} | {"idle.jobs"}
     for target, *_ in knobs.options():
         found |= {target.rsplit(".", n)[0] for n in range(target.count(".") + 1)}
     return found

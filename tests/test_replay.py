@@ -19,12 +19,12 @@ from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.formats.rows import export
 from slowcat_memory.transfer.import_ import Imported, Where, import_reading, ingest
-from slowcat_memory.transfer.reading import Options, readings
+from slowcat_memory.transfer.reading import FileReadings, Options
 from slowcat_memory.transfer.transcript import Transcript, TranscriptSession, Utterance
 from tests.harness import import_trips
 from tests.harness.import_trips import import_file
 from tests.support.memories import Look, engine_remembering
-from tests.support.rows import DATA, listed, listed_texts
+from tests.support.rows import listed, listed_texts
 
 MAY = datetime(2024, 5, 12, 18, 30, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def lines(folder: Path, *rows: Any, name: str = "chat.jsonl") -> Path:
 
 def read(path: Path) -> tuple[list[Transcript], list[str]]:
     faults, chats = list[TranscriptError](), list[Transcript]()
-    for reading in readings(path, Options(), faults.append, lambda error: None):
+    for reading in FileReadings(path, Options(), faults.append, lambda error: None):
         faults += reading.faults
         chats += reading.transcripts()
     return chats, [fault.message for fault in faults]
@@ -140,18 +140,6 @@ def test_replay_a_line_that_is_not_utf8_is_named(tmp_path):
     path.write_bytes("Anna: café\nAnna: tea\n".encode("latin-1"))
     with pytest.raises(TranscriptError, match="by line 1 it is Latin-1"):
         read(path)
-
-
-def test_replay_a_whole_conversation_a_line():
-    [transcript], faults = read(DATA / "conversation.jsonl")
-    assert transcript.conversation == "c"
-    first, third = transcript.sessions[0].utterances
-    assert (first.text, first.origin, first.role) == ("Look! (photo: a dog)", "c/1", "user")
-    assert (third.origin, third.role, third.at) == ("c/S1:3", "assistant", datetime(2024, 5, 13))
-    assert faults == [
-        "line 1: session c/S1, turn 2: Expected `str | null`, got `int` - at `$.text`",
-        "line 1: session c/2: Expected `object`, got `str`",
-    ]
 
 
 @given(st.lists(st.text(max_size=40) | st.binary(max_size=40), max_size=8), st.booleans())
@@ -300,7 +288,7 @@ def test_replay_export_and_import_are_inverse(engine, tmp_path):
 def test_a_file_is_known_again_when_somebody_says_who_the_user_is(engine, tmp_path):
     path = written(tmp_path, "Luna: Hello.\nanna: My dog is called Max.\n")
     for me in ("", "Anna"):
-        (reading,) = readings(path, Options(me=me), pytest.fail, pytest.fail)
+        (reading,) = FileReadings(path, Options(me=me), pytest.fail, pytest.fail)
         done = Imported()
         import_reading(engine, reading, Where(), done, on_error=pytest.fail)
     assert (done.turns, done.known_turns) == (0, 2)

@@ -23,7 +23,6 @@ from benchmarks.peers.stores import Item, K, Peer, open_peer
 from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.providers import Embedder
 from slowcat_memory.records import Turn
-from slowcat_memory.transfer import reading
 from slowcat_memory.transfer.import_ import moments
 from slowcat_memory.transfer.transcript import Transcript
 
@@ -133,11 +132,7 @@ def of_data(data: Dataset, embedder: Embedder) -> list[list[Step]]:
     """Return the steps of a data folder by conversation, without questions that nobody can score."""
     scored = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL]
     data = replace(data, questions=scored)
-    return [
-        list(_steps(data, transcript, embedder))
-        for transcript in reading.read(data.conversations, print)
-        if data.asked(transcript.conversation)
-    ]
+    return [list(_steps(data, told, embedder)) for told in data.transcripts()]
 
 
 def _steps(data: Dataset, transcript: Transcript, embedder: Embedder) -> Iterator[Step]:
@@ -150,17 +145,8 @@ def _steps(data: Dataset, transcript: Transcript, embedder: Embedder) -> Iterato
             told = []
         for part in sessions:
             for said, at in zip(part.utterances, moments(part, UTC), strict=True):
-                told.append(
-                    Turn(
-                        session=part.id,
-                        scope=scope,
-                        speaker=said.speaker,
-                        role=said.role,
-                        text=said.text,
-                        at=at,
-                        origin=said.origin,
-                    )
-                )
+                same = {name: getattr(said, name) for name in ("speaker", "role", "text", "origin")}
+                told.append(Turn(session=part.id, scope=scope, at=at, **same))
 
 
 def made_up(count: int, after: int = 0) -> list[Turn]:

@@ -15,18 +15,10 @@ import msgspec
 from rich.text import Text
 
 from slowcat_memory import providers
-from slowcat_memory.cli.shell import (
-    Settings,
-    count,
-    described,
-    done,
-    out,
-    print_entries,
-    print_json,
-    warn,
-)
+from slowcat_memory.cli import shell
+from slowcat_memory.cli.shell import Settings, described, done, out, print_entries, say, warn
 from slowcat_memory.config.config import Config, check_names
-from slowcat_memory.config.knobs import BY_TARGET, KNOBS, SECTIONS, Knob, limits, options
+from slowcat_memory.config.knobs import KNOBS, PATHS, SECTIONS, limits, options
 from slowcat_memory.config.loader import file_to_read, overrides, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.options import JobOptions
@@ -72,23 +64,22 @@ def render_short(store: str) -> str:
     """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
     head = "# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"
     values = {"memory.path": store} if store else {}
-    knobs = [knob for path in (*values, *SHORT) for knob in KNOBS if knob.path == path]
-    return "\n".join([head, *_knobs(knobs, values, whole=False), ""])
+    return "\n".join([head, *_knobs((*values, *SHORT), values, whole=False), ""])
 
 
-def _knobs(knobs: Iterable[Knob], values: dict[str, str], *, whole: bool) -> Iterator[str]:
+def _knobs(paths: Iterable[str], values: dict[str, str], *, whole: bool) -> Iterator[str]:
     """Yield knobs with their descriptions; those without a value as comments with the default."""
     section, every = "", described_options()
-    for knob in knobs:
-        table, _, key = knob.path.rpartition(".")
+    for path in paths:
+        table, _, key = path.rpartition(".")
         if table != section:
             section = table
             yield from ("", f"[{table}]", *(_comment(SECTIONS[table]) if whole else ()))
-        default, text = every[knob.target]
+        default, text = every[KNOBS[path]]
         yield from (
             ("", *_comment(text)) if whole else _comment(f"{text.partition('. ')[0].rstrip('.')}.")
         )
-        value = values.get(knob.path)
+        value = values.get(path)
         yield f"#{key} = {toml(default)}" if value is None else f"{key} = {toml(value)}"
 
 
@@ -144,15 +135,15 @@ def print_checked(known: Settings) -> None:
     changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
     _check_effect(known.config, {option["knob"] for option in changed})
     if known.as_json:
-        return print_json({"file": str(used or ""), "changed": changed})
+        return shell.print_json({"file": str(used or ""), "changed": changed})
     if used:
         done(f"{used}: the configuration is valid.")
     else:
-        out().print("No configuration file; using the defaults.")
+        say("No configuration file; using the defaults.")
     about = [f"{row['from']}, default {row['default']}" for row in changed]
     values = [f"{row['knob']} = {row['value']}" for row in changed]
     print_entries([("", *row) for row in zip(values, about, strict=True)])
-    out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
+    say(f"{shell.count(len(changed), 'knob')} not at the default", "dim")
     if expert := [option["knob"] for option in changed if option["expert"]]:
         warn(f"Expert options, without support: {', '.join(expert)}.")
 
@@ -160,16 +151,16 @@ def print_checked(known: Settings) -> None:
 def print_knobs(config: Config, everything: bool) -> None:
     """Print the value of every knob as TOML; with its meaning, and expert options, if asked."""
     section, every = "", described_options()
-    shown = [(*knob.path.rpartition(".")[::2], knob.target) for knob in KNOBS]
+    shown = [(*path.rpartition(".")[::2], target) for path, target in KNOBS.items()]
     if everything:
-        shown += [("expert", f'"{target}"', target) for target in every if target not in BY_TARGET]
+        shown += [("expert", f'"{target}"', target) for target in every if target not in PATHS]
     for table, key, target in shown:
         if table != section:
             section = table
-            out().print(Text(f"\n[{section}]", style="bold"))
+            say(f"\n[{section}]", "bold")
         default, text = every[target]
         if everything:
-            out().print(f"# {text}", style="dim", markup=False)
+            say(f"# {text}", "dim")
         line = Text(f"{key} = {toml(value := attrgetter(target)(config))}")
         if value != default:
             line.stylize("green")
@@ -198,8 +189,8 @@ def _check_effect(config: Config, changed: set[str]) -> None:
         value = attrgetter(other)(config)
         if value != needed if needed else not value:
             raise ConfigError(
-                f"{path} does nothing while {BY_TARGET[other].path} is {value!r}",
-                hint=f"Remove it, or set {BY_TARGET[other].path}{f' = {needed!r}' * bool(needed)}",
+                f"{path} does nothing while {PATHS[other]} is {value!r}",
+                hint=f"Remove it, or set {PATHS[other]}{f' = {needed!r}' * bool(needed)}",
             )
 
 
@@ -209,16 +200,15 @@ def _changed_options(known: Settings) -> Iterator[dict[str, Any]]:
     for target, _, default in options():
         value = attrgetter(target)(known.config)
         if value != default:
-            knob = BY_TARGET.get(target)
             source = variable_of(target) if target in from_environment else file
             if target == "memory.path" and known.store is not None:
                 source = "--path"
             yield {
-                "knob": knob.path if knob else f"expert.{target}",
+                "knob": PATHS.get(target, f"expert.{target}"),
                 "value": value,
                 "default": default,
                 "from": source,
-                "expert": knob is None,
+                "expert": target not in PATHS,
             }
 
 

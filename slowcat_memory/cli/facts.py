@@ -14,29 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.text import Text
 
+from slowcat_memory.cli import shell
 from slowcat_memory.cli.look import as_called, find_memory, present
-from slowcat_memory.cli.shell import (
-    NotFound,
-    Settings,
-    count,
-    done,
-    dots,
-    err,
-    last_moment,
-    listed,
-    memory_id,
-    nothing_in,
-    out,
-    parse_time,
-    print_entries,
-    print_json,
-    print_list,
-    short,
-    takes,
-    usage,
-    warn,
-    when,
-)
+from slowcat_memory.cli.shell import NotFound, Settings, err, print_entries, say, short, takes, when
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Graph, Portrait
@@ -75,7 +55,7 @@ def facts(
         def entry(fact: "Memory") -> Sequence[str | Text]:
             until = fact.valid_to if history else None
             words = _over(_with_day(fact, engine.config.memory.language), until, engine.zone)
-            about = dots(
+            about = shell.dots(
                 fact.kind.partition("/")[2].replace("_", " "),
                 f"{fact.statement.confidence} confidence",
                 "by you" if fact.made is None else "by an LLM" if fact.made.model else "by rule",
@@ -85,14 +65,15 @@ def facts(
             return when(fact.valid_from, engine.zone)[:10], text, about
 
         def nothing() -> str:
-            types = listed(sorted({fact.kind.partition("/")[2] for fact in every}), 9)
+            types = shell.listed(sorted({fact.kind.partition("/")[2] for fact in every}), 9)
             asked = f"about {about}" if about else f"of type {type_}"
             none = "No facts found: `slowcat-memory idle` extracts those of turns not read yet."
-            some = f"No facts {asked}; there are {count(len(every), 'fact')} of the types {types}."
-            return nothing_in(engine, where, some if every else none)
+            much = shell.count(len(every), "fact")
+            some = f"No facts {asked}; there are {much} of the types {types}."
+            return shell.nothing_in(engine, where, some if every else none)
 
         note = f", {sum(fact.retired_at is None for fact in facts):,} of them still hold"
-        print_list(known, facts, entry, "fact", nothing, note=note)
+        shell.print_list(known, facts, entry, "fact", nothing, note=note)
 
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
@@ -165,10 +146,12 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
         if not (name or all_):
             rows = [person for person in rows if person.type in ("person", "pet")]
         if not name or known.as_json or not rows:
-            return print_list(known, rows, _person, "name", partial(_nobody, engine, where, name))
+            return shell.print_list(
+                known, rows, _person, "name", partial(_nobody, engine, where, name)
+            )
         for person in rows:
-            also = f", also {listed(person.also)}" if person.also else ""
-            out().print(Text.assemble((person.name, "bold"), f" ({person.type}{also})"))
+            also = f", also {shell.listed(person.also)}" if person.also else ""
+            shell.out().print(Text.assemble((person.name, "bold"), f" ({person.type}{also})"))
             print_entries(_portrait(person, engine.zone))
 
 
@@ -182,9 +165,9 @@ def _nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Return the message for an unknown name, or for a memory without people."""
     others = [person.name for person in _graph(engine, scope).portraits()]
     none = "No people are known yet: `slowcat-memory idle` extracts them."
-    some = f"No {name} is known; known are {listed(others)}."
+    some = f"No {name} is known; known are {shell.listed(others)}."
     some = f"Nothing is known of {name} yet." if name in others else some
-    return nothing_in(engine, scope, some if name and others else none)
+    return shell.nothing_in(engine, scope, some if name and others else none)
 
 
 def _person(person: "Portrait") -> Sequence[str]:
@@ -224,7 +207,7 @@ def timeline(known: Settings, about: list[str]) -> None:
         graph, name = _graph(engine, where), " ".join(about)
         relations, nobody = _relations_of(graph, name), partial(_nobody, engine, where, name)
         entry = partial(_relation, graph, engine.zone)
-        print_list(known, relations, entry, "fact", nobody, latest_last=True)
+        shell.print_list(known, relations, entry, "fact", nobody, latest_last=True)
 
 
 def _relations_of(graph: "Graph", about: str) -> "list[Memory]":
@@ -264,7 +247,7 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
     from slowcat_memory.core.extraction.evidence import shared
 
     with known.opened(words_only=False) as (engine, where):
-        at = last_moment(day, engine.clock(), engine.zone, "DATE")
+        at = shell.last_moment(day, engine.clock(), engine.zone, "DATE")
         graph = _graph(engine, where, true=at, known=at if believed else None)
         true = graph.relations
         if text:  # those that share a content word with it
@@ -272,15 +255,15 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
         hits = engine.search(text, where, known.limit or 10, at=at, local=True).hits if text else []
         chunks = [hit.memory for hit in hits]
         if known.as_json:
-            return print_json({"held": true, "said": chunks})
+            return shell.print_json({"held": true, "said": chunks})
         if not true and not chunks:
-            raise NotFound(nothing_in(engine, where, "Nothing is known about that time."))
+            raise NotFound(shell.nothing_in(engine, where, "Nothing is known about that time."))
         if true:
             heading = f"{'Believed' if believed else 'True'} on {_day(at, engine.zone)}"
-            out().print(heading, style="bold")
+            say(heading, "bold")
             print_entries([_relation(graph, engine.zone, fact) for fact in true])
         if chunks:
-            out().print("\nSaid until then", style="bold")
+            say("\nSaid until then", "bold")
             print_entries(
                 [(_day(m.valid_from, engine.zone), f"{m.speaker}: {short(m.text)}") for m in chunks]
             )
@@ -306,14 +289,14 @@ def remember(known: Settings, text: list[str], *, pin: bool = False, speaker: st
 
     words = " ".join(text)
     if not clean(words)[0]:
-        raise usage("the text is empty", "TEXT")
+        raise shell.usage("the text is empty", "TEXT")
 
     where, people = known.scope(), known.people
     with known.engine() as memory:
         kept = memory.remember(words, where, speaker=speaker, pinned=pin)
     known.report(kept, f"Kept for {kept.scope} as {kept.id}.")
     if people and where not in people:
-        warn(f"{where} is new to this memory, which is that of {listed(people)}.")
+        shell.warn(f"{where} is new to this memory, which is that of {shell.listed(people)}.")
 
 
 @takes("user", "as_json")
@@ -337,7 +320,7 @@ def mark(known: Settings, how: Literal["pin", "mute", "local", "off"], what: str
     }[how]
     with known.opened(readonly=False) as (memory, where):
         with memory.snapshot() as snapshot:
-            row = find_memory(snapshot, where, memory_id(what))
+            row = find_memory(snapshot, where, shell.memory_id(what))
         given: Any = dict.fromkeys(marks, how != "off")
         changed = memory.edit(row.scope, row.id, **given) if row else None
     if changed is None:
@@ -385,22 +368,22 @@ def forget(
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
     if (about or everything) and any(conditions) or (about and everything):
-        raise usage("words and --all can only be combined with --user")
+        raise shell.usage("words and --all can only be combined with --user")
     if not (about.strip(" .,!?") or any(conditions) or everything):
-        raise usage(
+        raise shell.usage(
             "say what: a turn's number, words, --since, --until, --speaker, --session, or --all"
         )
     where = known.scope() if known.user else ""
     with known.engine(words_only=True) as memory:
         now, zone = memory.clock(), memory.zone
-        memories, turns = list(map(memory_id, ids)), list[int]()
+        memories, turns = list(map(shell.memory_id, ids)), list[int]()
         if about:
             memories, turns = _mentioning(memory, about, where)
         order = Forget(
             memories=tuple(memories),
             turns=tuple(turns),
-            since=parse_time(since, now, zone, "--since"),
-            until=parse_time(until, now, zone, "--until"),
+            since=shell.parse_time(since, now, zone, "--since"),
+            until=shell.parse_time(until, now, zone, "--until"),
             speaker=speaker or "",
             session=session or "",
             scope=where,
@@ -418,7 +401,7 @@ def forget(
             _print_preview(memory, preview)
             known.confirm(_question(memory.config.folder))
         gone = memory.forget(order)
-    return print_json(gone) if known.as_json else _print_forgotten(gone)
+    return shell.print_json(gone) if known.as_json else _print_forgotten(gone)
 
 
 def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[str], list[int]]:
@@ -445,16 +428,16 @@ def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     rows += [(row.valid_from, row.text, _kind(row.id), row.scope) for row in present(memory, notes)]
     print_entries(
         [
-            (when(at, memory.zone), short(text, 120), dots(who, scope if several else ""))
+            (when(at, memory.zone), short(text, 120), shell.dots(who, scope if several else ""))
             for at, text, who, scope in rows
         ],
         err(),
     )
     if more := len(preview.turns) - len(turns):
-        err().print(f"… and {more:,} more", style="dim")
-    err().print(_amount(preview), style="bold", highlight=False)
+        say(f"… and {more:,} more", "dim", to=err())
+    say(_amount(preview), "bold", to=err())
     if any(_kind(id_) == "block" for _, id_ in preview.memories):
-        err().print("Blocks that mention it are written anew in idle time.", style="dim")
+        say("Blocks that mention it are written anew in idle time.", "dim", to=err())
 
 
 def _question(folder: Path) -> str:
@@ -465,10 +448,10 @@ def _question(folder: Path) -> str:
     if files:
         days = sorted({f"{backup.at:%Y-%m-%d}" for backup in files})
         span = " to ".join(dict.fromkeys((days[0], days[-1])))
-        asked += f", and {count(len(files), 'backup')} ({span})"
+        asked += f", and {shell.count(len(files), 'backup')} ({span})"
     if damaged := damaged_folders(folder):
         names = ", ".join(path.name for path in damaged)
-        warn(f"Files of a damaged store may hold it too, and are not deleted: {names}")
+        shell.warn(f"Files of a damaged store may hold it too, and are not deleted: {names}")
     return f"{asked}?"
 
 
@@ -476,15 +459,15 @@ def _print_forgotten(gone: "Forgotten") -> None:
     """Print what was deleted, and what is left on disk."""
     words = f"Forgotten: {_amount(gone)}"
     if gone.backups_deleted:
-        words += f"; {count(gone.backups_deleted, 'backup')} deleted"
-    done(f"{words}.")
+        words += f"; {shell.count(gone.backups_deleted, 'backup')} deleted"
+    shell.done(f"{words}.")
     if gone.problems:
-        warn(
+        shell.warn(
             f"Some bytes are not erased yet: {'; '.join(gone.problems)}. They are not shown any "
             "more, and are erased when the store is next opened for writing."
         )
     if gone.remains:
-        warn(f"Files of a damaged store may still hold it: {', '.join(gone.remains)}")
+        shell.warn(f"Files of a damaged store may still hold it: {', '.join(gone.remains)}")
 
 
 def _kind(id_: str) -> str:
@@ -495,9 +478,9 @@ def _amount(gone: "Forgotten") -> str:
     """Return for example "2 turns, 1 fact and 3 other derived records"."""
     kinds = Counter(_kind(id_) for _, id_ in gone.memories)
     others = sum(n for kind, n in kinds.items() if kind not in (*NAMED, "chunk"))
-    parts = [count(len(gone.turns), "turn")] if gone.turns else []
-    parts += [count(kinds[kind], kind) for kind in NAMED if kinds[kind]]
-    parts += [count(others, "other derived record")] if others else []
+    parts = [shell.count(len(gone.turns), "turn")] if gone.turns else []
+    parts += [shell.count(kinds[kind], kind) for kind in NAMED if kinds[kind]]
+    parts += [shell.count(others, "other derived record")] if others else []
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else "nothing"
 
 
@@ -522,12 +505,16 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
             every = snapshot.commands(where)
         if only_list:
             latest = every[:LAST]
-            return print_json(latest) if known.as_json else _print_commands(engine, latest, out())
+            return (
+                shell.print_json(latest)
+                if known.as_json
+                else _print_commands(engine, latest, shell.out())
+            )
         undoable = [row for row in every if row.state == "done" and row.kind in UNDOABLE]
         chosen = [row for row in undoable if number in (None, row.id)]
         if not chosen:
             if number is None and known.as_json:
-                return print_json(None)
+                return shell.print_json(None)
             which = f"voice command {number} cannot be undone"
             raise NotFound(which if number else "there is nothing to undo", hint=_LIST)
         if not known.yes:
@@ -543,12 +530,12 @@ def _print_commands(
     memory: "MemoryEngine", commands: "Sequence[CommandEntry]", console: Any
 ) -> None:
     if not commands:
-        return warn("No voice commands so far.")
+        return shell.warn("No voice commands so far.")
     rows = []
     with memory.snapshot() as snapshot:
         for row in commands:
             turn, kind = snapshot.turn(row.turn) if row.turn else None, row.kind.replace("_", " ")
             until = f"until {when(row.due, memory.zone)}" if row.due and row.state == "done" else ""
-            about = dots(kind, row.state, until, when(row.at, memory.zone))
+            about = shell.dots(kind, row.state, until, when(row.at, memory.zone))
             rows.append((str(row.id), short(turn.text) if turn else kind, about))
     print_entries(rows, console)

@@ -17,24 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 from msgspec.structs import asdict, replace
 
-from slowcat_memory.cli.shell import (
-    NotFound,
-    Settings,
-    bars,
-    count,
-    done,
-    dots,
-    listed,
-    out,
-    parse_time,
-    print_entries,
-    print_json,
-    size,
-    takes,
-    usage,
-    waiting,
-    warn,
-)
+from slowcat_memory.cli import shell
+from slowcat_memory.cli.shell import Settings, count, done, print_json, say, takes, waiting, warn
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.errors import ProviderError, StoreError, TranscriptError
 
@@ -44,8 +28,6 @@ if TYPE_CHECKING:
     from slowcat_memory.transfer.import_ import Where
     from slowcat_memory.transfer.reading import FileReading, Options
 
-Surveyed = tuple[str, "FileReading | TranscriptError"]
-"""The name of a file, and the file as it is read, or why it cannot be."""
 SHOWN = 10  # faults, or files beside the chats, that are listed
 
 
@@ -88,16 +70,16 @@ def import_(
         facts (FOLDER): Read facts written by export --facts.
     """
     if bool(paths) == bool(facts):
-        raise usage("give transcript files, or --facts")
+        raise shell.usage("give transcript files, or --facts")
     if facts:
         return _import_facts(known, facts, embed=embed)
     from slowcat_memory.config.config import time_zone
-    from slowcat_memory.transfer.import_ import Where
+    from slowcat_memory.transfer.import_ import Imported, Where
     from slowcat_memory.transfer.reading import Options
 
     memory, now = known.config.memory, SystemClock()()
     own, as_json = "", known.as_json
-    with suppress(NotFound):  # several people: a line without one goes to the configured user
+    with suppress(shell.NotFound):  # several people: a line without one goes to the configured user
         own = known.scope()
     options = Options(
         scoped=not known.user,
@@ -106,87 +88,85 @@ def import_(
         latest=now + timedelta(days=1),
         zone=time_zone(known.config),
     )
-    begin = parse_time(date, now, options.zone, "--date")
-    files, beside = _surveyed(paths or [], options)
-    empty = not any(reading.turns + reading.notes for reading in _read_of(files))
-    reason = _reason(files) if empty else None
+    begin = shell.parse_time(date, now, options.zone, "--date")
+    files, refused, beside = _surveyed(paths or [], options)
+    reason = None
+    if not any(file.turns + file.notes for file in files):
+        hint = "`slowcat-memory import --help` shows how."
+        reason = TranscriptError("No turn could be read", hint=hint)
+        reason = refused[-1][1] if refused and not files else reason
     if not as_json:
-        _print_faults(files, but=reason)
+        _print_faults(files, [fault for _, fault in refused if fault is not reason])
+    unread = [_unread(name, fault) for name, fault in refused]
     if dry_run or reason:
+        rows = [*map(_plain, files), *unread]
         if as_json:
-            print_json({"files": [_plain(*file) for file in files], "scopes": []})
+            print_json({"files": rows, "scopes": []})
         else:
             _preview(files, beside, options.zone)
         if reason:
             raise reason
         if people := _unknown_people(files):
             warn(f"Which of them are you? `--me {people[0]!r}` says it.")
-        raise typer.Exit(int(any(_plain(*file)["unreadable"] for file in files)))
+        raise typer.Exit(int(any(row["unreadable"] for row in rows)))
     if not me and (name := _name_of_user(files)):
-        files, beside = _surveyed(paths or [], replace(options, me=name))
-    for reading in _read_of(files):
-        if reading.undated and not begin:
-            why = f"{reading.text.name} does not say when it was written"
+        files, _, beside = _surveyed(paths or [], replace(options, me=name))
+    for file in files:
+        if file.undated and not begin:
+            why = f"{file.text.name} does not say when it was written"
             raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
     where = Where(scope=own if known.user else "", own=own, again=again, undated=begin)
     with known.engine() as engine:
-        rows = [_one(engine, *file, where, as_json) for file in files]
+        rows = [_one(engine, file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
         embedded = embed and tidy(engine, scopes, as_json)
         searchable = embedded and engine.embedding.state in ("ready", "endpoint")
     if as_json:
+        rows += [asdict(Imported()) | {"read": 0} | row for row in unread]
         print_json({"files": rows, "scopes": scopes, "vectors": searchable})
     else:
         _summary(rows, scopes, beside)
-    if any(entry["unreadable"] for entry in rows):
+    if unread or any(entry["unreadable"] for entry in rows):
         raise typer.Exit(1)
 
 
 def _surveyed(
     paths: Sequence[Path], options: "Options"
-) -> tuple[list[Surveyed], list[TranscriptError]]:
-    """Read every file once; return the chats, and why other files of a folder are left out."""
-    from slowcat_memory.transfer.reading import readings
+) -> "tuple[list[FileReading], list[tuple[str, TranscriptError]], list[TranscriptError]]":
+    """Read every file once.
 
-    files, beside = list[Surveyed](), list[TranscriptError]()
+    Returns:
+        The chats; the name of what cannot be read, and why; and why other files of a folder are
+        left out.
+    """
+    from slowcat_memory.transfer.reading import FileReading, FileReadings
+
+    files, beside = list[FileReading](), list[TranscriptError]()
+    refused = list[tuple[str, TranscriptError]]()
     for path in paths:
         faults = list[TranscriptError]()
         try:
-            parts = readings(path, options, faults.append, beside.append)
-            files += [(part.text.name, part) for part in parts]
+            files += FileReadings(path, options, faults.append, beside.append)
         except TranscriptError as error:
             faults.append(error)
-        files += [(str(path), fault) for fault in faults]
-    return files, beside
+        refused += [(str(path), fault) for fault in faults]
+    return files, refused, beside
 
 
-def _reason(files: list[Surveyed]) -> TranscriptError:
-    """Return the error for an import of nothing: what is wrong with the only file, or a hint."""
-    faults = [fault for _, fault in files if isinstance(fault, TranscriptError)]
-    if faults and len(faults) == len(files):
-        return faults[-1]
-    hint = "`slowcat-memory import --help` shows how."
-    return TranscriptError("No turn could be read", hint=hint)
-
-
-def _unknown_people(files: list[Surveyed]) -> list[str]:
+def _unknown_people(files: "list[FileReading]") -> list[str]:
     """Return who talks in a file in which several people do, and none is known to be the user."""
-    for file in _read_of(files):
+    for file in files:
         people = [name for (name, role), _ in file.speakers.most_common() if role == "user"]
         if len(people) > 1 and "" not in people:
             return people
     return []
 
 
-def _read_of(files: list[Surveyed]) -> "list[FileReading]":
-    return [file for _, file in files if not isinstance(file, TranscriptError)]
-
-
-def _name_of_user(files: list[Surveyed]) -> str:
+def _name_of_user(files: "list[FileReading]") -> str:
     """Return under which name the user speaks; "" if the files say it, or nobody can be asked."""
     people = _unknown_people(files)
     while people and sys.stdin.isatty():
-        question = f"Which of them are you: {listed(people)}? (Enter: none)"
+        question = f"Which of them are you: {shell.listed(people)}? (Enter: none)"
         answer = str(typer.prompt(question, default="", show_default=False, err=True)).strip()
         if not answer or answer.casefold() in map(str.casefold, people):
             return answer
@@ -198,24 +178,18 @@ def _name_of_user(files: list[Surveyed]) -> str:
 
 
 def _one(
-    engine: "MemoryEngine",
-    name: str,
-    file: "FileReading | TranscriptError",
-    where: "Where",
-    quiet: bool,
+    engine: "MemoryEngine", file: "FileReading", where: "Where", quiet: bool
 ) -> dict[str, Any]:
     """Import one file, and return what came in."""
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
     imported, faults = Imported(), list[TranscriptError]()
-    if not isinstance(file, TranscriptError):
-        with bars(quiet) as show:
-            progress = partial(show, Path(name).name)
-            report = faults.append
-            import_reading(engine, file, where, imported, on_error=report, progress=progress)
+    with shell.bars(quiet) as show:
+        progress = partial(show, Path(file.text.name).name)
+        import_reading(engine, file, where, imported, on_error=faults.append, progress=progress)
     for fault in faults:
-        warn(f"{name}: {fault}")
-    plain = _plain(name, file)
+        warn(f"{file.text.name}: {fault}")
+    plain = _plain(file)
     return {
         **plain,
         **asdict(imported),
@@ -228,19 +202,19 @@ def _one(
 def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[TranscriptError]) -> None:
     keys = ("turns", "sessions", "known_turns", "notes")
     new, sessions, known, notes = (sum(entry[key] for entry in rows) for key in keys)
-    where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
-    formats = listed(sorted({entry["format"] for entry in rows if entry["read"]}))
+    where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {shell.listed(scopes)}"
+    formats = shell.listed(sorted({entry["format"] for entry in rows if entry["read"]}))
     if notes:
         done(f"{count(notes, 'note')}, {where}")
     if not new and known:
-        out().print(f"Nothing new: all {count(known, 'turn')} are already in {where}.")
+        say(f"Nothing new: all {count(known, 'turn')} are already in {where}.")
     elif new:
         before = f"; {known:,} were already there" if known else ""
         much = f"{count(new, 'turn')} in {count(sessions, 'session')}"
         done(f"{much}, {where}{before}; read as {formats}")
     if beside:
         much = count(len(beside), "other file")
-        out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
+        say(f"{much} left out, as no chats: --dry-run lists them", "dim")
 
 
 def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
@@ -250,7 +224,7 @@ def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
             with waiting("preparing the embedding model", quiet):
                 engine.upkeep.tidy(scopes[0])
         for scope in scopes:
-            with bars(quiet) as show:
+            with shell.bars(quiet) as show:
                 engine.upkeep.tidy(scope, progress=show)
     except ProviderError as error:
         warn(f"No vectors for now; search is by words: {error}")
@@ -288,8 +262,8 @@ def _import_facts(known: Settings, folder: Path, *, embed: bool) -> None:
 # ------------------------------------------------------------------- preview
 
 
-def _preview(files: list[Surveyed], beside: list[TranscriptError], zone: tzinfo) -> None:
-    for file in _read_of(files):
+def _preview(files: "list[FileReading]", beside: list[TranscriptError], zone: tzinfo) -> None:
+    for file in files:
         encoded = "" if file.text.encoding.startswith("utf-8") else f", {file.text.encoding}"
         much = [
             f"{count(file.turns, 'turn')} in {count(file.sessions, 'session')}",
@@ -301,14 +275,16 @@ def _preview(files: list[Surveyed], beside: list[TranscriptError], zone: tzinfo)
             f"{name or names[role]} ({n:,}{', agent' if name and role == 'assistant' else ''})"
             for (name, role), n in file.speakers.most_common()
         ]
-        out().print(f"{file.text.name}: {file.format.name}{encoded}", style="bold", markup=False)
+        say(f"{file.text.name}: {file.format.name}{encoded}", "bold")
         skipped = ", ".join(f"{n:,} {why}" for why, n in file.skipped.items())
         left_out = f"left out: {skipped}" if skipped else ""
-        print_entries([("", dots(*much), dots(_span(file, zone), listed(who, 6)), left_out)])
+        shell.print_entries(
+            [("", shell.dots(*much), shell.dots(_span(file, zone), shell.listed(who, 6)), left_out)]
+        )
     for error in beside[:SHOWN]:
-        out().print(f"left out: {error.message}", style="dim", markup=False)
+        say(f"left out: {error.message}", "dim")
     if len(beside) > SHOWN:
-        out().print(f"and {len(beside) - SHOWN} more files that are no chats", style="dim")
+        say(f"and {len(beside) - SHOWN} more files that are no chats", "dim")
 
 
 def _span(file: "FileReading", zone: tzinfo) -> str:
@@ -318,15 +294,14 @@ def _span(file: "FileReading", zone: tzinfo) -> str:
     return days + (f"; {count(file.undated, 'turn')} without dates" if file.undated else "")
 
 
-def _print_faults(files: list[Surveyed], but: TranscriptError | None) -> None:
-    """Print on stderr what cannot be read, file by file, except one fault."""
-    for name, file in files:
-        if isinstance(file, TranscriptError):
-            if file is not but:
-                warn(str(file))
-        elif file.faults:
-            warn(f"{Path(name).name}: {count(file.unreadable, 'part')} could not be read:")
-            _print_some([f"  {fault}" for fault in file.faults], file.unreadable)
+def _print_faults(files: "list[FileReading]", refused: list[TranscriptError]) -> None:
+    """Print on stderr what cannot be read, file by file."""
+    for fault in refused:
+        warn(str(fault))
+    for file in filter(lambda file: file.faults, files):
+        name = Path(file.text.name).name
+        warn(f"{name}: {count(file.unreadable, 'part')} could not be read:")
+        _print_some([f"  {fault}" for fault in file.faults], file.unreadable)
 
 
 def _print_some(faults: Sequence[object], every: int = 0) -> None:
@@ -336,14 +311,16 @@ def _print_some(faults: Sequence[object], every: int = 0) -> None:
         warn(f"  and {more} more")
 
 
-def _plain(name: str, file: "FileReading | TranscriptError") -> dict[str, Any]:
+def _unread(name: str, fault: TranscriptError) -> dict[str, Any]:
+    return {"file": name, "format": "", "unreadable": [fault.message]}
+
+
+def _plain(file: "FileReading") -> dict[str, Any]:
     """Return what a file contains, for scripts."""
-    if isinstance(file, TranscriptError):
-        return {"file": name, "format": "", "unreadable": [file.message]}
     first, last = [at.isoformat() for at in file.span] or ("", "")
     spoke = file.speakers.most_common()
     return {
-        "file": name,
+        "file": file.text.name,
         "format": file.format.name,
         "encoding": file.text.encoding,
         "from": first,
@@ -377,7 +354,7 @@ def backup(known: Settings, file: Path | None = None) -> None:
         with Store.open(config.folder, readonly=True, options=config.store) as store:
             path = store.backup(file.expanduser().absolute() if file else None)
     bytes_ = path.stat().st_size
-    known.report({"file": str(path), "bytes": bytes_}, f"{size(bytes_)}, checked:", str(path))
+    known.report({"file": str(path), "bytes": bytes_}, f"{shell.size(bytes_)}, checked:", str(path))
 
 
 @takes("as_json", "yes")
@@ -435,7 +412,7 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
     from slowcat_memory.transfer.formats import rows
 
     if facts and to:
-        raise usage("give --out or --facts")
+        raise shell.usage("give --out or --facts")
     known.existing()
     only = known.scope() if known.user else ""
     if to and to.exists():

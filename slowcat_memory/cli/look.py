@@ -9,27 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
-from slowcat_memory.cli.shell import (
-    NotFound,
-    Settings,
-    count,
-    done,
-    dots,
-    memory_id,
-    nothing_in,
-    out,
-    print_entries,
-    print_json,
-    print_list,
-    short,
-    shown_id,
-    size,
-    takes,
-    usage,
-    waiting,
-    warn,
-    when,
-)
+from slowcat_memory.cli import shell
+from slowcat_memory.cli.shell import Settings, dots, print_entries, print_json, say, short, when
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -77,7 +58,7 @@ STAGES = {
 }
 
 
-@takes("limit", "user", "as_json")
+@shell.takes("limit", "user", "as_json")
 def search(known: Settings, text: list[str], *, kind: str = "", why: bool = False) -> None:
     """Find memories, best first: when, what was said and by whom, and how likely it answers.
 
@@ -93,7 +74,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
     """
     words = " ".join(text)
     if not words.strip():
-        raise usage("say in a few words what to look for", "TEXT")
+        raise shell.usage("say in a few words what to look for", "TEXT")
     from slowcat_memory.core.render.memory_block import mark_of
     from slowcat_memory.runtime.conversation.conversation import guest_scope
 
@@ -109,7 +90,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
             likely = f"{likelihood(hit.probability)} likely" if hit.probability else ""
             over = mark_of(memory, engine.clock(), engine.zone)
             pinned = "pinned" if memory.pinned else ""
-            about = dots(memory.speaker, over, pinned, likely, shown_id(memory.id))
+            about = dots(memory.speaker, over, pinned, likely, shell.shown_id(memory.id))
             line = Text(short(memory.text), style="bold" if memory.pinned else "")
             by = f"found by {found_by(hit.views) or 'its time'}" if why else ""
             return when(memory.valid_from, engine.zone)[:10], line, about, by
@@ -121,16 +102,16 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
             return print_json({**timed, "hits": shown})
         likely = [hit for hit in hits if hit.probability >= UNLIKELY]
         if hits and not likely:
-            warn("Nothing there answers that; this is nearest to it:")
+            shell.warn("Nothing there answers that; this is nearest to it:")
         how = "by words and meaning" if recall.stage == "full" else "by words only"
         ms = recall.timings.get("total", sum(recall.timings.values()))
         note = f", found {how} in {ms:.0f} ms"
-        none = partial(nothing_in, engine, where, "Nothing found.")
-        print_list(known, likely or hits, entry, "memory", none, note=note)
+        none = partial(shell.nothing_in, engine, where, "Nothing found.")
+        shell.print_list(known, likely or hits, entry, "memory", none, note=note)
         report = engine.embedding
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."
-            warn(f"No vectors: {report.source}. {hint}")
+            shell.warn(f"No vectors: {report.source}. {hint}")
 
 
 def likelihood(probability: float | None) -> str:
@@ -146,7 +127,7 @@ def found_by(views: dict[str, float]) -> str:
     )
 
 
-@takes("limit", "user", "as_json", last={"min": 1})
+@shell.takes("limit", "user", "as_json", last={"min": 1})
 def show(known: Settings, what: str = "sessions", *, last: int | None = None) -> None:
     """Show the sessions, the turns of one, one memory with its sources, or all of a kind.
 
@@ -188,7 +169,7 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
             if what == "sessions":
                 return _session(row, snapshot.turn(row.first_turn), engine.zone)
             if what == "calls":
-                result = "refused" if row.failed else count(len(row.memories), "memory")
+                result = "refused" if row.failed else shell.count(len(row.memories), "memory")
                 return when(row.at, engine.zone), row.client, dots(row.tool, row.scope, result)
             return _memory(row, engine.zone) if what in MEMORIES else turn_entry(row, engine.zone)
 
@@ -200,9 +181,9 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
         }.get(what, f"No {what} in the scope {where} yet: `slowcat-memory idle` writes them.")
         late = "" if what in ("sessions", "turns") else nothing
         turns = sum(getattr(row, "turns", 0) for row in rows) if what == "sessions" else 0
-        note = (f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}"
-        none = partial(nothing_in, engine, where, late)
-        print_list(known, rows, entry, noun, none, latest_last=True, note=note)
+        note = (f", {shell.count(turns, 'turn')}" if turns else "") + f" in scope {where}"
+        none = partial(shell.nothing_in, engine, where, late)
+        shell.print_list(known, rows, entry, noun, none, latest_last=True, note=note)
 
 
 def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[Turn]":
@@ -283,7 +264,7 @@ def _memory(memory: "Memory", zone: "tzinfo") -> Sequence[str]:
     ruled = memory.made is not None and not memory.made.model
     about = dots(
         memory.kind.replace("/", " ") if not memory.id.startswith("chunk/") else "",
-        shown_id(memory.id),
+        shell.shown_id(memory.id),
         marks_of(memory),
         memory.speaker,
         "without an LLM" if ruled else "",
@@ -296,7 +277,7 @@ def _session(session: "Session", first: "Turn | None", zone: "tzinfo") -> Sequen
     minutes = (session.last - session.started).total_seconds() / 60
     # An imported one ended by ``transfer.import_.REASON``.
     state = "" if session.reason == "import" else session.reason if session.ended else "open"
-    about = dots(count(session.turns, "turn"), f"{minutes:.0f} min", state, session.id)
+    about = dots(shell.count(session.turns, "turn"), f"{minutes:.0f} min", state, session.id)
     return when(session.started, zone), short(first.text, 100) if first else "", about
 
 
@@ -311,9 +292,9 @@ def turn_entry(turn: "Turn", zone: "tzinfo") -> Sequence[str]:
 def _one(
     engine: "MemoryEngine", snapshot: "Snapshot", scope: str, what: str, as_json: bool
 ) -> None:
-    memory = find_memory(snapshot, scope, memory_id(what))
+    memory = find_memory(snapshot, scope, shell.memory_id(what))
     if memory is None:
-        raise NotFound(
+        raise shell.NotFound(
             f"there is no session and no memory {what!r} in scope {scope}",
             hint="`slowcat-memory show` lists the sessions, and `show --last 20` the latest turns.",
         )
@@ -339,7 +320,7 @@ def _one(
     }
     print_entries([(name, value) for name, value in about.items() if value])
     if sources:
-        out().print("Said in", style="bold")
+        say("Said in", "bold")
         print_entries([turn_entry(turn, zone) for turn in sources])
 
 
@@ -358,15 +339,20 @@ def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None
         return when(task.created, zone), state.append(f" {task.id}"), dots(tried, later, task.error)
 
     if tasks:
-        print_list(known, sorted(tasks, key=lambda task: task.state != "dead"), entry, "task", str)
+        shell.print_list(
+            known, sorted(tasks, key=lambda task: task.state != "dead"), entry, "task", str
+        )
     else:
-        out().print("No tasks are waiting.")
+        say("No tasks are waiting.")
     if runs:
-        out().print("\nLast runs", style="bold")
+        say("\nLast runs", "bold")
     rows = []
     for run in runs:
         used, took = run.tokens_in + run.tokens_out, f"{run.ms:,.0f} ms"
-        tokens, made = count(used, "token") * bool(used), count(run.made, "record") * bool(run.made)
+        tokens, made = (
+            shell.count(used, "token") * bool(used),
+            shell.count(run.made, "record") * bool(run.made),
+        )
         about = dots(run.outcome, took, tokens, made, short(run.error, 80))
         rows.append((when(run.at, zone), run.task or run.job, about))
     print_entries(rows)
@@ -392,10 +378,8 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     print_entries(rows)
     used = "".join(f", in use by process {other.pid} ({other.program})" for other in others)
     doubt = f" The clock is doubted: {stats['clock_doubted']}." if stats["clock_doubted"] else ""
-    out().print(
-        f"{size(stats['disk_bytes'])} in {stats['path']}{used}. Embedding: {report.source}.{doubt}",
-        markup=False,
-    )
+    stored = f"{shell.size(stats['disk_bytes'])} in {stats['path']}{used}"
+    say(f"{stored}. Embedding: {report.source}.{doubt}")
 
 
 def _amounts(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
@@ -420,7 +404,7 @@ def _amounts(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 # ------------------------------------------------------------------- why
 
 
-@takes("as_json")
+@shell.takes("as_json")
 def why(known: Settings, turn: int | None = None) -> None:
     """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
 
@@ -440,7 +424,7 @@ def why(known: Settings, turn: int | None = None) -> None:
         if recall is None:
             if known.as_json and not turn:
                 return print_json(None)
-            raise NotFound(
+            raise shell.NotFound(
                 f"no recall was recorded for turn {turn}"
                 if turn
                 else "no recall has been recorded yet",
@@ -457,7 +441,7 @@ def why(known: Settings, turn: int | None = None) -> None:
             return print_json({"recall": entry, "asked": asked, **weighed})
         _print_turn(told, asked, f"turn {entry.turn}, scope {entry.scope}")
         if not entry.offers:
-            warn("The LLM got no memories for this turn.")
+            shell.warn("The LLM got no memories for this turn.")
         print_recall(entry, memories, engine.zone)
 
 
@@ -475,11 +459,11 @@ def recall_of(
 
 
 def _print_turn(turn: "Turn | None", asked: str, heading: str) -> None:
-    out().print(heading, style="bold")
+    say(heading, "bold")
     if turn:
-        out().print(f"{turn.speaker}: {turn.text}", markup=False)
+        say(f"{turn.speaker}: {turn.text}")
         if asked != turn.text:
-            out().print(f"searched for: {asked}", markup=False, style="dim")
+            say(f"searched for: {asked}", "dim")
 
 
 def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "tzinfo") -> None:
@@ -499,13 +483,13 @@ def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "
     if rows:
         print_entries(rows)
     if more := len(weighed) - len(shown):
-        out().print(f"and {more:,} more: `why --json` has all", style="dim")
+        say(f"and {more:,} more: `why --json` has all", "dim")
     stage = entry.stage or "none"
     times = ", ".join(f"{name} {ms:.1f}" for name, ms in entry.timings.items())
     parts = [f"stage {stage} ({STAGES.get(stage, stage)})"]
     parts += [f"{entry.candidates} candidates"] if entry.candidates else []
     parts += [f"{entry.tokens} tokens"] + ([f"ms: {times}"] if times else [])
-    out().print("; ".join(parts), style="dim")
+    say("; ".join(parts), "dim")
 
 
 class Verdict(Struct, frozen=True):
@@ -532,7 +516,7 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
 # ------------------------------------------------------------------- replay
 
 
-@takes("as_json", "yes")
+@shell.takes("as_json", "yes")
 def replay(
     known: Settings, *, turn: int | None = None, job: list[str] | None = None, dry_run: bool = False
 ) -> None:
@@ -569,11 +553,11 @@ def replay(
         return print_json({**asked, **both, "memories": replayed.memories})
     _print_turn(replayed.turn, replayed.asked, f"turn {turn}, scope {replayed.turn.scope}")
     if then is None:
-        warn("No recall was recorded for this turn; this is what a recall now finds.")
+        shell.warn("No recall was recorded for this turn; this is what a recall now finds.")
     else:
-        out().print("\nthen", style="bold")
+        say("\nthen", "bold")
         print_recall(then, replayed.memories, zone)
-    out().print("\nnow", style="bold")
+    say("\nnow", "bold")
     print_recall(now, replayed.memories, zone)
 
 
@@ -582,12 +566,15 @@ def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None
 
     with known.engine() as engine:
         try:
-            with waiting("replaying") as status:
+            with shell.waiting("replaying") as status:
                 diff = rederive(
-                    engine, jobs, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
+                    engine,
+                    jobs,
+                    lambda n: status(f"{shell.count(n, 'session')} done"),
+                    dry_run=dry_run,
                 )
         except KeyError as error:
-            raise usage(str(error.args[0]), "--job") from None
+            raise shell.usage(str(error.args[0]), "--job") from None
         if known.as_json:
             print_json({"new": diff.new, "gone": diff.gone, "same": diff.same})
         else:
@@ -596,7 +583,7 @@ def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None
             return
         known.confirm("Write these changes?")
         engine.apply(REPLAY, diff.batch)
-    warn(f"Written. A backup of the memory before is in {diff.backup}.")
+    shell.warn(f"Written. A backup of the memory before is in {diff.backup}.")
 
 
 def _print_changes(diff: "Rederived") -> None:
@@ -609,4 +596,4 @@ def _print_changes(diff: "Rederived") -> None:
     ]
     print_entries(rows)
     changes = f"{len(diff.new)} new or different, {len(diff.gone)} gone, {diff.same} unchanged."
-    done(f"{count(diff.sessions, 'session')}: {changes}")
+    shell.done(f"{shell.count(diff.sessions, 'session')}: {changes}")

@@ -17,27 +17,9 @@ from urllib.parse import urlsplit
 
 import typer
 
+from slowcat_memory.cli import shell
 from slowcat_memory.cli.setup import endpoint, examine
-from slowcat_memory.cli.shell import (
-    FAILED,
-    INTERRUPTED,
-    Settings,
-    bars,
-    count,
-    done,
-    dots,
-    err,
-    listed,
-    out,
-    print_entries,
-    print_json,
-    size,
-    takes,
-    usage,
-    waiting,
-    warn,
-    when,
-)
+from slowcat_memory.cli.shell import FAILED, Settings, count, done, dots, say, takes, waiting, warn
 from slowcat_memory.errors import ConfigError, FleetError, how_to_install
 
 if TYPE_CHECKING:
@@ -159,7 +141,7 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
 
     most, told = 0, set[tuple[str, ...]]()
     try:
-        with bars() as bar:
+        with shell.bars() as bar:
 
             def show(now: "Forecast") -> None:
                 nonlocal most
@@ -174,10 +156,10 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
 
             rest = engine.idle.until_done(jobs, show)
     except KeyError as error:
-        raise usage(str(error.args[0]), "--job") from None
+        raise shell.usage(str(error.args[0]), "--job") from None
     except KeyboardInterrupt:
         warn("Stopped. Unfinished tasks are done next time.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(shell.INTERRUPTED) from None
     with engine.snapshot() as snapshot:
         dead = sum(forecast(snapshot, jobs or ()).dead.values())
     if dead:
@@ -195,7 +177,7 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
 def describe_wait(wait: "Wait", zone: "tzinfo", url: str) -> str:
     """Return what waits, why, until when, and what can be done about it, in a line or two."""
     jobs = ", ".join(f"{job} {n:,}" for job, n in wait.jobs.items())
-    until = f" until {when(wait.until, zone)}" if wait.until else ""
+    until = f" until {shell.when(wait.until, zone)}" if wait.until else ""
     host = urlsplit(url).netloc.rpartition("@")[2]
     causes = {
         "hours": "[idle] from_hour and to_hour do not allow the LLM or the model now",
@@ -247,9 +229,9 @@ async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
     try:
         await server.start(port)
         with until_stopped() as ended, ExitStack() as stack:
-            out().print(server.url(), markup=False, soft_wrap=True)
+            say(server.url(), soft_wrap=True)
             hint = "Open it in a browser on this machine; it works once. Ctrl-C ends the page."
-            out().print(hint, style="dim")
+            say(hint, "dim")
             if browser:
                 open_browser(stack.enter_context(private_link(server.url())))
             await asyncio.to_thread(ended.wait)
@@ -290,7 +272,7 @@ def mcp(
         local_llm: The host's LLM is on this machine: it may read local-only memories.
     """
     if token_file and not http:
-        raise usage("needs --http", "--token-file")
+        raise shell.usage("needs --http", "--token-file")
 
     whose = known.scope()
     if importlib.util.find_spec("mcp") is None:
@@ -306,7 +288,7 @@ def mcp(
             return anyio.run(serve_stdio, offered)
         token = token_of(token_file)
         by = "that send the token" if token else "of this user"
-        ready = partial(err().print, f"MCP for programs {by}:", markup=False, soft_wrap=True)
+        ready = partial(shell.err().print, f"MCP for programs {by}:", markup=False, soft_wrap=True)
         serve = partial(serve_http, offered, listen(port, host, token=token))
         return anyio.run(partial(serve, token=token, ready=ready))
 
@@ -331,7 +313,7 @@ def token_of(file: Path | None) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with os.fdopen(handle, "w") as new:
         new.write(f"{token}\n")
-    err().print(f"A new token is in {file}", markup=False)
+    say(f"A new token is in {file}", to=shell.err())
     return token
 
 
@@ -351,7 +333,7 @@ def serve(known: Settings) -> None:
 
     config = known.config
     with until_stopped() as ended, closing(MemoryEngine(config)):
-        out().print(f"Thinking while nobody talks: {config.folder}", markup=False, soft_wrap=True)
+        say(f"Thinking while nobody talks: {config.folder}", soft_wrap=True)
         ended.wait()
 
 
@@ -404,9 +386,9 @@ def init(known: Settings, *, role: str = "") -> None:
     version = schema.VERSION
     if known.as_json:
         roles = {"tenant": tenant, "role": used_by, "bypasses_row_security": bypasses}
-        return print_json({"version": version, "added": [version] if is_new else [], **roles})
+        return shell.print_json({"version": version, "added": [version] if is_new else [], **roles})
     done(f"The tables {'were made' if is_new else 'are up to date'} (version {version}).")
-    out().print(f"The role {used_by} may use the tenant {tenant}.", markup=False)
+    say(f"The role {used_by} may use the tenant {tenant}.")
     if bypasses:
         warn(
             f"Row-level security does not bind {used_by}: a worker with it can read every tenant. "
@@ -437,14 +419,14 @@ def push(known: Settings, person: str) -> None:
         folder = known.existing().config.folder
         if known.people and person not in known.people:
             raise FleetError(
-                f"{folder} has nothing of {person}, but of {listed(known.people)}",
+                f"{folder} has nothing of {person}, but of {shell.listed(known.people)}",
                 hint="Push it under that name: a conversation recalls what was said under its own",
             )
         if living(folder):
             warn(f"A bot has {folder} open: what is said from now on is not in the database.")
         with waiting("storing it"):
             rows, stored = put(fleet.worker, folder, person, known.config.store)
-    words = f"{_events(rows)} of {person}, {size(stored)} compressed, checked."
+    words = f"{_events(rows)} of {person}, {shell.size(stored)} compressed, checked."
     known.report({"person": person, "rows": rows, "bytes": stored}, words)
 
 
@@ -506,7 +488,7 @@ def _status(known: Settings) -> None:
     if known.as_json:
         message = error and error.message
         status = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
-        print_json(status | {"copies": here})
+        shell.print_json(status | {"copies": here})
     else:
         if seen is not None:
             _print_seen(seen, tenant)
@@ -523,12 +505,12 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
     log, snapshots = count(seen["log_rows"], "row"), count(seen["snapshot_rows"], "row")
     held, failed = seen["held"], seen["failed"]
     lines = [
-        f"The tenant {tenant} has {people}: {log} of log ({size(seen['log_bytes'])}), {snapshots} of"
-        f" snapshots ({size(seen['snapshot_bytes'])}).",
+        f"The tenant {tenant} has {people}: {log} of log ({shell.size(seen['log_bytes'])}), "
+        f"{snapshots} of snapshots ({shell.size(seen['snapshot_bytes'])}).",
         f"Idle work: {', '.join(f'{n:,} {state}' for state, n in seen['tasks'].items())}.",
         f"{count(len(held), 'memory')} held." if held else "Nobody is held.",
     ]
-    out().print("\n".join(lines), markup=False)
+    say("\n".join(lines))
     rows = []
     for row in held[:SHOWN]:
         rest = f"{duration(row['left_s'])} left" if row["left_s"] > 0 else "run out"
@@ -536,9 +518,9 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
     for row in failed[:SHOWN]:
         again = "given up" if row["again_s"] is None else f"again in {duration(row['again_s'])}"
         rows.append((row["person"], dots(f"failed {row['attempts']} times", row["error"], again)))
-    print_entries(rows)
+    shell.print_entries(rows)
     if (more := len(held) + len(failed) - len(rows)) > 0:
-        out().print(f"… and {more:,} more: --json lists them all.", style="dim")
+        say(f"… and {more:,} more: --json lists them all.", "dim")
     if seen["purged"]:
         warn(
             "Forgotten, and in the tables' files yet: something of "
@@ -554,7 +536,7 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
     used = sum(copy.state == "in use" for copy in here)
     copies = count(len(here), "copy")
-    out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
+    say(f"{cache} has {copies}, {used:,} in use.", soft_wrap=True)
     for copy in here:
         if copy.unsent or (copy.unsent is None and copy.state == "closed"):
             n = "some changes" if copy.unsent is None else count(copy.unsent, "change")
@@ -616,4 +598,4 @@ def _print_worked(worked: "Worked") -> None:
         warn(f"{line}: {worked.error}")
     else:
         again = "" if worked.again_s is None else f", again in {duration(worked.again_s)}"
-        out().print(f"{line}{again}", markup=False, soft_wrap=True)
+        say(f"{line}{again}", soft_wrap=True)

@@ -17,18 +17,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from rich.text import Text
 
-from slowcat_memory.cli.shell import (
-    Settings,
-    count,
-    listed,
-    out,
-    print_entries,
-    print_json,
-    size,
-    takes,
-    waiting,
-    warn,
-)
+from slowcat_memory.cli import shell
+from slowcat_memory.cli.shell import Settings, count, listed, out, print_json, size, takes, warn
 from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:
@@ -113,7 +103,7 @@ def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderR
     what = "making the embedding model ready"
     if not is_on_this_machine(options.model):
         what = f"downloading {options.model} once (the default one: 90 MB) and making it ready"
-    with waiting(what, quiet) as step:
+    with shell.waiting(what, quiet) as step:
         providers.export_model(options, step)
     return providers.open_query_embedder(options)[1]
 
@@ -159,7 +149,7 @@ def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = Fals
 
 
 def _print_findings(findings: "list[Finding]") -> None:
-    print_entries(
+    shell.print_entries(
         [(Text.assemble(SIGNS[row.state], f" {row.what}"), row.found, row.hint) for row in findings]
     )
 

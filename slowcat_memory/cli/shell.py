@@ -77,9 +77,14 @@ def err() -> Console:
     return SafeConsole(stderr=True, highlight=False)
 
 
+def say(text: str, style: str = "", *, to: Console | None = None, soft_wrap: bool = False) -> None:
+    """Print a text, which is no markup."""
+    (to or out()).print(Text(text, style=style), soft_wrap=soft_wrap)
+
+
 def warn(line: str) -> None:
     console = err()
-    console.print(Text(line, style="yellow"), soft_wrap=not console.is_terminal)
+    say(line, "yellow", to=console, soft_wrap=not console.is_terminal)
 
 
 def done(what: str, text: str = "") -> None:
@@ -369,13 +374,8 @@ class Settings:
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         with closing(MemoryEngine(config, readonly=readonly)) as engine:
-            opened = engine.opened
-            if opened.moved_aside:
-                rescued = f"{opened.salvaged} events were recovered"
-                if opened.restored_from:
-                    rescued = f"the backup {opened.restored_from} was restored"
-                aside = f"its files are now in {opened.moved_aside}"
-                warn(f"The store was damaged: {aside}, and {rescued}.")
+            if trouble := engine.opened.trouble:
+                warn(f"{trouble[0].upper()}{trouble[1:]}")
             yield engine
 
     @contextmanager
@@ -475,7 +475,7 @@ def print_list(
     much = count(len(rows), noun)
     if len(shown) < len(rows):
         much = f"{len(shown):,} of {much}; --limit shows more"
-    out().print(Text(f"{much}{note}", style="dim"))
+    say(f"{much}{note}", "dim")
 
 
 def memory_id(text: str) -> str:

@@ -13,14 +13,6 @@ from msgspec import Struct
 
 from slowcat_memory.config.config import Config
 
-
-class Knob(Struct, frozen=True):
-    """A public knob: its place in config.toml, and the option it sets."""
-
-    path: str
-    target: str
-
-
 # Section of config.toml: its first line.
 SECTIONS = {
     "memory": "Where the memory is, and whose it is.",
@@ -73,15 +65,14 @@ _TARGETS = {
     "embedding.query_prompt": "embedding.endpoint_query_prompt",
     "embedding.doc_prompt": "embedding.endpoint_doc_prompt",
 }
-KNOBS = tuple(
-    Knob(path, _TARGETS.get(path, f"{_SECTIONS.get(section, section)}.{name}"))
+KNOBS = {
+    path: _TARGETS.get(path, f"{_SECTIONS.get(section, section)}.{name}")
     for section, names in _PUBLIC.items()
     for name in names.split()
     for path in (f"{section}.{name}",)
-)
-
-BY_PATH = {knob.path: knob for knob in KNOBS}
-BY_TARGET = {knob.target: knob for knob in KNOBS}
+}
+"""By its place in config.toml, the option that a knob sets."""
+PATHS = {target: path for path, target in KNOBS.items()}
 
 
 def options(of: type[Struct] = Config, path: str = "") -> Iterator[tuple[str, Any, Any]]:

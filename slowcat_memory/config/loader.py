@@ -18,7 +18,7 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory.config.config import Config
-from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
+from slowcat_memory.config.knobs import JOBS, KNOBS, PATHS, SECTIONS, limits, options
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.options import JobOptions
 
@@ -112,7 +112,7 @@ def check_ranges(config: Config) -> Config:
 
 
 def variable_of(target: str) -> str:
-    path = BY_TARGET[target].path if target in BY_TARGET else f"{EXPERT}.{target}"
+    path = PATHS.get(target, f"{EXPERT}.{target}")
     return PREFIX + path.replace(".", SEPARATOR).upper()
 
 
@@ -151,7 +151,7 @@ def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                     raise ConfigError(f"{EXPERT}.{path}: no such option", hint=hint)
                 yield path, inner
         elif isinstance(value, Mapping) and any(
-            path.startswith(f"{section}.") for path in (*BY_PATH, *_known())
+            path.startswith(f"{section}.") for path in (*KNOBS, *_known())
         ):
             for key, inner in value.items():
                 yield _target(f"{section}.{key}", inner)
@@ -162,16 +162,16 @@ def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _target(path: str, value: Any) -> tuple[str, Any]:
     if path in SECTIONS:
         raise ConfigError(f"{path}: expected a table, got {value!r}", hint=f"Write [{path}]")
-    if path in BY_PATH:
-        return BY_PATH[path].target, value
+    if path in KNOBS:
+        return KNOBS[path], value
     if path == "preset":
         hint = "Set its values by themselves: docs/configuration.md lists those for a small machine"
-    elif path in BY_TARGET:
-        hint = f"Did you mean {BY_TARGET[path].path}?"
+    elif path in PATHS:
+        hint = f"Did you mean {PATHS[path]}?"
     elif path in _known():
         hint = f'Write "{path}" under [{EXPERT}]'
     else:
-        hint = _nearest(path, BY_PATH)
+        hint = _nearest(path, KNOBS)
     raise ConfigError(f"{path}: no such key", hint=hint)
 
 
@@ -250,8 +250,7 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 def _error_of(error: msgspec.ValidationError) -> ConfigError:
     what, target = _in_words(error)
     known = _known()
-    knob = BY_TARGET.get(target)
-    path = knob.path if knob else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
+    path = PATHS.get(target, target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1))
     allowed = limits(known[target][0]) if target in known else ""
     return ConfigError(f"{path or 'config'}: {what}", hint=f"It is {allowed}" if allowed else "")
 

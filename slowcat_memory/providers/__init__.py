@@ -8,7 +8,6 @@ No torch is needed but for a model that ``export/graph.py`` does not know (the e
 then in a child process only.
 """
 
-from slowcat_memory.providers.breaker import CircuitBreaker, CircuitBreakerLLM, open_llm
 from slowcat_memory.providers.embedding.base import (
     Embedded,
     Embedder,
@@ -22,11 +21,11 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.factory import export_model, open_query_embedder
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
+from slowcat_memory.providers.llm.model_servers import CircuitBreakerLLM, open_llm
 
 __all__ = [
     "LLM",
     "Answer",
-    "CircuitBreaker",
     "CircuitBreakerLLM",
     "Embedded",
     "Embedder",

@@ -8,32 +8,23 @@ transaction, so a kill leaves the old state or the new. The log itself never cha
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory import records
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, chunk_id, family
 from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import StoreError, TranscriptError
 from slowcat_memory.idle.scheduler.step import mark_inherited
-from slowcat_memory.records import (
-    Context,
-    Cursor,
-    Key,
-    LedgerEntry,
-    Memory,
-    SessionEdge,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Cursor, Key, LedgerEntry, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import (
     Query,
     asked_text,
@@ -49,7 +40,9 @@ WAIT_S = 30.0  # of simulated time for each wait
 REPLAY = "replay"  # the writer's name
 KEPT_CURSORS = (ICEBREAKER, "tuning")
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
-Subject = tuple[str, str]  # scope, id
+R = TypeVar("R", Memory, Context, Key)
+Record = Memory | Context | Key
+Derived = dict[tuple[type, str, str], Record]  # by kind of record, scope and id
 
 
 class Rederived(Struct, frozen=True, kw_only=True):
@@ -66,14 +59,6 @@ class Rederived(Struct, frozen=True, kw_only=True):
     def changes(self) -> bool:
         batch = self.batch
         return any((batch.memories, batch.drop, batch.contexts, batch.keys, batch.drop_keys))
-
-
-class Derived(Struct, frozen=True, kw_only=True):
-    """All derived records, by scope and id."""
-
-    memories: dict[Subject, Memory]
-    contexts: dict[Subject, Context]
-    keys: dict[Subject, Key]
 
 
 def rederive(
@@ -103,17 +88,46 @@ def rederive(
     with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
         every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
-        kept = {(m.scope, m.id) for m in every} - before.memories.keys()
+        kept = {_place(memory) for memory in every} - before.keys()
     with _copy(engine) as copy:
         _strip(copy, before, jobs)
         sessions = _walk(engine, copy, jobs, progress)
         with copy.snapshot() as snapshot:
-            after = _derived(snapshot, jobs)
-            changed = _changed(before, after, kept)
+            made = _derived(snapshot, jobs)
+            after = {at: record for at, record in made.items() if at not in kept}
+            gone = [record for at, record in before.items() if at not in after]
+            put = [record for at, record in after.items() if not _same(before.get(at), record)]
             space = engine.embedding.key
-            vectors = tuple(_vectors(snapshot, space, changed.batch))
-    batch = replace(changed.batch, vectors=vectors, embedder=space)
-    return replace(changed, batch=batch, sessions=sessions, backup=backup)
+            vectors = tuple(_vectors(snapshot, space, map(_place, put)))
+    memories, new = _of(Memory, after.values()), _of(Memory, put)
+    return Rederived(
+        batch=replace(_batch(put, gone), vectors=vectors, embedder=space),
+        backup=backup,
+        new=new,
+        gone=_of(Memory, gone),
+        same=len(memories) - len(new),
+        sessions=sessions,
+    )
+
+
+def _place(record: Record) -> tuple[type, str, str]:
+    id_ = record.memory if isinstance(record, Context) else record.id
+    return type(record), record.scope, id_
+
+
+def _of(kind: type[R], every: Iterable[Record]) -> tuple[R, ...]:
+    return tuple(record for record in every if isinstance(record, kind))
+
+
+def _batch(put: Sequence[Record], gone: Sequence[Record]) -> WriteBatch:
+    lost = (replace(context, text="") for context in _of(Context, gone))
+    return WriteBatch(
+        memories=_of(Memory, put),
+        drop=tuple((memory.scope, memory.id) for memory in _of(Memory, gone)),
+        contexts=(*_of(Context, put), *lost),
+        keys=_of(Key, put),
+        drop_keys=tuple((key.scope, key.id) for key in _of(Key, gone)),
+    )
 
 
 @contextmanager
@@ -138,41 +152,30 @@ def _derived(snapshot: Snapshot, jobs: Sequence[str] | None) -> Derived:
         if entry.state in ("done", "asked")
         for hidden in entry.all_hidden
     }
-    memories = (m for scope in scopes for m in snapshot.memories(scope))
-    contexts = (c for scope in scopes for c in snapshot.contexts(scope))
-    keys = (k for scope in scopes for k in snapshot.keys(scope))
-    return Derived(
-        memories={
-            (m.scope, m.id): m
-            for m in memories
-            if _by(m, jobs) and not _touched(m, snapshot) and (m.scope, m.id) not in hidden
-        },
-        contexts={(c.scope, c.memory): c for c in contexts if _by(c, jobs)},
-        keys={(k.scope, k.id): k for k in keys if _by(k, jobs)},
+    every = (
+        record
+        for scope in scopes
+        for read in (snapshot.memories, snapshot.contexts, snapshot.keys)
+        for record in read(scope)
+        if record.made is not None and (jobs is None or record.made.job in jobs)
     )
+    return {_place(record): record for record in every if not _touched(record, snapshot, hidden)}
 
 
-def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
-    return record.made is not None and (jobs is None or record.made.job in jobs)
-
-
-def _touched(memory: Memory, snapshot: Snapshot) -> bool:
-    [of_turns] = mark_inherited((replace(memory, local_only=False),), snapshot)
-    if family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED:
+def _touched(record: Record, snapshot: Snapshot, hidden: set[tuple[str, str]]) -> bool:
+    """Return whether a user has changed or hidden a memory."""
+    if not isinstance(record, Memory):
+        return False
+    if family(record.kind) == ICEBREAKER and outcome_of(record) == USED:
         return True
-    return memory.pinned or (memory.local_only and not of_turns.local_only)
+    [of_turns] = mark_inherited((replace(record, local_only=False),), snapshot)
+    local = record.local_only and not of_turns.local_only
+    return record.pinned or local or (record.scope, record.id) in hidden
 
 
 def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
     """Delete derived records from the copy, and reset the cursors of its jobs."""
-    copy.apply(
-        REPLAY,
-        WriteBatch(
-            drop=tuple(derived.memories),
-            contexts=tuple(Context(scope=s, memory=m, text="") for s, m in derived.contexts),
-            drop_keys=tuple(derived.keys),
-        ),
-    )
+    copy.apply(REPLAY, _batch((), list(derived.values())))
     with copy.snapshot() as snapshot:
         tasks = [task for task in snapshot.tasks() if jobs is None or task.job in jobs]
         cursors = [
@@ -224,7 +227,7 @@ def _walk(
     with copy.snapshot() as snapshot:
         for event in snapshot.events():
             then.advance(event)
-            if isinstance(event, SessionEdge) and event.kind == "end":
+            if isinstance(event, records.SessionEdge) and event.kind == "end":
                 think()
                 done += 1
                 progress(done)
@@ -246,41 +249,19 @@ def _edit(copy: Store, now: datetime) -> None:
     copy.apply(REPLAY, WriteBatch(memories=tuple(over))).wait(None)
 
 
-def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:
-    """Compare; memories in ``kept`` are never overwritten."""
-    after = replace(after, memories={at: m for at, m in after.memories.items() if at not in kept})
-    gone = [m for at, m in before.memories.items() if at not in after.memories]
-    put = [m for at, m in after.memories.items() if not _same(before.memories.get(at), m)]
-    lost = [c for at, c in before.contexts.items() if at not in after.contexts]
-    contexts = [c for at, c in after.contexts.items() if before.contexts.get(at) != c]
-    keys = [k for at, k in after.keys.items() if before.keys.get(at) != k]
-    return Rederived(
-        batch=WriteBatch(
-            memories=tuple(put),
-            drop=tuple((m.scope, m.id) for m in gone),
-            contexts=(*contexts, *(replace(context, text="") for context in lost)),
-            keys=tuple(keys),
-            drop_keys=tuple(at for at in before.keys if at not in after.keys),
-        ),
-        new=tuple(put),
-        gone=tuple(gone),
-        same=len(after.memories) - len(put),
-    )
-
-
-def _same(memory: Memory | None, other: Memory) -> bool:
-    """Compare two memories, ignoring the times of recording and retiring."""
-    if memory is None or bool(memory.retired_at) != bool(other.retired_at):
-        return False
+def _same(record: Record | None, other: Record) -> bool:
+    """Compare two records, ignoring the times of recording and retiring."""
+    if not isinstance(record, Memory) or not isinstance(other, Memory):
+        return record == other
     times = {"recorded_at": other.recorded_at, "retired_at": other.retired_at}
-    return replace(memory, **times) == other
+    retired = bool(record.retired_at) == bool(other.retired_at)
+    return retired and replace(record, **times) == other
 
 
-def _vectors(snapshot: Snapshot, space: str, batch: WriteBatch) -> Iterator[Vector]:
-    subjects = [(memory.scope, memory.id) for memory in batch.memories]
-    subjects += [(context.scope, context.memory) for context in batch.contexts]
-    subjects += [(key.scope, key.id) for key in batch.keys]
-    for scope, id_ in subjects if space else ():
+def _vectors(
+    snapshot: Snapshot, space: str, places: Iterable[tuple[type, str, str]]
+) -> Iterator[records.Vector]:
+    for _, scope, id_ in places if space else ():
         if vector := snapshot.vector(space, scope, id_):
             yield vector
 

@@ -80,7 +80,5 @@ class OpenReport(Struct, frozen=True, kw_only=True):
         rescued = f"{self.salvaged} events were recovered"
         if self.restored_from:
             rescued = f"the backup {self.restored_from} was restored"
-        return (
-            f"the store was damaged: {rescued}. Its files are kept in {self.moved_aside} until "
-            "`slowcat-memory doctor --delete-damaged` deletes them."
-        )
+        kept = f"Its files are kept in {self.moved_aside} until you delete them"
+        return f"the store was damaged: {rescued}. {kept}."

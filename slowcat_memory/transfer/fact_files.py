@@ -23,10 +23,10 @@ from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import quoted
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
-from slowcat_memory.core.memory import FACT
+from slowcat_memory.core.memory import FACT, QUARANTINED
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
-from slowcat_memory.records import Confidence, Memory, Turn, WriteBatch
+from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.conversation.conversation import guest_scope
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
@@ -40,8 +40,7 @@ Drafting = Callable[[Path, Path], AbstractContextManager[None]]
 INDEX, VERSION = "index.json", 1
 INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
-_TYPE = re.compile(r"[a-z][a-z_]{1,29}")
-_REPLACED = ("type", "kind", "text", "recorded_at")  # of a memory, by what is in a view
+_KIND = re.compile(FACT + r"/[a-z][a-z_]{1,29}")
 
 
 class _File(Struct, frozen=True, kw_only=True):
@@ -50,14 +49,11 @@ class _File(Struct, frozen=True, kw_only=True):
     facts: list[Any]
 
 
-class _View(Struct, frozen=True, kw_only=True):
-    """What a row has in place of a memory's own fields."""
+class _Checked(Struct, frozen=True, kw_only=True):
+    """What a row has beside a memory's own fields; the content is its text."""
 
-    type: str
     content: str
-    confidence: Confidence
     source_date: datetime  # when it was said
-    extracted_at: datetime
 
 
 class _FactRow(Struct, frozen=True, kw_only=True):
@@ -126,18 +122,12 @@ def _row(fact: Memory, snapshot: Snapshot) -> tuple[dict[str, Any], datetime]:
     numbers, elsewhere = facets.pop("said_in", ""), facets.pop("said_at", "")
     turn = snapshot.turn(fact.sources[0]) if fact.sources else None
     at = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
-    view = _View(
-        type=type_of(fact),
-        content=fact.text,
-        confidence=fact.statement.confidence,
-        source_date=at,
-        extracted_at=fact.recorded_at or fact.valid_from,
-    )
     sources = fact.sources or tuple(map(int, numbers.split()))
     stated = replace(fact.statement, subject_id="", object_id="")  # no names of another log
-    plain = msgspec.to_builtins(replace(fact, sources=sources, facets=facets, statement=stated))
-    own = {name: value for name, value in plain.items() if name not in _REPLACED}
-    return own | msgspec.to_builtins(view), at
+    row = msgspec.to_builtins(replace(fact, sources=sources, facets=facets, statement=stated))
+    row |= {"type": type_of(fact), "content": row.pop("text"), "source_date": at.isoformat()}
+    extracted = fact.recorded_at or fact.valid_from
+    return row | {"confidence": stated.confidence, "extracted_at": extracted.isoformat()}, at
 
 
 def _index(days: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -226,15 +216,10 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[_FactRow]:
     rows, bad = list[_FactRow](), list[str]()
     for number, row in enumerate(raw, start=1):
         try:
-            view = msgspec.convert(_cleaned(row), _View)
-            own: dict[str, Any] = {
-                "type": "memory",
-                "kind": f"{FACT}/{view.type}",
-                "text": view.content,
-            }
-            own |= {"recorded_at": view.extracted_at} | ({"scope": scope} if scope else {})
-            fact = msgspec.convert(_cleaned(row) | own, Memory)
-            rows.append(_FactRow(row=row, fact=fact, said=view.source_date))
+            checked = msgspec.convert(row := _cleaned(row), _Checked)
+            own: dict[str, Any] = {"type": "memory", "text": checked.content}
+            fact = msgspec.convert(row | own | ({"scope": scope} if scope else {}), Memory)
+            rows.append(_FactRow(row=row, fact=fact, said=checked.source_date))
         except msgspec.ValidationError as error:
             bad.append(f"fact {number}: {error}")
     what = path.name if rows else f"{path.name} is not a fact file"
@@ -272,11 +257,10 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[_FactRow], done: Impo
 
 
 def _is_valid(fact: Memory) -> bool:
-    kind = type_of(fact)
-    named = _TYPE.fullmatch(kind) and kind != "quarantined" and fact.id.startswith(f"{FACT}/")
-    orders = why_transient(kind, fact.text) == "order" or injected(fact.text)
+    named = _KIND.fullmatch(fact.kind) and fact.id.startswith(f"{FACT}/")
+    orders = why_transient(type_of(fact), fact.text) == "order" or injected(fact.text)
     links = has_link(fact.text) and fact.statement.predicate != "email"
-    return bool(named and fact.text) and not orders and not links
+    return bool(named and fact.text) and fact.kind != QUARANTINED and not orders and not links
 
 
 def _with_sources(row: _FactRow, snapshot: Snapshot, then: list[Turn]) -> Memory:

@@ -1,7 +1,7 @@
 """Imports files in steps that can be interrupted: at most ``BATCH`` turns a transaction.
 
 A session that cannot be stored is reported, and the others are imported. A file is read whole before
-anything of it is written (``transfer.reading``), within the limits of ``transfer.sources``.
+anything of it is written (``transfer.reading``), within its limits.
 """
 
 import hashlib

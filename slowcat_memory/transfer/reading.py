@@ -1,36 +1,45 @@
 """Reads the files of a path: their formats, conversations and sessions, and who speaks in them.
 
+A path is a file, a folder or a zip archive, nested as they may be. Nothing is unpacked to disk. What
+reading it may cost is limited as a whole: archives in archives, compressed files and their padding
+count once they are unpacked.
+
 Pieces with the same label form one session, wherever they stand. Without labels, a session ends
 where the file says so, or after an hour without a turn. Each conversation and each exporting scope
 of a file has sessions of its own.
 """
 
+import codecs
+import gzip
+import time
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
+from functools import partial
+from io import BufferedReader, BytesIO
+from pathlib import Path, PurePath
+from typing import IO, Any
 
+import zstandard
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.transfer.formats import recognise
-from slowcat_memory.transfer.sources import Files
-from slowcat_memory.transfer.transcript import (
-    PACE,
-    Break,
-    Note,
-    Placed,
-    Report,
-    Skipped,
-    Text,
-    Transcript,
-    TranscriptSession,
-    fault,
-    utc,
-)
+from slowcat_memory.transfer import transcript
+from slowcat_memory.transfer.formats import HINT, recognise
+from slowcat_memory.transfer.transcript import PACE, NotATranscriptError, Report, Text, Transcript
 
+MOST_BYTES, MOST_S = 100_000_000, 60  # of what one path stands for, unpacked
+DEEPEST = 3  # archives in archives
+UTF8 = "utf-8"
+ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+BROKEN = (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error,
+          zstandard.ZstdError)  # fmt: skip
+START, PART = 4096, 1_000_000  # bytes of a file's first read, which tells text, and of others
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")  # a few others are accepted
 GAP = timedelta(hours=1)  # longest pause within an unlabelled session
 MOST_FAULTS = 1000  # that are kept of a file
 
@@ -82,17 +91,17 @@ class FileReading:
         self.speakers, self.skipped = Counter[tuple[str, str]](), Counter[str]()
         self.faults, self.unreadable = list[TranscriptError](), 0
         self.format = recognise(text)
-        late: Break | None = None  # the session that is left out
+        late = False  # whether the session that is open is left out
         for number, piece in enumerate(self.format.read(text, self._fail)):
             if not number % 1000:
                 text.spend()
-            if isinstance(piece, Skipped):
+            if isinstance(piece, transcript.Skipped):
                 self.skipped[piece.why] += 1
-            elif isinstance(piece, Break):
-                late = piece if self._is_late(piece.line, piece.started) else None
-                if late is None:
-                    self._chat(piece.conversation, "").begin(piece.label, piece.started)
-            elif late is None or piece.session not in ("", late.label):
+            elif isinstance(piece, transcript.Break):
+                late = self._is_late(piece.line, piece.started)
+                if not late:
+                    self._chat("", "").begin(piece.label, piece.started)
+            elif not late:
                 self._take(piece)
         chats = self._chats.values()
         every = [at for chat in chats for at in self._times(chat)]
@@ -114,21 +123,23 @@ class FileReading:
         new = Transcript(conversation=name, scope=scope)
         return self._chats.setdefault((conversation, scope), new)
 
-    def _take(self, piece: Placed) -> None:
+    def _take(self, piece: transcript.Placed) -> None:
         if self._options.scoped and piece.scope:
             try:
                 check_scope(piece.scope)
             except ConfigError as error:
-                return self._fail(fault(piece.line, error))
+                return self._fail(transcript.fault(piece.line, error))
         if self._is_late(piece.line, piece.said.at):
             return
         chat = self._chat(piece.conversation, piece.scope)
-        if isinstance(piece.said, Note):
+        if isinstance(piece.said, transcript.Note):
             chat.notes.append(piece.said)
             return
         session = chat.current
         if label := piece.session:
-            session = chat.every.setdefault(label, TranscriptSession(id=label, scope=piece.scope))
+            session = chat.every.setdefault(
+                label, transcript.TranscriptSession(id=label, scope=piece.scope)
+            )
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
         utterance, name = piece.said, piece.said.speaker.casefold()
@@ -142,7 +153,7 @@ class FileReading:
     def _is_late(self, line: int, at: datetime | None) -> bool:
         """Return whether a time is in the future; then it is reported."""
         latest = self._options.latest
-        if latest is None or at is None or utc(at, self._options.zone) <= latest:
+        if latest is None or at is None or transcript.utc(at, self._options.zone) <= latest:
             return False
         reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "Correct it in the file."
         self._fail(TranscriptError(f"line {line}: {reason}", hint=hint))
@@ -174,10 +185,10 @@ class FileReading:
         """Return every time of a conversation, in UTC."""
         times = [session.started for session in chat.sessions]
         times += [turn.at for session in chat.sessions for turn in session.utterances]
-        return [utc(at, self._options.zone) for at in times if at is not None]
+        return [transcript.utc(at, self._options.zone) for at in times if at is not None]
 
 
-def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
+def _is_over(session: transcript.TranscriptSession, at: datetime | None) -> bool:
     """Return whether a turn at a time is too late to belong to a session."""
     if at is None or not session.utterances:
         return False
@@ -187,21 +198,180 @@ def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
     )
 
 
-def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[FileReading]:
-    """Return the files that a path stands for, read while they are iterated; see ``Files``."""
-    return Files(path, lambda text: FileReading(text, options), report, beside)
+class TooMuchError(TranscriptError):
+    """A path stands for more than may be read of one."""
 
 
-def read(path: Path, on_error: Report) -> Iterator[Transcript]:
-    """Yield the conversations of a file, folder or archive, whatever its format; all have a start.
+class FileReadings:
+    """The files of a path, in the order of their names, each as it is read."""
 
-    Args:
-        on_error: Called with an error for each unreadable part; the rest is read.
+    def __init__(self, path: Path, options: Options, report: Report, beside: Report) -> None:
+        """Only look at the path while it is iterated.
+
+        Args:
+            path: A file, a folder or a zip archive.
+            options: How each file is read.
+            report: Called with an error for each file of a folder or an archive that cannot be read.
+            beside: Called for each of them that is no transcript, such as a picture.
+        """
+        self._path, self._options, self._report, self._beside = path, options, report, beside
+        self._bytes, self._end = MOST_BYTES, time.monotonic() + MOST_S
+
+    def __iter__(self) -> Iterator[FileReading]:
+        """Read one file after the other.
+
+        Raises:
+            TranscriptError: The path, or the only file that it stands for, cannot be read; or there
+                is too much of it.
+        """
+        path = self._path
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise TranscriptError(f"cannot read {path}: it is no file and no folder")
+        if not path.is_dir():
+            try:
+                with path.open("rb") as file:
+                    yield from self._opened(str(path), _changed(path), file, 0)
+            except OSError as error:
+                raise TranscriptError(f"cannot read {path}: {error.strerror or error}") from error
+            return
+        for inside in sorted(path.rglob("*")):
+            name = inside.relative_to(path)
+            if not _is_hidden(name) and not inside.is_symlink() and inside.is_file():
+                yield from self._inside(str(name), inside, partial(inside.open, "rb"), 0)
+
+    def _inside(
+        self, name: str, where: Path | zipfile.ZipInfo, open_: Callable[[], Any], depth: int
+    ) -> Iterator[FileReading]:
+        """Read a file of a folder or an archive; report what cannot be read."""
+        try:
+            with open_() as file:
+                yield from self._opened(name, _changed(where), file, depth)
+        except TooMuchError:
+            raise
+        except NotATranscriptError as error:
+            self._beside(error)
+        except TranscriptError as error:
+            self._report(error)
+        except OSError as error:
+            self._report(TranscriptError(f"cannot read {name}: {error.strerror or error}"))
+        except BROKEN as error:
+            self._report(TranscriptError(f"{name} is damaged: {error}", hint="Unpack the archive."))
+
+    def _opened(
+        self, name: str, changed: datetime, file: IO[bytes], depth: int
+    ) -> Iterator[FileReading]:
+        """Read a file, or those of an archive."""
+        start: Any = BufferedReader(file, PART)
+        if start.peek(4)[:4] != ZIP:
+            yield FileReading(self._text(name, changed, start), self._options)
+            return
+        if depth > DEEPEST - 1:
+            raise TranscriptError(f"{name} is an archive in {DEEPEST} archives", hint="Unpack it.")
+        try:
+            archive = zipfile.ZipFile(BytesIO(b"".join(self._parts(start))) if depth else start)
+        except BROKEN as error:
+            raise TranscriptError(f"{name} is damaged: {error}") from error
+        for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
+            self._spend()
+            if not member.is_dir() and not _is_hidden(PurePath(member.filename)):
+                full, opened = f"{name}/{member.filename}", partial(archive.open, member)
+                yield from self._inside(full, member, opened, depth + 1)
+
+    def _spend(self, size: int = 0) -> None:
+        """Count bytes that were read.
+
+        Raises:
+            TooMuchError: They are too many, or the time is over.
+        """
+        self._bytes -= size
+        hint = "Import its files one by one, and a long chat in parts."
+        if self._bytes < 0:
+            most = f"{MOST_BYTES // 10**6} MB"
+            raise TooMuchError(f"{self._path} is more than {most} when it is unpacked", hint=hint)
+        if time.monotonic() > self._end:
+            raise TooMuchError(f"{self._path} takes longer than {MOST_S} s to read", hint=hint)
+
+    def _parts(self, file: Any) -> Iterator[bytes]:
+        """Yield a file part by part, first a few bytes; before it breaks off, all there is."""
+        part = file.read(START)
+        while part:
+            self._spend(len(part))
+            yield part
+            part = file.read1(PART)
+
+    def _text(self, name: str, changed: datetime, file: BufferedReader) -> Text:
+        """Return the text of a file; one that ends too soon is reported, and is what there is."""
+        content, encoding = bytearray(), UTF8
+        try:
+            for part in self._parts(_unpacked(file)):
+                encoding = encoding if content else _encoding(name, part)
+                content += part
+        except BROKEN as error:
+            if not content:
+                raise TranscriptError(f"{name} is damaged: {error}") from error
+            self._report(
+                transcript.fault(content.count(b"\n") + 1, f"the file is truncated here ({error})")
+            )
+        if not content.strip():
+            raise NotATranscriptError(f"{name} is empty")
+        if encoding != UTF8:
+            content = bytearray(content.decode(encoding, errors="replace"), UTF8)
+            self._spend(len(content))
+        _check_utf8(name, content)
+        kept = bytes(content.removeprefix(codecs.BOM_UTF8))
+        return Text(name, kept, encoding, changed, self._spend)
+
+
+def _is_hidden(name: PurePath) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in name.parts)
+
+
+def _changed(file: Path | zipfile.ZipInfo) -> datetime:
+    if isinstance(file, Path):
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    try:
+        return datetime(*file.date_time, tzinfo=UTC)
+    except ValueError:  # an archive without dates
+        return datetime(1980, 1, 1, tzinfo=UTC)
+
+
+def _unpacked(file: BufferedReader) -> Any:
+    """Return what reads the file unpacked; a decompressor's is no whole ``IO``."""
+    magic = file.peek(4)[:4]
+    if magic.startswith(GZIP):
+        return gzip.GzipFile(fileobj=file)
+    if magic == ZSTD:
+        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return file
+
+
+def _encoding(name: str, start: bytes) -> str:
+    """Return how a file that begins so is encoded.
 
     Raises:
-        TranscriptError: The file cannot be read at all.
+        NotATranscriptError: It is no text.
     """
-    for reading in readings(path, Options(scoped=False), on_error, on_error):
-        for error in reading.faults:
-            on_error(error)
-        yield from reading.transcripts()
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, uneven = (
+        half.count(0) > 0.7 * len(half) > 2 for half in (start[0:400:2], start[1:400:2])
+    )
+    if even != uneven:
+        return "utf-16-be" if even else "utf-16-le"
+    if sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in start) > len(start) / 50:
+        raise NotATranscriptError(f"{name} is not a text file", hint=HINT)
+    return UTF8
+
+
+def _check_utf8(name: str, content: bytearray) -> None:
+    """Refuse a file whose beginning is in another encoding; a wrong line among others is a fault."""
+    start = content[:PART]
+    try:
+        start[: start.rfind(b"\n") + 1 or None].decode()
+    except UnicodeDecodeError as error:
+        if start.decode(errors="ignore").isascii():
+            line = start.count(b"\n", 0, error.start) + 1
+            raise TranscriptError(
+                f"{name} is not UTF-8: by line {line} it is Latin-1 (Windows-1252)",
+                hint="`iconv -f cp1252 -t UTF-8` converts it.",
+            ) from None

@@ -113,7 +113,6 @@ class Break(Struct, frozen=True, kw_only=True):
     line: int = 0
     label: str = ""
     started: datetime | None = None  # naive without a time zone
-    conversation: str = ""  # its conversation; "" for the file's only one
 
 
 class Placed(Struct, frozen=True, kw_only=True):
@@ -123,7 +122,7 @@ class Placed(Struct, frozen=True, kw_only=True):
     line: int = 0  # of the file, or the number of its message; for faults
     session: str = ""  # the label of its session; "" for the one that is open
     scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
-    conversation: str = ""
+    conversation: str = ""  # its conversation; "" for the file's only one
 
 
 class Skipped(Struct, frozen=True, kw_only=True):

@@ -53,7 +53,9 @@ def test_render_config_shows_every_knob_with_its_default() -> None:
         for key, value in table.items()
     }
     defaults = {target: default for target, _, default in options()}
-    assert shown == json.loads(json.dumps({k.path: defaults[k.target] for k in KNOBS}))
+    assert shown == json.loads(
+        json.dumps({path: defaults[target] for path, target in KNOBS.items()})
+    )
 
 
 # ------------------------------------------------------------------- init

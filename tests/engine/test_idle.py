@@ -18,7 +18,8 @@ from slowcat_memory.engine.search import build_query, recall_before
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.idle.scheduler.task_queue import Forecast
-from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
+from slowcat_memory.providers import Prompt, ThinkingOptions
+from slowcat_memory.providers.llm import model_servers
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge, Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
@@ -32,7 +33,6 @@ from tests.support.said import turn_at, until
 from tests.support.scripted_server import serving
 
 Open = Callable[..., MemoryEngine]
-BREAKER = dict(CircuitBreaker.__init__.__kwdefaults__ or {})
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(opened, server, n
 
 @pytest.mark.parametrize("server", ["Ollama"], indirect=True)
 def test_idle_an_llm_that_appears_later_is_used(opened, server, monkeypatch):
-    monkeypatch.setattr(CircuitBreaker.__init__, "__kwdefaults__", BREAKER | {"first_wait_s": 0.05})
+    monkeypatch.setattr(model_servers, "FIRST_WAIT_S", 0.05)
     ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
     with logged("INFO") as lines:
         engine = opened(thinking={"url": ThinkingOptions().url})

@@ -25,7 +25,7 @@ from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer import import_
 from slowcat_memory.transfer.formats.rows import export
-from slowcat_memory.transfer.reading import Options, readings
+from slowcat_memory.transfer.reading import FileReadings, Options
 from tests.harness.children import Child
 from tests.harness.command import Harness, around, main
 from tests.support.rows import listed_texts
@@ -125,7 +125,7 @@ def import_file(
 ) -> import_.Imported:
     """Import a file as the command line does."""
     done, options = import_.Imported(), Options(scoped="scope" not in where, zone=memory.zone)
-    for reading in readings(path, options, on_error, on_error):
+    for reading in FileReadings(path, options, on_error, on_error):
         for error in reading.faults:
             on_error(error)
         import_.import_reading(memory, reading, import_.Where(**where), done, on_error=on_error)

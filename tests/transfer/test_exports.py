@@ -14,8 +14,8 @@ import pytest
 import zstandard
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer import sources as sources_
-from slowcat_memory.transfer.reading import FileReading, Options, readings
+from slowcat_memory.transfer import reading as reading_
+from slowcat_memory.transfer.reading import FileReading, FileReadings, Options
 from slowcat_memory.transfer.transcript import Note, TranscriptSession, Utterance
 from tests.support.rows import cases
 from tests.transfer.exports import DOG, EXPORTS, GOOD, REFUSED, Export, content_of
@@ -27,7 +27,7 @@ Read = tuple[FileReading, list[TranscriptSession], list[Note]]
 def read(path: Path, **options: Any) -> tuple[list[Read], list[str], list[str]]:
     """Read all files of a path; return them with the faults, and with what lies beside them."""
     faults, beside, found = list[TranscriptError](), list[TranscriptError](), list[Read]()
-    for reading in readings(path, Options(**options), faults.append, beside.append):
+    for reading in FileReadings(path, Options(**options), faults.append, beside.append):
         faults.extend(reading.faults)
         chats = list(reading.transcripts())
         sessions = [session for chat in chats for session in chat.sessions]
@@ -164,7 +164,7 @@ def test_exports_an_archive_and_a_folder_are_read_file_by_file(tmp_path: Path) -
 
 def test_exports_archives_in_archives_have_an_end(tmp_path: Path) -> None:
     nested = archive({"x.txt": b"Anna: hi"})
-    for _ in range(sources_.DEEPEST):
+    for _ in range(reading_.DEEPEST):
         nested = archive({"x.zip": nested})
     _, [fault], _ = read(written(tmp_path, nested))
     assert "archive in 3 archives. Unpack it." in fault
@@ -214,12 +214,12 @@ VALUES = zstandard.compress(b'[{"mapping":[' + b"[]," * 6_000_000 + b"0]}]")
 def test_exports_what_is_damaged_or_too_much_is_refused_with_the_remedy(
     tmp_path, monkeypatch, content, most, reason
 ):
-    monkeypatch.setattr(sources_, "MOST_BYTES", most)
+    monkeypatch.setattr(reading_, "MOST_BYTES", most)
     with pytest.raises(TranscriptError, match=reason):
         read(written(tmp_path, content))
 
 
 def test_exports_what_takes_too_long_to_read_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources_, "MOST_S", -1)
+    monkeypatch.setattr(reading_, "MOST_S", -1)
     with pytest.raises(TranscriptError, match="file takes longer than"):
         read(written(tmp_path, f"Anna: {DOG}"))

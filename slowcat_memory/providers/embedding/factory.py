@@ -1,21 +1,19 @@
 """Opens the configured embedders; finds or makes the export of a local model, or asks an endpoint.
 
-An export in the agent's process would make speech stutter. A child makes it, which runs niced, sends
-``Event`` lines of JSON and exits with the parent. It is no ``ProcessPoolExecutor``: spawn imports the
-user's ``__main__`` again (a bot without an ``if __name__`` guard would start twice), and fork is
-unsafe with Pipecat's threads.
+An export in the agent's process would make speech stutter. A child makes it, which runs niced, prints
+each step, or what is wrong and the remedy (``FAULT``), and exits with the parent. It is no
+``ProcessPoolExecutor``: spawn imports the user's ``__main__`` again (a bot without an ``if __name__``
+guard would start twice), and fork is unsafe with Pipecat's threads.
 """
 
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-import msgspec
 import numpy as np
-from msgspec import Struct
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ConfigError, EndpointError, ModelNotFoundError, ProviderError
@@ -31,6 +29,7 @@ from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSour
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
+FAULT = "\t"  # in a line of the child, stands between what is wrong and the hint
 CONNECT_S = 1.0
 QUERY_CHARS = 512  # of a longer query, both ends are embedded
 _CHARS_PER_TOKEN = 3  # a safe estimate for most languages; the tokenizer is unknown
@@ -112,17 +111,16 @@ _in_use: WeakValueDictionary[tuple[object, ...], LocalEmbedder] = WeakValueDicti
 _loading = threading.Lock()
 
 
-def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> Path:
+def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> None:
     """Export the configured model into the cache, downloading it when it is not on this machine.
 
     Takes some seconds for all-MiniLM-L6-v2, in a child process. Blocks; run it on a thread of its
     own, and search by words meanwhile.
 
     Raises:
-        ModelNotFoundError: There is no such model.
-        ProviderError: It cannot be exported, or the child died.
+        ProviderError: There is no such model, it cannot be exported, or the child died.
     """
-    cache = model_files.cache_folder(options.cache_dir)
+    cache, fault, hint = model_files.cache_folder(options.cache_dir), "", ""
     with tempfile.TemporaryFile() as stderr:
         arguments = (options.model, str(cache), str(options.threads))
         # Its own process group, so that Ctrl-C in a terminal reaches only the parent; no session of
@@ -135,42 +133,25 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
             env=child_environment()
             | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"},
             process_group=0,
+            encoding="utf-8",
+            errors="replace",
         ) as process:
             try:
-                last = _follow(process.stdout or (), on_progress)
+                for line in process.stdout or ():
+                    said, is_fault, hint = line.rstrip("\n").partition(FAULT)
+                    if is_fault:
+                        fault = said
+                    elif on_progress:
+                        on_progress(said)
                 code = process.wait()
             finally:
                 process.kill()
-        if last.folder:
-            return Path(last.folder)
-        if last.fault:
-            kind = ModelNotFoundError if last.missing else ProviderError
-            raise kind(last.fault, hint=last.hint)
-        stderr.seek(0)
-        last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-        raise ProviderError(f"the export died with code {code}: {last_line or 'no output'}")
-
-
-def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
-    last = Event()
-    for line in lines:
-        try:
-            last = msgspec.json.decode(line, type=Event)
-        except msgspec.MsgspecError:
-            break  # killed within a line
-        if last.say and on_progress:
-            on_progress(last.say)
-    return last
-
-
-class Event(Struct, omit_defaults=True):
-    """One line from the export child."""
-
-    say: str = ""  # the step that begins, as text
-    folder: str = ""  # the finished export; the last event after success
-    fault: str = ""  # the error; the last event after a failure
-    hint: str = ""  # the error's remedy
-    missing: bool = False  # the error is that there is no such model
+        if fault:
+            raise ProviderError(fault, hint=hint)
+        if code:
+            stderr.seek(0)
+            last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+            raise ProviderError(f"the export died with code {code}: {last_line or 'no output'}")
 
 
 # ------------------------------------------------------------------- an endpoint

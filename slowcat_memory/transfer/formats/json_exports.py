@@ -10,19 +10,8 @@ from msgspec import Raw, Struct, field
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Role
-from slowcat_memory.transfer.transcript import (
-    Format,
-    Note,
-    Piece,
-    Placed,
-    Report,
-    Text,
-    Utterance,
-    label_of,
-    name_of,
-    text_of,
-    time_of,
-)
+from slowcat_memory.transfer import transcript
+from slowcat_memory.transfer.transcript import Format, Note, Piece, Placed, Report, Text, label_of
 
 Decoded = TypeVar("Decoded")
 Time = str | float | None  # ISO 8601, or seconds since 1970
@@ -41,7 +30,7 @@ def _decoded(
 
 def _time(at: Time) -> datetime | None:
     if isinstance(at, str) and not at.isdecimal():
-        return time_of(at)
+        return transcript.time_of(at)
     return datetime.fromtimestamp(float(at), UTC) if at else None
 
 
@@ -53,11 +42,11 @@ def _turn(
     Args:
         of: "speaker", "session", "conversation" and "origin", as far as they are known.
     """
-    text, cut = clean(text_of(content))
+    text, cut = clean(transcript.text_of(content))
     origin = of.pop("origin", str(number))
     try:
-        utterance = Utterance(
-            speaker=name_of(of.pop("speaker", "")),
+        utterance = transcript.Utterance(
+            speaker=transcript.name_of(of.pop("speaker", "")),
             text=text, role=role, at=_time(at), origin=label_of(origin), cut=cut,
         )  # fmt: skip
     except (ValueError, OverflowError, OSError) as error:

@@ -21,22 +21,8 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer.transcript import (
-    Break,
-    Format,
-    Line,
-    Piece,
-    Placed,
-    Report,
-    Skipped,
-    Text,
-    Utterance,
-    fault,
-    label_of,
-    name_of,
-    role_of,
-    time_of,
-)
+from slowcat_memory.transfer import transcript
+from slowcat_memory.transfer.transcript import Break, Piece, Report, Skipped, Text, fault, time_of
 
 
 class TextTurn(Struct, frozen=True, kw_only=True):
@@ -49,7 +35,7 @@ class TextTurn(Struct, frozen=True, kw_only=True):
     empty: str = ""  # why it may have no text, as in ``Skipped``; "" when that is a fault
 
 
-Part = TextTurn | Line | TranscriptError | Break | Skipped
+Part = TextTurn | transcript.Line | TranscriptError | Break | Skipped
 """A line that begins a turn, that continues the one before it, or that begins one and is faulty."""
 
 
@@ -82,11 +68,16 @@ def _finished(turn: TextTurn | None, lines: list[str], report: Report) -> Iterat
         return
     if not text:
         return report(fault(turn.line, "the text is empty"))
-    who = name_of(turn.who)
-    utterance = Utterance(
-        speaker=who, text=text, role=role_of(who), at=turn.at, origin=str(turn.line), cut=cut
+    who = transcript.name_of(turn.who)
+    utterance = transcript.Utterance(
+        speaker=who,
+        text=text,
+        role=transcript.role_of(who),
+        at=turn.at,
+        origin=str(turn.line),
+        cut=cut,
     )
-    yield Placed(said=utterance, line=turn.line)
+    yield transcript.Placed(said=utterance, line=turn.line)
 
 
 # A continuation line may contain a colon too: a name has at most three words, and a name of several
@@ -153,7 +144,11 @@ def _heading(number: int, line: str) -> Break | None:
     date = _DATE.fullmatch(line)
     if not line.startswith("#") and date is None:
         return None
-    label = label_of(line.lstrip("# ")) if line.startswith("#") else label_of(line)
+    label = (
+        transcript.label_of(line.lstrip("# "))
+        if line.startswith("#")
+        else transcript.label_of(line)
+    )
     return Break(line=number, label=label, started=_time(date[1] if date else label))
 
 
@@ -166,7 +161,7 @@ def _time(text: str) -> datetime | None:
         return None  # a heading, and no time
 
 
-PLAIN = Format(name="plain text", knows=_knows, read=_read)
+PLAIN = transcript.Format(name="plain text", knows=_knows, read=_read)
 
 
 # ------------------------------------------------------------------- WhatsApp's "Export chat"
@@ -278,4 +273,4 @@ def _unlikely(matches: list[re.Match[str]], order: str) -> tuple[int, int]:
     return back, sum((b - a) * n for a, b, n in zip(first, last, (372, 31, 1), strict=True))
 
 
-WHATSAPP = Format(name="WhatsApp", knows=_knows_chat, read=_read_chat)
+WHATSAPP = transcript.Format(name="WhatsApp", knows=_knows_chat, read=_read_chat)

@@ -1,4 +1,4 @@
-"""Our own rows, as JSON lines or in a JSON list, read and written: turns, notes, conversations.
+"""Our own rows, as JSON lines or in a JSON list, read and written: turns and notes.
 
 A turn, as ``export`` writes it; only "text" is required::
 
@@ -12,9 +12,6 @@ LLM takes; those of the system and of tools are left out. Our export adds "scope
 apply, "channel", "interrupted", "tools", "cut", "aside", "pinned", "local_only" and "muted".
 
 A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
-
-A conversation, as in evaluation sets: ``{"conversation_id", "sessions": [{"session_id",
-"started_at", "turns": [{"turn_id", "speaker", "role", "text", "image_caption"?, "at"?}]}]}``.
 """
 
 import json
@@ -24,34 +21,14 @@ from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Memory, Role, Turn
 from slowcat_memory.store import Snapshot
-from slowcat_memory.transfer.transcript import (
-    AGENTS,
-    MOST_VALUES,
-    Break,
-    Format,
-    Marked,
-    Note,
-    Piece,
-    Placed,
-    Report,
-    Skipped,
-    Text,
-    Utterance,
-    check_values,
-    fault,
-    label_of,
-    marks_of,
-    name_of,
-    role_of,
-    text_of,
-    time_of,
-)
+from slowcat_memory.transfer import transcript
+from slowcat_memory.transfer.transcript import AGENTS, Note, Piece, label_of, marks_of, name_of
 
 PART = 1000  # turns that are read in one snapshot
 MOST_TOOLS = 100
@@ -59,11 +36,11 @@ MOST_CUT = 2**53  # the largest integer that every JSON reader keeps
 PEOPLE = frozenset({"user", "human"})
 MACHINES = frozenset({"system", "developer", "tool", "function"})
 Name = str | int | float | None
-_TEXTS = frozenset({"text", "note", "content", "sessions"})
+_TEXTS = frozenset({"text", "note", "content"})
 _NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 
 
-class _Row(Marked, frozen=True, kw_only=True):
+class _Row(transcript.Marked, frozen=True, kw_only=True):
     """A turn or a note; ``Any`` where odd values of other programs cost nothing but themselves."""
 
     text: str | None = None
@@ -74,9 +51,7 @@ class _Row(Marked, frozen=True, kw_only=True):
     at: str | None = None
     session: Name = None
     id: Name = None
-    turn_id: Name = None
     scope: str | None = None
-    image_caption: str | None = None
     importance: Annotated[float, Meta(ge=0, le=1)] = 0.8
     channel: Any = None
     tools: Any = None
@@ -85,18 +60,7 @@ class _Row(Marked, frozen=True, kw_only=True):
     aside: bool = False
 
 
-class _Session(Struct):
-    turns: list[Any]
-    session_id: Name = None
-    started_at: str | None = None
-
-
-class _Conversation(Struct):
-    sessions: list[Any]
-    conversation_id: Name = None
-
-
-def _knows(text: Text) -> bool:
+def _knows(text: transcript.Text) -> bool:
     """Return whether there are rows; of a damaged first line the others, or the name, decide."""
     if text.name.endswith(_NAMES) or any(map(_is_row, text.beginning[:50])):
         return True
@@ -110,89 +74,61 @@ def _is_row(line: str) -> bool:
         return False
 
 
-def _read(text: Text, report: Report) -> Iterator[Piece]:
+def _read(text: transcript.Text, report: transcript.Report) -> Iterator[Piece]:
     rows = text.lines(report)
     if text.is_list:
         rows = ((number, str(raw, "utf-8")) for number, raw in enumerate(text.objects, start=1))
     for number, line in rows:
         if line.strip():
             try:
-                yield from _pieces(line, number, report)
+                yield _piece(line, number)
             except (ValueError, RecursionError) as error:
-                report(fault(number, error))
+                report(transcript.fault(number, error))
 
 
-def _pieces(line: str, number: int, report: Report) -> Iterator[Piece]:
-    if len(line) > MOST_VALUES:
-        check_values(line.encode(errors="replace"))
+def _piece(line: str, number: int) -> Piece:
+    if len(line) > transcript.MOST_VALUES:
+        transcript.check_values(line.encode(errors="replace"))
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
-    if isinstance(row, dict) and "sessions" in row:
-        yield from _conversation(msgspec.convert(row, _Conversation), number, report)
-        return
     read = msgspec.convert(row, _Row)
     scope, label = label_of(read.scope), label_of(read.session)
     role = str(read.role).casefold() if read.role is not None else ""
     if read.note is not None:
-        yield Placed(said=_note(read), line=number, scope=scope)
-    elif role in MACHINES or (role in AGENTS and read.text is None and not read.content):
-        yield Skipped(line=number, why="messages of the system and of tools")
-    else:
-        if role and role not in AGENTS | PEOPLE:
-            raise ValueError(f'role {role[:40]!r} is neither "user" nor "assistant"')
-        utterance = _utterance(read, read.id, str(number))
-        yield Placed(said=utterance, line=number, session=label, scope=scope)
-
-
-def _conversation(row: _Conversation, number: int, report: Report) -> Iterator[Piece]:
-    name = label_of(row.conversation_id) or f"line {number}"
-    for place, raw in enumerate(row.sessions, start=1):
-        label = f"{name}/{place}"
-        try:
-            session = msgspec.convert(raw, _Session)
-            label = label_of(session.session_id) or label
-            started = time_of(session.started_at)
-        except ValueError as error:
-            report(fault(number, f"session {label}: {error}"))
-            continue
-        yield Break(line=number, label=label, started=started, conversation=name)
-        for turn, raw_turn in enumerate(session.turns, start=1):
-            try:
-                read = msgspec.convert(raw_turn, _Row)
-                utterance = _utterance(read, read.turn_id, f"{label}:{turn}")
-            except ValueError as error:
-                report(fault(number, f"session {label}, turn {turn}: {error}"))
-            else:
-                yield Placed(said=utterance, line=number, session=label, conversation=name)
+        return transcript.Placed(said=_note(read), line=number, scope=scope)
+    if role in MACHINES or (role in AGENTS and read.text is None and not read.content):
+        return transcript.Skipped(line=number, why="messages of the system and of tools")
+    if role and role not in AGENTS | PEOPLE:
+        raise ValueError(f'role {role[:40]!r} is neither "user" nor "assistant"')
+    return transcript.Placed(said=_utterance(read, number), line=number, session=label, scope=scope)
 
 
 def _note(row: _Row) -> Note:
     return Note(
         text=_clean(row.note or "")[0],
         speaker=name_of(row.speaker),
-        at=time_of(row.at),
+        at=transcript.time_of(row.at),
         importance=row.importance,
         **marks_of(row),
     )
 
 
-def _utterance(row: _Row, id: Name, origin: str) -> Utterance:
-    """Read a turn; the speakers of a conversation may have any role, such as "A" and "B"."""
-    words = text_of(row.content) if row.text is None else row.text
+def _utterance(row: _Row, number: int) -> transcript.Utterance:
+    words = transcript.text_of(row.content) if row.text is None else row.text
     if row.text is None and row.content is None:
         raise ValueError('no "text"')
-    text, cut = _clean(f"{words} (photo: {row.image_caption})" if row.image_caption else words)
+    text, cut = _clean(words)
     speaker, tools = name_of(row.speaker), row.tools if isinstance(row.tools, list) else []
     role: Role = "assistant" if str(row.role).casefold() in AGENTS else "user"
     already = row.cut if isinstance(row.cut, int) and row.cut > 0 else 0
-    return Utterance(
+    return transcript.Utterance(
         speaker=speaker,
         text=text,
-        role=role_of(speaker) if row.role is None else role,
-        at=time_of(row.at),
-        origin=label_of(id) or origin,
+        role=transcript.role_of(speaker) if row.role is None else role,
+        at=transcript.time_of(row.at),
+        origin=label_of(row.id) or str(number),
         cut=cut + min(already, MOST_CUT),
         channel="voice" if row.channel == "voice" else "text",
         tools=tuple(map(name_of, tools[:MOST_TOOLS])),
@@ -275,4 +211,4 @@ def note_row(memory: Memory) -> dict[str, Any]:
     return row | {name: True for name, on in marks_of(memory).items() if on}
 
 
-FORMAT = Format(name="JSON lines", knows=_knows, read=_read)
+FORMAT = transcript.Format(name="JSON lines", knows=_knows, read=_read)

@@ -1,7 +1,7 @@
 import pytest
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.providers import CircuitBreaker, CircuitBreakerLLM
+from slowcat_memory.providers import CircuitBreakerLLM
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.llm_prompts import PROMPT, Note
 
@@ -74,9 +74,9 @@ async def test_circuit_breaker_llm_bad_answers_are_no_absence() -> None:
     assert await llm.ready()
 
 
-def test_circuit_breaker_allows_when_the_clock_was_put_back() -> None:
-    now = [3600.0]
-    breaker = CircuitBreaker(failures=1, clock=lambda: now[0])
-    breaker.failed()
-    now[0] = 0.0
-    assert breaker.allows()
+async def test_circuit_breaker_llm_probes_when_the_clock_was_put_back() -> None:
+    server = Server()
+    server.now, server.there = 3600.0, False
+    assert not await server.llm.ready() and server.llm.seconds_until_probe == 5
+    server.now, server.there = 0.0, True
+    assert await server.llm.ready()

@@ -11,7 +11,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import SessionEdge
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer.formats.rows import export
-from slowcat_memory.transfer.reading import Options, readings
+from slowcat_memory.transfer.reading import FileReadings, Options
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import Look, residue
 from tests.support.other_process import printed_by
@@ -147,7 +147,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]
     path = tmp_path / "export.jsonl"
     path.write_text(json.dumps({"text": "forget that", "aside": True}))
-    [reading] = readings(path, Options(), print, print)
+    [reading] = FileReadings(path, Options(), print, print)
     ((said,),) = [s.utterances for t in reading.transcripts() for s in t.sessions]
     assert said.aside
 

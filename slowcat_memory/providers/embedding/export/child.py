@@ -1,7 +1,7 @@
 """The export child: ``python -m slowcat_memory.providers.embedding.export.child MODEL CACHE THREADS``.
 
-Makes the files of ``model_files`` from a model's own. On standard output it writes one JSON
-object per line, a ``factory.Event``; the last one has the folder or the error.
+Makes the files of ``model_files`` from a model's own. On standard output it writes a line for each
+step; the last one has the error, if there is one.
 """
 
 import os
@@ -19,11 +19,11 @@ import numpy as np
 import onnx
 from tokenizers import Tokenizer
 
-from slowcat_memory.errors import ModelNotFoundError, ProviderError, how_to_install
+from slowcat_memory.errors import ProviderError, how_to_install
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.chunking import unit
 from slowcat_memory.providers.embedding.export import graph
-from slowcat_memory.providers.embedding.factory import Event
+from slowcat_memory.providers.embedding.factory import FAULT
 from slowcat_memory.providers.embedding.local import OnnxModel, TokenSpace, open_tokenizer
 from slowcat_memory.providers.embedding.model_files import ExportMeta, read_json
 
@@ -99,29 +99,26 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
 
 
 def main() -> int:
-    """Run as a program; return 0 on success, 1 after an error event."""
+    """Run as a program; return 0 on success, 1 after an error."""
     os.nice(NICENESS)
     # The real standard output is for the parent; prints of libraries go to standard error.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-    def send(event: Event) -> None:
-        out.write(msgspec.json.encode(event) + b"\n")
+    def say(line: str) -> None:
+        out.write(f"{line}\n".encode())
 
     model_name, cache, threads = sys.argv[1:4]
     try:
-        folder = export(model_name, Path(cache), lambda line: send(Event(say=line)), int(threads))
+        export(model_name, Path(cache), say, int(threads))
     except BrokenPipeError:
         return 1  # the parent has exited
-    except ProviderError as error:
-        missing = isinstance(error, ModelNotFoundError)
-        send(Event(fault=error.message, hint=error.hint, missing=missing))
-        return 1
     except Exception as error:  # any library error must reach the parent as a message
-        words = " ".join(str(error).split())
-        send(Event(fault=f"the export failed: {type(error).__name__}: {words}"[:300]))
+        fault, hint = f"the export failed: {type(error).__name__}: {error}"[:300], ""
+        if isinstance(error, ProviderError):
+            fault, hint = error.message, error.hint
+        say(f"{' '.join(fault.split())}{FAULT}{' '.join(hint.split())}")
         return 1
-    send(Event(folder=str(folder)))
     return 0
 
 
