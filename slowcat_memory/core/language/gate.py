@@ -42,10 +42,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         asking: First words of a question or of a request for information.
         prepositions: Words before one of ``asked_things`` that begin a question too: "in which city".
         asked_things: Asking words that may follow one of them.
-        memory: Matches a folded question for a memory.
         advice: Beginnings that ask for advice, not for a memory.
-        general: Matches a question about the world that names somebody.
-        named: Matches, in the original spelling, the text before a name in a question.
         asides: Phrases of a folded request that name the speaker without being about them: "tell
             me".
         personal: Matches a folded text about the people here, once without ``asides``.
@@ -79,10 +76,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
     asking: frozenset[str]
     prepositions: frozenset[str]
     asked_things: frozenset[str]
-    memory: re.Pattern[str]
     advice: re.Pattern[str]
-    general: re.Pattern[str]
-    named: re.Pattern[str]
     asides: re.Pattern[str]
     personal: re.Pattern[str]
     chatter: re.Pattern[str]

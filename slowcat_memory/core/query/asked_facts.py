@@ -23,10 +23,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
-from slowcat_memory.core.language.names import is_given_name, is_ordinary, is_word
+from slowcat_memory.core.language.english.vocabulary import EMPTY
+from slowcat_memory.core.language.names import is_german
 from slowcat_memory.core.text.normalize import WORD, content_words, fold
 from slowcat_memory.core.text.numerals import counts, is_value
+from slowcat_memory.core.text.rare_words import is_name
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
@@ -322,20 +323,11 @@ def names_in(text: str, language: str = "english") -> list[str]:
 def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
     names, before = [], ""
     for match in WORD.findall(text):
-        folded = match.casefold()
-        owned = folded.endswith(_OWNED)
-        word = _POSSESSIVE.sub("", match) if owned else match
-        bare = word.casefold() if owned else folded
-        if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
+        word = _POSSESSIVE.sub("", match) if match.endswith(_OWNED) else match
+        bare, expected = word.casefold(), before in places or word != match
+        # Where every noun has a capital, one says nothing of an ordinary word.
+        capital = word != bare and not text.isupper() and not is_german(bare)
+        if len(word) > 2 and is_name(bare, capital=capital, expected=expected):
             names.append(word)
-        before = folded.replace("’", "'")
+        before = match.casefold().replace("’", "'")
     return names
-
-
-def _is_name(word: str, *, expected: bool) -> bool:
-    """Return whether a word in lower case is a given name or, where one is expected, no word."""
-    if word in COMMON_NAMES:  # "mark", "rose": words as well
-        return False
-    if is_given_name(word) and not is_word(word):
-        return True
-    return expected and word not in EMPTY and not is_ordinary(word)

@@ -20,6 +20,8 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_given_name, is_ordinary
+from slowcat_memory.core.language.table import TalkWords
+from slowcat_memory.core.query.asked_facts import names_in
 
 MOST = 12  # words of a question
 _SUPERLATIVE = ("est", "ste", "sten", "ster", "stes")
@@ -82,7 +84,6 @@ MOST_READ = 3000  # of an utterance, from its end, that are examined: questions 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(LAUGHTER)
-_CAPITAL = re.compile(r"\s(?!I\b)[^\W\d_a-z]")
 _DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
 _SIGNS = (
     ("%", " percent "), ("×", " times "), ("*", " times "), ("+", " plus "), ("÷", " divided by "),
@@ -107,9 +108,10 @@ class Need(Struct, frozen=True, kw_only=True):
 
     Attributes:
         query: The text to look up; "" for nothing.
-        asks: Whether it is a question, but not for advice or about the world.
-        asks_memory: Whether it asks about the people here, or an earlier conversation.
-        asks_somebody: Whether it asks about a named person, not about the world.
+        asks: Whether it is a question, but not for advice: the LLM may have to be informed that no
+            memory was found.
+        asks_memory: Whether it asks about the people here, somebody by name, or an earlier
+            conversation.
         asks_time: Whether it asks for the time or date, or depends on it ("how long until my
             appointment").
     """
@@ -117,13 +119,7 @@ class Need(Struct, frozen=True, kw_only=True):
     query: str
     asks: bool = False
     asks_memory: bool = False
-    asks_somebody: bool = False
     asks_time: bool = False
-
-    @property
-    def asks_at_all(self) -> bool:
-        """Return whether the LLM may have to be informed that no memory was found."""
-        return self.asks or self.asks_memory or self.asks_somebody
 
 
 class _Words(NamedTuple):
@@ -161,7 +157,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
         is_known: Returns whether a word in lower case is a name in the memory: it is one then,
             whatever else it means ("Biscuit").
     """
-    table = language_of(language).gate
+    table, talk = language_of(language).gate, language_of(language).talk
     _, words, fillers = _read(text[:MOST_CHARS], table)
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
@@ -171,15 +167,17 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
         if _is_command(words, table):
             return Need(query="")
         sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-        if sentences and all(_needs_none(sentence, is_known, table) for sentence in sentences):
+        if sentences and all(
+            _needs_none(sentence, is_known, table, talk) for sentence in sentences
+        ):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _count(table.greetings, words)
     if 0 < start < len(words):
         text = text[next(islice(_WORD.finditer(text), start, None)).start() :]
-    return _asked(text, table)
+    return _asked(text, language)
 
 
-def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
+def _needs_none(sentence: str, is_known: IsKnown, table: GateWords, talk: TalkWords) -> bool:
     """Return whether a sentence is chatter, a command, or a question about the world alone."""
     for sign, word in _SIGNS:
         if sign in sentence:
@@ -193,10 +191,12 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
         return True
     if _begins_with_command(sentence, table):
         return True
-    return _is_of_world(forms[first:], words[first:], table)
+    return _is_of_world(forms[first:], words[first:], table, talk)
 
 
-def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
+def _is_of_world(
+    forms: Sequence[str], words: Sequence[str], table: GateWords, talk: TalkWords
+) -> bool:
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(
@@ -206,7 +206,7 @@ def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -
     if personal and not numbers:
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
-        return not _names_people(table.memory, line, table)
+        return not _names_people(talk.about_people, line, table)
     return is_generic(forms, words, table)
 
 
@@ -265,8 +265,9 @@ def _names_somebody(
     return False
 
 
-def _asked(query: str, table: GateWords) -> Need:
-    asks = memory = somebody = time = False
+def _asked(query: str, language: str) -> Need:
+    table, talk = language_of(language).gate, language_of(language).talk
+    asks = memory = time = False
     for sentence in SENTENCE.findall(query[-MOST_READ:]):
         if not _asks(sentence, table):
             continue
@@ -274,12 +275,11 @@ def _asked(query: str, table: GateWords) -> Need:
         time = time or bool(table.about_now.search(line))
         if table.advice.match(line):
             continue
-        memory = memory or bool(table.memory.search(line))
-        if not table.general.search(line):
-            asks = True
-            named = _CAPITAL.search(sentence) and table.named.search(sentence[-MOST_CHARS:])
-            somebody = somebody or bool(named)
-    return Need(query=query, asks=asks, asks_memory=memory, asks_somebody=somebody, asks_time=time)
+        asks = True
+        memory = memory or bool(
+            talk.about_people.search(line) or names_in(sentence[-MOST_CHARS:], language)
+        )
+    return Need(query=query, asks=asks, asks_memory=memory, asks_time=time)
 
 
 def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:

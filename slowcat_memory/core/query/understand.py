@@ -115,8 +115,7 @@ def _weight(sentence: str, words: list[str], by_agent: bool, language: str) -> f
 
 def _about_people(words: list[str], language: str) -> bool:
     """Return whether a question is about the people here, or an earlier conversation."""
-    line, table = " ".join(words), language_of(language)
-    return bool(table.talk.about_people.search(line) or table.gate.memory.search(line))
+    return bool(language_of(language).talk.about_people.search(" ".join(words)))
 
 
 CONTEXT_WORDS = 8  # words that a follow-up takes from the dialogue
