@@ -42,6 +42,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         asking: First words of a question or of a request for information.
         prepositions: Words before one of ``asked_things`` that begin a question too: "in which city".
         asked_things: Asking words that may follow one of them.
+        memory: Matches a folded question for a memory.
         advice: Beginnings that ask for advice, not for a memory.
         asides: Phrases of a folded request that name the speaker without being about them: "tell
             me".
@@ -76,6 +77,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
     asking: frozenset[str]
     prepositions: frozenset[str]
     asked_things: frozenset[str]
+    memory: re.Pattern[str]
     advice: re.Pattern[str]
     asides: re.Pattern[str]
     personal: re.Pattern[str]

@@ -20,7 +20,6 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_given_name, is_ordinary
-from slowcat_memory.core.language.table import TalkWords
 from slowcat_memory.core.query.asked_facts import names_in
 
 MOST = 12  # words of a question
@@ -157,7 +156,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
         is_known: Returns whether a word in lower case is a name in the memory: it is one then,
             whatever else it means ("Biscuit").
     """
-    table, talk = language_of(language).gate, language_of(language).talk
+    table = language_of(language).gate
     _, words, fillers = _read(text[:MOST_CHARS], table)
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
@@ -167,9 +166,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
         if _is_command(words, table):
             return Need(query="")
         sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-        if sentences and all(
-            _needs_none(sentence, is_known, table, talk) for sentence in sentences
-        ):
+        if sentences and all(_needs_none(sentence, is_known, table) for sentence in sentences):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _count(table.greetings, words)
     if 0 < start < len(words):
@@ -177,7 +174,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
     return _asked(text, language)
 
 
-def _needs_none(sentence: str, is_known: IsKnown, table: GateWords, talk: TalkWords) -> bool:
+def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
     """Return whether a sentence is chatter, a command, or a question about the world alone."""
     for sign, word in _SIGNS:
         if sign in sentence:
@@ -191,12 +188,10 @@ def _needs_none(sentence: str, is_known: IsKnown, table: GateWords, talk: TalkWo
         return True
     if _begins_with_command(sentence, table):
         return True
-    return _is_of_world(forms[first:], words[first:], table, talk)
+    return _is_of_world(forms[first:], words[first:], table)
 
 
-def _is_of_world(
-    forms: Sequence[str], words: Sequence[str], table: GateWords, talk: TalkWords
-) -> bool:
+def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(
@@ -206,7 +201,7 @@ def _is_of_world(
     if personal and not numbers:
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
-        return not _names_people(talk.about_people, line, table)
+        return not _names_people(table.memory, line, table)
     return is_generic(forms, words, table)
 
 
@@ -266,7 +261,7 @@ def _names_somebody(
 
 
 def _asked(query: str, language: str) -> Need:
-    table, talk = language_of(language).gate, language_of(language).talk
+    table = language_of(language).gate
     asks = memory = time = False
     for sentence in SENTENCE.findall(query[-MOST_READ:]):
         if not _asks(sentence, table):
@@ -277,7 +272,7 @@ def _asked(query: str, language: str) -> Need:
             continue
         asks = True
         memory = memory or bool(
-            talk.about_people.search(line) or names_in(sentence[-MOST_CHARS:], language)
+            table.memory.search(line) or names_in(sentence[-MOST_CHARS:], language)
         )
     return Need(query=query, asks=asks, asks_memory=memory, asks_time=time)
 

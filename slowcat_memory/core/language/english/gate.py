@@ -48,6 +48,15 @@ GATE = gate_words(
         r"next (?:week|weekend|month|year)|how long (?:ago|until|till|is it|has it been|since)|"
         r"how many (?:hours|days|weeks|months|years)\b.*\b(?:until|till|left|ago|since|to))\b"
     ),
+    memory=lazy_pattern(
+        r"\b(?:my|our|mine|ours|about me|remember me)\b|\b(?:did|was|were|have|had|am) (?:i|we)\b",
+        r"\bdo (?:i|we)\b(?! (?:do|need|have to|say|call|make|get|spell))|\b(?:remind|tell) me (?:\w+ ){1,2}(?:i|we)\b",
+        r"\b(?:i|we) (?:\w+ )?(?:told|tell|mention\w*|said|say|talk\w*|spoken?|discuss\w*)\b",
+        r"\byou (?:\w+ )?(?:told|said|say|tell|mention\w*|suggest\w*|recommend\w*|promised?|meant|"
+        r"remember|recall|know (?:\w+ )*(?:i|we|me))\b",
+        r"\b(?:last (?:time|night|week|weekend|month|year|summer|winter|spring|autumn|\w+day)|yesterday|"
+        r"the other day|back then|earlier|previously|before|used to|\w+ ago)\b",
+    ),
     advice=lazy_pattern(
         r"(?:what|how|where|which|when|who)?(?: \w+){0,2} ?\b(?:can|could|should|shall|may|must|"
         r"would|might) (?:i|we)\b",

@@ -43,6 +43,15 @@ GATE = gate_words(
         r"nächste[nrs]? (?:woche|wochenende|monat|jahr)|wie lange\b.*\b(?:her|noch|seit|bis)|"
         r"wie viele (?:stunden|tage|wochen|monate|jahre)\b.*\b(?:bis|noch|her|seit))\b"
     ),
+    memory=lazy_pattern(
+        r"\b(?:mein|unser)\w*\b|\b(?:erinnerst|entsinnst) du dich\b|\bdich (?:noch )?erinnern\b",
+        r"\b(?:habe?|hatten?|haben|war|waren|bin|mag|ging|wollten?|\w+e) (?:ich|wir)\b",
+        r"\b(?:ich|wir|du) .*(?:erzählt|gesagt|erwähnt|besprochen|gesprochen|empfohlen|"
+        r"vorgeschlagen|versprochen|gemeint)\b",
+        r"\b(?:weisst|kennst) du .*\b(?:ich|wir|mir|mich)\b|\b(?:über|kennst du) mich\b|\bvon mir\b",
+        r"\b(?:letzte\w*|früher|vorhin|neulich|gestern|vorgestern|damals|"
+        r"vor \w+ (?:tag|woche|monat|jahr)\w*)\b",
+    ),
     advice=lazy_pattern(
         r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|sollte|"
         r"muss|müsste|darf|dürfte) (?:ich|wir|man)\b(?! (?:dir|dich))",
