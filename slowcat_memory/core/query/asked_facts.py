@@ -2,8 +2,7 @@
 
 "Where do I live?" asks for ``lives_in``. The words of such a question are often none of the
 statement's ("my flat's in Graz"). Where facts have been read from turns, the predicate leads to the
-turn that states what holds. What is ahead ("when is my dentist appointment?") is asked for by words
-and found by its day.
+turn that states what holds.
 
 Whatever has a name is near to "what is my landlord called?", and "how much does the stairlift cost?"
 is near to "we're getting a stairlift put in". So the names and values that a question asks for are
@@ -24,8 +23,8 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.english.vocabulary import EMPTY
-from slowcat_memory.core.language.names import is_german
-from slowcat_memory.core.text.normalize import WORD, content_words, fold
+from slowcat_memory.core.language.names import is_german, is_given_name
+from slowcat_memory.core.text.normalize import WORD, begins_sentence, content_words, fold
 from slowcat_memory.core.text.numerals import counts, is_value
 from slowcat_memory.core.text.rare_words import is_name
 from slowcat_memory.core.text_caches import text_cache
@@ -148,8 +147,6 @@ def _same_with_another_value(newer: Wording, older: Wording) -> bool:
 MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a value
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
 STEM = 5  # letters by which the thing that is counted is the same
-_PERSON = "qpersonq"  # stands for the name of somebody else
-_SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
 
@@ -158,20 +155,16 @@ class AskedFact(Struct, frozen=True):
     """A fact that a question asks for.
 
     Attributes:
-        predicates: Any of which answers; ``type:goal`` stands for a type of facts.
+        predicates: Any of which answers.
         thing: What they are about ("dog"), "" for anything.
         words: Beginnings of words, one of which the fact has, or the words behind it; none for any.
-        about_thing: Whether a fact about anything else is no answer: a phone for a car.
         former: Whether what held before is asked for.
-        ahead: Whether the answer is what has a day that lies ahead.
     """
 
     predicates: frozenset[str] = frozenset()
     thing: str = ""
     words: frozenset[str] = frozenset()
-    about_thing: bool = False
     former: bool = False
-    ahead: bool = False
 
 
 @text_cache(64)
@@ -187,65 +180,15 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     if begins is None:
         return None
     line = line[begins.start() :]
-    if coming := _asked_ahead(line, language):
-        return coming
     for predicates, *patterns in talk.asked:
         if match := compiled("|".join(patterns)).search(line):
             thing = next(filter(None, match.groups()), "")
-            kind = _kind_of(thing, language)
-            names = frozenset(predicates.replace("!", "").format(thing=thing).split())
+            names = frozenset(predicates.format(thing=thing).split())
             # A thing may be named otherwise too: a dog is a pet, a wife a partner.
-            names |= {
-                name
-                for name, alike in talk.alike.items()
-                if not set(alike.split()).isdisjoint(kind)
-            }
-            names |= {name.replace(thing, noun) for name in names for noun in kind}
-            words = frozenset(keys(" ".join(kind), language))
-            former = bool(talk.former.search(line))
-            return AskedFact(names, thing, words, "!" in predicates, former)
+            names |= {name for name, things in talk.alike.items() if thing in things.split()}
+            words = frozenset(keys(thing, language))
+            return AskedFact(names, thing, words, bool(talk.former.search(line)))
     return None
-
-
-def asked_about(query: str, name: str, language: str) -> AskedFact | None:
-    """Return which fact about somebody else a question asks for: "where does Tom live?".
-
-    Args:
-        name: Of that person, folded; stands in the question.
-    """
-    text = _with_person(fold(query.replace("’", "'")), name)
-    line = text
-    for pattern, own in language_of(language).talk.others:
-        line = compiled(pattern.replace("{name}", _PERSON)).sub(own, line)
-    asked = asked_fact(line, language) if line != text else None
-    return asked if asked and not asked.ahead else None
-
-
-def _with_person(line: str, name: str) -> str:
-    """Write one word for a name, so that no name needs patterns of its own."""
-    words = line.split(" ")
-    named = (word.startswith(name) and not word[len(name) :].strip("'s?!.,") for word in words)
-    return " ".join(
-        _PERSON + word[len(name) :] if known else word
-        for word, known in zip(words, named, strict=True)
-    )
-
-
-def _asked_ahead(line: str, language: str) -> AskedFact | None:
-    """Return what is asked for by a question of what is ahead, or when it is."""
-    talk = language_of(language).talk
-    if not talk.ahead.search(line) or talk.past.search(line):
-        return None
-    about = keys(talk.ahead_words.sub(" ", line), language)
-    named = bool(talk.when.search(line))
-    return AskedFact(words=frozenset(about), ahead=True) if about or not named else None
-
-
-def _kind_of(thing: str, language: str) -> list[str]:
-    """Return the words for a thing, its own first: a car is also a vehicle."""
-    kinds = (kind.split() for kind in language_of(language).talk.synonyms)
-    same = (word for kind in kinds if thing in kind for word in kind)
-    return list(dict.fromkeys((thing, *same))) if thing else []
 
 
 # ------------------------------------------------------------------- names and values
@@ -312,8 +255,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
         if not match[0][0].isupper():
             continue
         bare = _POSSESSIVE.sub("", match[0])
-        starts = bool(_SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]))
-        if starts and bare == match[0]:
+        if bare == match[0] and begins_sentence(text, match.start()):
             continue
         if len(bare) > 1 and bare.lower() not in EMPTY:
             names.append(bare)
@@ -325,8 +267,9 @@ def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
     for match in WORD.findall(text):
         word = _POSSESSIVE.sub("", match) if match.endswith(_OWNED) else match
         bare, expected = word.casefold(), before in places or word != match
-        # Where every noun has a capital, one says nothing of an ordinary word.
-        capital = word != bare and not text.isupper() and not is_german(bare)
+        # Where every noun has a capital, one says something of a known name alone.
+        given = is_given_name(bare) and not is_german(bare)
+        capital = given and word != bare and not text.isupper()
         if len(word) > 2 and is_name(bare, capital=capital, expected=expected):
             names.append(word)
         before = match.casefold().replace("’", "'")

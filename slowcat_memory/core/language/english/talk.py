@@ -99,18 +99,6 @@ TALK = TalkWords(
     ),
     asked=(
         (
-            "has_boss",
-            r"\b(?:who (?:do i (?:report|answer|work under)|tells me what to do)|in charge of me|who (?:leads|runs|"
-            r"manages|heads|supervises) (?:me|my))\b",
-        ),
-        (
-            "decided type:decision",
-            _doing(
-                "decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind"
-            ),
-            _own("decisions?"),
-        ),
-        (
             "lives_in address",
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying"),
             r"\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b",
@@ -151,48 +139,11 @@ TALK = TalkWords(
             r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
             r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b",
         ),
-        (
-            "state:health",
-            _doing("suffer|suffering|ill with|treated for"),
-            r"\bwhat(?:'s| is) wrong with me\b",
-            _own("health|illness|condition|conditions|ailment|injury|health problems?"),
-        ),
-        (
-            "habit plays practises member_of type:hobby",
-            _own("hobby|hobbies|pastime"),
-            r"\b(?:do i (?:do|like doing|like to do|get up to) (?:\w+ )?(?:(?:in|with) my (?:free|spare|leisure) time|for fun|to relax|after work))\b",
-        ),
-        (
-            "goal type:goal state:plan",
-            _own("goals?|ambitions?|dreams?|aims?|resolutions?"),
-            _doing(
-                "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
-            ),
-        ),
         ("favourite_{thing}", r"\bmy favou?rite (\w+)"),
         (
             "has_{thing}",
             r"^(?!.*\b(?:did|were|had)\b)(?:.*\b(?:i|we|my|our)\b (?:\w+ ){0,3}?(dog|cat|pet)s?\b(?!'s (?!name))|"
             r".*\b(?:which|what|any) (?:\w+ ){0,2}?(dog|cat|pet)s?\b.*\b(?:i|we|me|us|mine)\b)",
-        ),
-        (
-            "diet allergic_to",
-            r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
-        ),
-        (
-            "owns has_possession bought type:possession!",
-            r"\b(?:what|which)(?: \w+){0,3}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\b(?:i|we|mine|our)\b|"
-            rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b(?!')|"
-            r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b|"
-            r"\bi (?:\w+ )?(drive|driving)\b",
-        ),
-        (
-            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
-            "stopped gave_up!",
-            r"\b(?:do|don't|did) i (?:\w+ )?(?:like|love|enjoy|hate|dislike|mind) (?!to\b)([\w-]+(?: \w+)?)\??$|"
-            r"\b(?:how do i feel|what do i (?:think|feel|say)|what are my feelings|what's my (?:opinion|view|"
-            r"take))(?: (?:about|of|on))+ (?:the )?([\w-]+(?: \w+)?)\??$|\bam i (?:a fan of|into|fond of|keen on|crazy about|partial to) "
-            r"([\w-]+)",
         ),
         (
             "has_{thing}",
@@ -203,59 +154,19 @@ TALK = TalkWords(
             rf"([\w-]+)\??$|\bmy ([\w-]+)'s "
             rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b",
         ),
-        (
-            "type:open_thread!",
-            r"\b(?:status|news|update|progress|happening|going on|(?:what's|is) up|stand|deal|outstanding|pending|"
-            r"become|came|dealt|sorted?(?: out)?|waiting)\b(?: (?:of|on|with|about|for|from))*(?: (?:the|my))* (.+)",
-        ),
-        (
-            "type:open_thread",
-            r"\b(?:what|which|anything|is there).*\b(?:still (?:have|need|open|to do|pending|outstanding)|left to do|"
-            r"to sort out|on my (?:to-?do|list|plate|mind)|outstanding|unfinished|pending|unresolved)\b",
-        ),
     ),
     asking=lazy_pattern(
         r"\b(?:who|who's|whom|whose|what|what's|which|where|where's|when|when's|how|how's|do|does|did|have|"
         r"has|had|am|are|is|was|any|anything|if|whether|names? of|remind me|tell me|remember|know)\b"
     ),
-    others=(
-        (r"\bdoes {name}\b", "do i"),
-        (r"\bdid {name}\b", "did i"),
-        (r"\bhas {name}\b", "have i"),
-        (r"\bis {name}(?!['\w])", "am i"),
-        (r"\b{name}(?:'s|s')(?= (?:living|working|based|dating|seeing|moved|been)\b)", "am i"),
-        (r"\b{name}(?:'s|s')", "my"),
-        (r"\b{name} (?=lives|works|drives)", "i "),
-    ),
     former=lazy_pattern(
         r"\b(?:before|used to|previous\w*|former\w*|earlier|prior|old (?:job|home|flat|employer|company|"
         r"address|city|town|car|phone|boss)|last (?:job|home|flat|employer|company))\b"
     ),
-    ahead=lazy_pattern(
-        r"\bwhen(?:'s| is| are| am| do| does| will|'m)\b|\b(?:what|which) (?:day|date|time|week)\b|"
-        r"\bhow (?:long|many \w+) (?:until|till|to)\b|\b(?:do|have) (?:i|we) (?:\w+ ){0,3}?(?:planned|plans?|"
-        r"appointments?|on|coming up|lined up|ahead|scheduled)\b|\b(?:what's|what is|what have (?:i|we)|"
-        r"what do (?:i|we) have|anything|what are|what|what'll) (?:\w+ ){0,3}?(?:coming up|next|planned|plans|ahead|"
-        r"lined up|scheduled|on my (?:calendar|agenda|schedule)|on (?:this|next|tomorrow|today|the))\b|"
-        r"\bmy (?:next|upcoming) \w+|\banything (?:\w+ )?(?:planned|on|coming up)\b|\bremind me (?:\w+ )?when\b"
-    ),
-    when=lazy_pattern(r"\b(?:when|(?:what|which) (?:day|date|time|week)|how (?:long|many))\b"),
     ahead_words=lazy_pattern(
         r"\b(?:when|when's|day|days|date|time|week|weeks|weekend|month|next|upcoming|coming|up|planned|"
         r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"
         r"again|going|take|place|happening|happen|due|booked|today|tomorrow|soon|start|tonight)\b"
-    ),
-    synonyms=(
-        "car drive drives driving van vehicle wheels",
-        "phone mobile handset smartphone cellphone cell",
-        "bike bicycle cycle",
-        "mum mother mom mam",
-        "dad father",
-        "boss manager supervisor",
-        "colleague coworker",
-        "friend mate buddy",
-        "dog puppy",
-        "cat kitten",
     ),
     values=lazy_pattern(
         r"\bhow many (?P<counted>[\w-]+)",
