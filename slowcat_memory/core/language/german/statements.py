@@ -33,14 +33,6 @@ _VERB = (
 )
 _STEMS = "|".join(verb[:-1] for verb in _VERB.split("|") if verb.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{rules.KIN}|{rules.PET})\b"
-# When something happened, between a verb and its participle.
-_WHEN = (
-    r"(?:gestern|vorgestern|heute|neulich|kürzlich|letztens)(?: (?:früh|morgen|mittag|nachmittag|abend|nacht))?|"
-    r"am (?:letzten |vergangenen )?(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|wochenende)\w*|"
-    r"am (?:\d{1,2}\.|\w+ten) (?:\w+)|im (?:letzten |vergangenen )?(?:jahr|monat|sommer|herbst|winter|frühling|\w+r|märz|april|mai|juni|juli|august)|"
-    r"(?:letzte|letzten|letztes|vorige|vorigen|voriges|diese|diesen|dieses) (?:woche|wochenende|monat|jahr|nacht|\w+tag|mittwoch)|"
-    r"(?:seit|vor) (?:etwa |gut |knapp |ungefähr )?(?:ein paar|\w+) (?:minuten?|stunden?|tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?)"
-)
 
 STATEMENTS = StatementWords(
     rules=rules.RULES + rules.EVENT_RULES,
@@ -147,11 +139,7 @@ STATEMENTS = StatementWords(
         r"ja|wissen|weißt|vor allem|besonders|und zwar|und (?=(?:am|im|in|an|dann|auch|danach|abends|morgens)\b)|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
     ),
     joins=r"\s*,\s*(?:und |oder )?(?:dann kommen )?|\s+(?:und|oder|&|sowie)\s+",
-    times=(
-        r" (?:(?:am|im|an|bis|seit|vor|nach|diese\w?|letzte\w?|nächste\w?|jede\w?) (?:\w+ )?(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|"
-        r"sonntag|januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|woche|wochenende|monat|jahr|jahren|sommer|winter|"
-        r"frühling|herbst|abend|morgen|nachmittag)|heute|gestern|morgen|übermorgen|vorgestern)\b"
-    ),
+    times=rf" (?:{rules.AGO}|{rules.SOON})\b",
     due=(
         r"(?:im|am|in|um|seit|vor|an|ab|heute|gestern|morgen|vorgestern|letzte\w?|nächste\w?|diese\w?|mit (?:zwillingen|drillingen|unser\w*|mein\w*))\b.*"
     ),
@@ -160,9 +148,7 @@ STATEMENTS = StatementWords(
         r"oktober|november|dezember|morgen|übermorgen|nächste\w*|woche\w*|monat\w*|jahr\w*|sommer|winter|frühling|herbst|weihnachten|ostern|\d+|"
         r"\w+(?:ten|ter)|nach \w+)\b"
     ),
-    dates=(
-        r"\b(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d+\.?|ersten|zweiten|dritten|\w+ten|silvester|heiligabend)\b"
-    ),
+    dates=rf"\b(?:{rules.MONTH}|\d+\.?|\w+ten|silvester|heiligabend)\b",
     not_in_object="mein\\w*|dein\\w*|mich|dich|dir|du|ich|wir|es|ihn|ihm|ihnen|euch|jemand\\w*|etwas|nichts|alles|was|wie|hier|da|dort",
     cut_short="zu|für|von|mit|über|in|an|auf|aus|bei|als|der|die|das|den|dem|ein|eine|einen|einem|einer|und|oder|sehr|so|am|im|nicht",
     trailing=(
@@ -201,7 +187,7 @@ STATEMENTS = StatementWords(
     died="{s} ist{when} gestorben.",
     time_word=r"in|im|am|an|ab|seit|bis|vor|nach|zum|um|heute|gestern|morgen|übermorgen|vorgestern|nächste\w*|letzte\w*|kommende\w*|diese\w*|jede\w*",
     midfield=(
-        (rf"^((?:habe|haben|hat|bin|sind|ist|wurde|wurden) (?:mir |mich |uns |sich )?)(?:(?:erst |schon |gleich )?(?:{_WHEN}) )+(?=.*[nt]$)", r"\1"),
+        (rf"^((?:habe|haben|hat|bin|sind|ist|wurde|wurden) (?:mir |mich |uns |sich )?)(?:(?:erst |schon |gleich )?(?:{rules.AGO}) )+(?=.*[nt]$)", r"\1"),
     ),
     gender=(
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
