@@ -362,7 +362,6 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         refers: Words that stand for what was spoken of before.
         own: Words for oneself, with which a question stands on its own.
         change: Matches a folded statement that something is different from before.
-        named_days: Matches two words that only together name something: "last day".
         renewal: Matches one that is so only if both statements are about the same matter.
         asked: The predicates that answer a question for a fact about the user, then patterns of such
             folded questions; a group is the thing, ``{thing}`` in the predicates.
@@ -376,7 +375,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         definite: Matches a folded question about something definite, not about the world.
         name_places: Words after which a name is expected, in a text without capitals or in a
             language that writes all nouns with one.
-        alike: Predicates that hold for several things, with those.
+        alike: Predicates that hold for several things, separated by spaces, with those things.
     """
 
     empty: frozenset[str]
@@ -393,7 +392,6 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     refers: frozenset[str]
     own: frozenset[str]
     change: re.Pattern[str]
-    named_days: re.Pattern[str]
     renewal: re.Pattern[str]
     asked: tuple[tuple[str, ...], ...]
     asking: re.Pattern[str]

@@ -119,17 +119,10 @@ def revises(newer: Wording, older: Wording, query: Wording) -> bool:
 
 
 def keys(text: str, language: str) -> set[str]:
-    """Return the beginnings of a text's content words, the same for the forms of a word.
-
-    Two words that only name something together are one: "last day".
-    """
-    table = language_of(language)
-    function = table.extracts.function
+    """Return the beginnings of a text's content words, the same for the forms of a word."""
+    function = language_of(language).extracts.function
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
-    roots = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
-    return roots.union(
-        day[:KEY] + day[-LEAST:] for day in table.talk.named_days.findall(fold(text))
-    )
+    return {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
 
 
 def shared(text: str, other: str, language: str) -> bool:
@@ -185,7 +178,8 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
             thing = next(filter(None, match.groups()), "")
             names = frozenset(predicates.format(thing=thing).split())
             # A thing may be named otherwise too: a dog is a pet, a wife a partner.
-            names |= {name for name, things in talk.alike.items() if thing in things.split()}
+            for others, things in talk.alike.items():
+                names |= frozenset(others.split() if thing in things.split() else ())
             words = frozenset(keys(thing, language))
             return AskedFact(names, thing, words, bool(talk.former.search(line)))
     return None
@@ -202,12 +196,11 @@ def named_thing(query: str, language: str) -> list[str]:
     asked = asked_fact(query, language)
     if asked is None or f"has_{asked.thing}" not in asked.predicates:
         return []
-    others = (
-        (name.partition("_")[2], *things.split())
-        for name, things in talk.alike.items()
-        if asked.thing in things.split() or name == f"has_{asked.thing}"
-    )
-    return list(dict.fromkeys((asked.thing, *(word for words in others for word in words))))
+    words = [asked.thing]
+    for names, things in talk.alike.items():
+        if asked.thing in things.split() or f"has_{asked.thing}" in names.split():
+            words += [*(name.partition("_")[2] for name in names.split()), *things.split()]
+    return list(dict.fromkeys(words))
 
 
 def lacks_value(query: str, texts: Sequence[str], language: str) -> float:

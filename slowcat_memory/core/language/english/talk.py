@@ -86,9 +86,6 @@ TALK = TalkWords(
         r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
         r"called off|push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|brought forward|delayed)\b"
     ),
-    named_days=lazy_pattern(
-        r"\b(?:last day|first day|start(?:ing)? dat|moving day|due dat|big day|closing dat)"
-    ),
     renewal=lazy_pattern(
         r"\b(?:nowadays|these days|turned out|scratch that|moving|chang(?:e|ing)|switch(?:ing)?|swap|"
         r"(?:moved|put) (?:\w+ ){0,3}?forward|put (?:\w+ ){0,3}?(?:off|back)|pushed|shifted|new|"
@@ -186,21 +183,14 @@ TALK = TalkWords(
         "aunt uncle cousin sister brother friend doctor dr mr mrs ms"
     ),
     alike={
-        "has_pet": "pet pets animal animals dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
-        "has_partner": "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner",
-        "has_spouse": "wife husband spouse",
-        "married_to": "wife husband spouse",
-        "has_wife": "wife partner spouse",
-        "has_husband": "husband partner spouse",
-        "has_girlfriend": "girlfriend partner",
-        "has_boyfriend": "boyfriend partner",
+        "has_pet": "pet pets animal animals dog cat puppy kitten horse pony rabbit hamster budgie parrot tortoise",
+        "has_partner has_spouse married_to has_wife has_husband has_girlfriend has_boyfriend": (
+            "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner"
+        ),
         "has_mother": "mum mom mam",
         "has_father": "dad",
-        "has_child": "son daughter kid child kids children",
-        "has_son": "son sons kid child kids children",
-        "has_daughter": "daughter daughters kid child kids children",
-        "has_sister": "sister sisters sibling siblings",
-        "has_brother": "brother brothers sibling siblings",
+        "has_child has_son has_daughter": "son sons daughter daughters kid child kids children",
+        "has_sister has_brother": "sister sisters brother brothers sibling siblings",
     },
     joins=lazy_pattern(
         r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"

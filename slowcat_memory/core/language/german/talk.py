@@ -89,7 +89,6 @@ TALK = TalkWords(
         r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"
         r"ab (?:heute|sofort|jetzt)|neuerdings|umgestiegen|umgestellt|vorverlegt|vorgezogen)\b"
     ),
-    named_days=lazy_pattern(r"\b(?:(?:letzt|erst)e[nrs]? (?:arbeits)?tag)"),
     renewal=lazy_pattern(
         r"\b(?:nunmehr|seitdem|anstatt|sondern|ziehe?n? um|umgesetzt|versetzt|wechs(?:le|el|eln)|ändert|"
         r"ausgefallen|fällt aus|nichts mehr|nix mehr|ausgetauscht|umgetauscht|ander[es]\w*|ab (?:morgen|"
@@ -196,18 +195,13 @@ TALK = TalkWords(
     ),
     alike={
         "has_pet": "haustiere tier tiere hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
-        "has_partner": "freund freundin frau mann partner partnerin verlobte verlobter",
-        "has_husband": "mann",
-        "has_wife": "frau",
-        "has_boyfriend": "freund",
-        "has_girlfriend": "freundin",
+        "has_partner has_husband has_wife has_boyfriend has_girlfriend": (
+            "freund freundin frau mann partner partnerin verlobte verlobter"
+        ),
         "has_father": "vater papa",
         "has_mother": "mutter mama",
-        "has_sister": "schwester schwestern geschwister",
-        "has_brother": "bruder brüder geschwister",
-        "has_child": "sohn tochter kind kinder",
-        "has_son": "sohn söhne kind kinder",
-        "has_daughter": "tochter töchter kind kinder",
+        "has_sister has_brother": "schwester schwestern bruder brüder geschwister",
+        "has_child has_son has_daughter": "sohn söhne tochter töchter kind kinder",
         "has_boss": "chef chefin",
     },
     joins=lazy_pattern(
