@@ -21,7 +21,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
         greetings: Matches what precedes the actual words; this and the next two, a blank too.
         fillers: Matches answers, thanks, laughter and goodbyes, including greetings: need no recall.
         courtesy: Matches what is allowed around a device command.
-        please: Allowed anywhere in a device command.
         commands: Matches whole utterances that command the agent or a device.
         verbs: Other device commands have one of these, one of ``devices``, and match ``orders``.
         devices: See ``verbs``.
@@ -58,7 +57,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
     greetings: re.Pattern[str]
     fillers: re.Pattern[str]
     courtesy: re.Pattern[str]
-    please: frozenset[str]
     commands: re.Pattern[str]
     verbs: frozenset[str]
     devices: frozenset[str]

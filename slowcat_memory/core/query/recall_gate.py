@@ -11,7 +11,7 @@ that no memory was found, so that it does not invent one.
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -23,11 +23,6 @@ from slowcat_memory.core.language.names import is_given_name, is_ordinary
 from slowcat_memory.core.query.asked_facts import names_in
 
 MOST = 12  # words of a question
-_SUPERLATIVE = ("est", "ste", "sten", "ster", "stes")
-_ADJECTIVE = {
-    "lower": ("man", "lar", "ic", "al", "ack", "rth", "uth"),
-    "title": ("e", "en", "er", "es"),
-}
 _NEAR = 3  # words of the shortest question
 
 
@@ -47,22 +42,10 @@ def is_generic(forms: Sequence[str], words: Sequence[str], table: GateWords) -> 
         and table.specific.isdisjoint(words)
         and (not table.things.isdisjoint(words) or unspecified)
         and all(
-            _is_world(place, words, table)
-            for place, word in enumerate(words)
-            if word in table.articles
+            noun in table.things for word, noun in pairwise((*words, "")) if word in table.articles
         )
         and all(_is_common(place, forms, words, table) for place in range(1, len(words)))
     )
-
-
-def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
-    """Return whether an article's noun is one of ``things``, or a superlative follows."""
-    near = words[place + 1 : place + 3]
-    if not near:
-        return False
-    if near[0] in table.things or near[0].endswith(_SUPERLATIVE):
-        return True
-    return near[-1] in table.things and near[0].endswith(_ADJECTIVE[table.noun_case])
 
 
 def _is_common(place: int, forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
@@ -161,7 +144,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
             return Need(query="")
-        if table.time.fullmatch(_bare(words, table)):
+        if table.time.fullmatch(" ".join((*words, ""))):
             return Need(query="", asks_time=True)
         if _is_command(words, table):
             return Need(query="")
@@ -283,16 +266,11 @@ def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:
     return match[0].count(" ") if match else 0
 
 
-def _bare(words: Sequence[str], table: GateWords) -> str:
-    """Return words with a blank behind each, without "please"."""
-    return "".join(f"{word} " for word in words if word not in table.please)
-
-
 def _is_command(words: Sequence[str], table: GateWords) -> bool:
     """Return whether an utterance is a phrase, or consists of a verb, a device, and other words."""
     if len(words) > MOST_WORDS:
         return False
-    line = _bare(words, table)
+    line = " ".join((*words, ""))
     if table.commands.fullmatch(line):
         return True
     of_device = not (table.verbs.isdisjoint(words) or table.devices.isdisjoint(words))
