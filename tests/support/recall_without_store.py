@@ -82,7 +82,7 @@ class FakeNamespace:
     def about(self, keys: Iterable[str]) -> list[str]:
         return self.changing
 
-    def stating(self, query: str) -> list[str]:
+    def stating(self, query: str, now: datetime) -> list[str]:
         return []
 
     def read_times(self) -> None:

@@ -367,7 +367,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
             folded questions; a group is the thing, ``{thing}`` in the predicates.
         asking: Matches the word of a folded text with which a question for such a fact begins.
         former: Matches a folded question for what held before something else.
-        ahead_words: Matches the words of an appointment that do not tell what it is.
+        ahead: Matches a folded question for what is ahead, or when something is.
+        when: Matches one that asks when a certain thing is.
+        ahead_words: Matches the words of such a question, and of an appointment, that name no thing.
         values: Matches a folded question for a value; the group "counted" is the thing whose number
             is asked for.
         amounts: Values in words that are neither numbers nor times ("none", "later").
@@ -396,6 +398,8 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     asked: tuple[tuple[str, ...], ...]
     asking: re.Pattern[str]
     former: re.Pattern[str]
+    ahead: re.Pattern[str]
+    when: re.Pattern[str]
     ahead_words: re.Pattern[str]
     values: re.Pattern[str]
     amounts: frozenset[str]

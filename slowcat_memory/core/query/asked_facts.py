@@ -2,7 +2,8 @@
 
 "Where do I live?" asks for ``lives_in``. The words of such a question are often none of the
 statement's ("my flat's in Graz"). Where facts have been read from turns, the predicate leads to the
-turn that states what holds.
+turn that states what holds. What is ahead ("when is my dentist appointment?") is asked for by words
+and found by its day.
 
 Whatever has a name is near to "what is my landlord called?", and "how much does the stairlift cost?"
 is near to "we're getting a stairlift put in". So the names and values that a question asks for are
@@ -152,12 +153,14 @@ class AskedFact(Struct, frozen=True):
         thing: What they are about ("dog"), "" for anything.
         words: Beginnings of words, one of which the fact has, or the words behind it; none for any.
         former: Whether what held before is asked for.
+        ahead: Whether the answer is what has a day that lies ahead.
     """
 
     predicates: frozenset[str] = frozenset()
     thing: str = ""
     words: frozenset[str] = frozenset()
     former: bool = False
+    ahead: bool = False
 
 
 @text_cache(64)
@@ -173,6 +176,8 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     if begins is None:
         return None
     line = line[begins.start() :]
+    if coming := _asked_ahead(line, language):
+        return coming
     for predicates, *patterns in talk.asked:
         if match := compiled("|".join(patterns)).search(line):
             thing = next(filter(None, match.groups()), "")
@@ -183,6 +188,16 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
             words = frozenset(keys(thing, language))
             return AskedFact(names, thing, words, bool(talk.former.search(line)))
     return None
+
+
+def _asked_ahead(line: str, language: str) -> AskedFact | None:
+    """Return what is asked for by a question of what is ahead, or when it is."""
+    talk = language_of(language).talk
+    if not talk.ahead.search(line) or talk.past.search(line):
+        return None
+    about = keys(talk.ahead_words.sub(" ", line), language)
+    named = bool(talk.when.search(line))
+    return AskedFact(words=frozenset(about), ahead=True) if about or not named else None
 
 
 # ------------------------------------------------------------------- names and values

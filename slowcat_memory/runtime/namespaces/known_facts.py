@@ -10,16 +10,18 @@ that, see ``FactsInTime``.
 
 import re
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.slots import Slot, canonical, ending_of, ends, exclude, slot_of
 from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.core.query.asked_facts import (
     AskedFact,
@@ -31,39 +33,45 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Ending, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.documents import indexable
 
-Place = tuple[datetime, str, str]
-"""Of a fact among others: its time, the chunk that states it, its id."""
+Item = TypeVar("Item", bound=tuple[Any, ...])
 
 
-class SortedLists:
-    """Sorted lists of places, by name.
+class SortedLists(Generic[Item]):
+    """Sorted lists of tuples, by name.
 
     One thread changes them while others read: a reader takes a slice, which is one operation.
     """
 
     def __init__(self) -> None:
-        self._lists = defaultdict[str, list[Place]](list)
+        self._lists = defaultdict[str, list[Item]](list)
 
-    def add(self, name: str, item: Place) -> None:
+    def add(self, name: str, item: Item) -> None:
         insort(self._lists[name], item)
 
-    def remove(self, name: str, item: Place) -> None:
+    def remove(self, name: str, item: Item) -> None:
         """Remove an item that is there."""
         items = self._lists[name]
         del items[bisect_left(items, item)]
         if not items:
             del self._lists[name]
 
-    def last(self, name: str, most: int) -> Sequence[Place]:
+    def first(self, name: str, start: tuple[Any, ...], most: int) -> Sequence[Item]:
+        """Return the first items from a place in the order on."""
+        items = self._lists.get(name, [])
+        place = bisect_left(items, start)
+        return items[place : place + most]
+
+    def last(self, name: str, most: int) -> Sequence[Item]:
         """Return the last items, the last one at the end."""
         return self._lists.get(name, [])[-most:]
 
 
 MOST = 3  # chunks for a fact that is asked for
-LOOKED_AT = 128  # facts of a predicate or a word
+LOOKED_AT = 128  # facts of a predicate, a word or the days ahead
 # A relative whom no predicate names stands by its noun alone: "Anna is the sister of Emma".
 _BY_NOUN = "has_"
 _FORMER = "former "  # before the name of a list of facts that are over
+_ANY = ""  # the list of everything that has a day
 
 
 class _Known(Struct, frozen=True):
@@ -71,6 +79,7 @@ class _Known(Struct, frozen=True):
 
     Attributes:
         words: Beginnings of its words and of those behind it.
+        date: Its day, "" if it has none or is not asked for.
         until: When it ends, ``by`` the fact that superseded it.
         text: An LLM's words for what holds.
     """
@@ -80,6 +89,7 @@ class _Known(Struct, frozen=True):
     at: datetime
     words: frozenset[str]
     names: tuple[str, ...]
+    date: str
     over: bool
     quote: str
     object: str
@@ -93,14 +103,23 @@ class _Known(Struct, frozen=True):
         return self.chunks[0]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> tuple[datetime, str, str]:
         """Its place among facts by age."""
         return self.at, self.chunk, self.id
+
+    @property
+    def day(self) -> tuple[str, float, str, str]:
+        """Its place among what has a day; of one day, the latest statement first."""
+        return self.date, -self.at.timestamp(), self.chunk, self.id
 
     def lists(self) -> tuple[str, ...]:
         """Return the lists by age that have it."""
         mark = _FORMER if self.over else ""
         return tuple(mark + name for name in (*self.names, *(f"word:{w}" for w in self.words)))
+
+    def days(self) -> tuple[str, ...]:
+        """Return the lists by day that have it."""
+        return (_ANY, *self.words) if self.date and not self.over else ()
 
 
 MOST_LINKS = 20  # of a chain of facts, each superseded by the next
@@ -165,7 +184,8 @@ class KnownFacts:
     def __init__(self, facts: Iterable[Memory] = (), language: str = "english") -> None:
         self._language, self.changes = language, Changes(language)
         self._facts: dict[str, _Known] = {}
-        self._by_age = SortedLists()  # by predicate, type and word
+        self._by_age = SortedLists[tuple[datetime, str, str]]()  # by predicate, type and word
+        self._by_day = SortedLists[tuple[str, float, str, str]]()  # by word
         self._stated: dict[str, tuple[_Known, ...]] = {}  # by chunk
         # By speaker and subject, by slot: the chunk of the latest statement, and the statement.
         self._said_last = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
@@ -194,6 +214,7 @@ class KnownFacts:
             at=fact.valid_from,
             words=frozenset(keys(told, self._language)),
             names=_names(fact) if asked else (),
+            date=(statement.last or statement.date) if asked else "",
             over=fact.valid_to is not None or statement.over,
             quote=statement.quote,
             object=statement.object,
@@ -204,6 +225,8 @@ class KnownFacts:
         )
         for name in known.lists():
             self._by_age.add(name, known.place)
+        for name in known.days():
+            self._by_day.add(name, known.day)
         for chunk in known.chunks:
             self._stated[chunk] = (*self._stated.get(chunk, ()), known)
             if not holds:
@@ -221,16 +244,30 @@ class KnownFacts:
             return
         for name in known.lists():
             self._by_age.remove(name, known.place)
+        for name in known.days():
+            self._by_day.remove(name, known.day)
         for chunk in known.chunks:
             self._stated[chunk] = tuple(fact for fact in self._stated[chunk] if fact is not known)
 
-    def stating(self, query: str) -> list[str]:
-        """Return the chunks that state what a query asks for, the latest first."""
+    def stating(self, query: str, now: datetime) -> list[str]:
+        """Return the chunks that state what a query asks for: the latest, or the next to come."""
         asked = asked_fact(query, self._language) if self._facts else None
-        return self.answering(asked) if asked else []
+        if asked is None:
+            return []
+        coming = self._named_ahead(query)
+        return self.answering(asked, now) or (self.answering(coming, now) if coming else [])
 
-    def answering(self, asked: AskedFact) -> list[str]:
+    def _named_ahead(self, query: str) -> AskedFact | None:
+        """Return a question for what is ahead by a query's words: "do I have a driving lesson"."""
+        talk, line = language_of(self._language).talk, fold(query.replace("’", "'"))
+        words = frozenset(keys(talk.ahead_words.sub(" ", line), self._language))
+        past = talk.past.search(line)
+        return AskedFact(words=words, ahead=True) if words and not past else None
+
+    def answering(self, asked: AskedFact, now: datetime) -> list[str]:
         """Return the chunks that state a fact about the speaker."""
+        if asked.ahead:
+            return self._ahead(asked, now)
         mark = _FORMER if asked.former else ""
         facts = self._latest(f"{mark}{name}" for name in asked.predicates)
         right = self._latest(f"{mark}word:{word}" for word in asked.words)
@@ -243,8 +280,23 @@ class KnownFacts:
     def _latest(self, names: Iterable[str]) -> list[_Known]:
         """Return the facts of any of some lists, the latest first."""
         places = {place for name in names for place in self._by_age.last(name, LOOKED_AT)}
-        known = (self._facts.get(place[-1]) for place in sorted(places, reverse=True))
-        return [fact for fact in known if fact]  # without those that were dropped meanwhile
+        return self._in_order(place[-1] for place in sorted(places, reverse=True))
+
+    def _ahead(self, asked: AskedFact, now: datetime) -> list[str]:
+        """Return the chunks of what is still ahead: by common words, then by day."""
+        today = (now.date().isoformat(),)
+        lists = asked.words or (_ANY,)
+        common = Counter(
+            day for name in lists for day in self._by_day.first(name, today, LOOKED_AT)
+        )
+        most = max(common.values(), default=0)
+        best = sorted(day for day, words in common.items() if words == most)
+        coming = self._in_order(day[-1] for day in best)
+        return list(dict.fromkeys(fact.chunk for fact in coming))[:MOST]
+
+    def _in_order(self, ids: Iterable[str]) -> list[_Known]:
+        """Return facts by their ids, without those that were dropped meanwhile."""
+        return [known for id_ in ids if (known := self._facts.get(id_))]
 
     def hear(self, turn: Turn) -> None:
         """End what a turn replaces by its own words, before idle work has read it.

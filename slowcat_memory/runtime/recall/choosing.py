@@ -144,7 +144,7 @@ class Recall(Struct, eq=False, dict=True):
     def stated(self) -> list[str]:
         """The chunks that state a fact which the turn asks for, by what facts know."""
         query = self.query
-        return self.namespace.facts.stating(query.text) if query.need else []
+        return self.namespace.facts.stating(query.text, query.now) if query.need else []
 
     @cached_property
     def reader(self) -> Reader:

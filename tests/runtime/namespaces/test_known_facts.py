@@ -43,22 +43,22 @@ HOME = STORED[0]
 
 @each_row(("query", "turns"), listed("fact_questions/english"))
 def test_a_question_leads_to_the_turns_that_state_what_is_asked(query, turns):
-    assert known_of(*STORED).stating(query) == [f"chunk/{turn}" for turn in turns.split()]
+    assert known_of(*STORED).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
 def test_what_held_before_is_another_question_than_what_holds():
     old = stored_fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
     facts = known_of(HOME, replace(old, valid_to=MAY))
-    assert facts.stating("where do I live") == ["chunk/1"]
-    assert facts.stating("where did I live before") == ["chunk/2"]
+    assert facts.stating("where do I live", MAY) == ["chunk/1"]
+    assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
 
 def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing():
     doubtful = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", confidence="low")
-    assert known_of(doubtful).stating("where do I live") == []
+    assert known_of(doubtful).stating("where do I live", MAY) == []
     facts = known_of(HOME)
     facts.drop(HOME.id)
-    assert facts.stating("where do I live") == []
+    assert facts.stating("where do I live", MAY) == []
 
 
 # ------------------------------------------------------------------- A turn that states what is over leads to its end and to what holds instead
@@ -152,9 +152,9 @@ def test_opposites_and_partners_end_each_other_before_idle_work(before, after):
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now():
     endings = known_of(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
-    assert endings.answering(home) == ["chunk/2"]
+    assert endings.answering(home, MAY) == ["chunk/2"]
     endings.drop(PORTO.id)
-    assert endings.answering(home) == []
+    assert endings.answering(home, MAY) == []
 
 
 def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it():

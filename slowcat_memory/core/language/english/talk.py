@@ -160,6 +160,15 @@ TALK = TalkWords(
         r"\b(?:before|used to|previous\w*|former\w*|earlier|prior|old (?:job|home|flat|employer|company|"
         r"address|city|town|car|phone|boss)|last (?:job|home|flat|employer|company))\b"
     ),
+    ahead=lazy_pattern(
+        r"\bwhen(?:'s| is| are| am| do| does| will|'m)\b|\b(?:what|which) (?:day|date|time|week)\b|"
+        r"\bhow (?:long|many \w+) (?:until|till|to)\b|\b(?:do|have) (?:i|we) (?:\w+ ){0,3}?(?:planned|plans?|"
+        r"appointments?|on|coming up|lined up|ahead|scheduled)\b|\b(?:what's|what is|what have (?:i|we)|"
+        r"what do (?:i|we) have|anything|what are|what|what'll) (?:\w+ ){0,3}?(?:coming up|next|planned|plans|ahead|"
+        r"lined up|scheduled|on my (?:calendar|agenda|schedule)|on (?:this|next|tomorrow|today|the))\b|"
+        r"\bmy (?:next|upcoming) \w+|\banything (?:\w+ )?(?:planned|on|coming up)\b|\bremind me (?:\w+ )?when\b"
+    ),
+    when=lazy_pattern(r"\b(?:when|(?:what|which) (?:day|date|time|week)|how (?:long|many))\b"),
     ahead_words=lazy_pattern(
         r"\b(?:when|when's|day|days|date|time|week|weeks|weekend|month|next|upcoming|coming|up|planned|"
         r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"

@@ -167,6 +167,16 @@ TALK = TalkWords(
         r"\b(?:früher\w*|vorher|davor|zuvor|ehemalig\w*|vorige\w*|alte[rns]? (?:job|wohnung|adresse|firma|"
         r"arbeitgeber|stadt|auto|handy|chef)|letzte[rns]? (?:job|wohnung|firma|arbeitgeber|stelle))\b"
     ),
+    ahead=lazy_pattern(
+        r"\bwann\b|\b(?:an|auf|zu) welche[mnr] (?:tag|datum|termin)\b|\bwelche[rns]? (?:tag|datum)\b|\bwie "
+        r"(?:lange|viele \w+) (?:\w+ )?bis\b|\bsteht (?:\w+ ){0,4}?(?:an|bevor)\b|\bansteht\b|\bwas (?:hab|habe|"
+        r"haben) (?:ich|wir) (?:\w+ ){0,4}?(?:vor|geplant|termine)\b|\bwas (?:kommt|liegt) (?:\w+ ){0,3}?"
+        r"(?:an|als nächstes|dran)\b|\bwas (?:ist|kommt) (?:\w+ )?als nächstes\b|\b(?:mein|meine|meinen) nächste[rsn]? \w+|\b(?:hab|habe) ich (?:\w+ ){0,4}?"
+        r"(?:\w*termine?|vor|geplant|pläne)\b|\bwas ist (?:\w+ ){0,3}?geplant\b|\bwelche termine\b"
+    ),
+    when=lazy_pattern(
+        r"\b(?:wann|welche\w* (?:tag|datum|termin)|um wie ?viel|wie lange|wie viele)\b"
+    ),
     ahead_words=lazy_pattern(
         r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
         r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
