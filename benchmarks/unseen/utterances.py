@@ -161,13 +161,11 @@ def recognised(row: Row) -> tuple[str, str]:
     found = Heard(row["sentence"], language(row), AGENT_NAMES).command()
     if not found:
         return "", ""
-    kind, spoken = KINDS.get(found.kind, NEAR_MISS), language_of(language(row))
-    if kind == "forget topic" and found.argument.lower() in spoken.commands.everything:
-        kind = "forget everything"
+    kind = KINDS.get(found.kind, NEAR_MISS)
     if kind == "remember" and found.shared:
         kind = "remember shared"
     if kind == "correct":  # what replaces the wrong value is judged, as the list has it
-        return kind, parts_of(found.argument, spoken).right
+        return kind, parts_of(found.argument, language_of(language(row))).right
     return kind, found.argument
 
 

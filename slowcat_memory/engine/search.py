@@ -176,7 +176,7 @@ class Search:
             k=max(k, FILTERED) if is_filtered else k,
             floor=how.get("floor", 0.0),
             keep_share=0.0,
-            talk=how.get("talk", not judge(text, wiring.config.memory.language).asks_at_all),
+            talk=how.get("talk", not judge(text, wiring.config.memory.language).asks),
         )
         recollection = wiring.retrieval.search(query)
         if not is_filtered:

@@ -21,7 +21,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
         greetings: Matches what precedes the actual words; this and the next two, a blank too.
         fillers: Matches answers, thanks, laughter and goodbyes, including greetings: need no recall.
         courtesy: Matches what is allowed around a device command.
-        please: Allowed anywhere in a device command.
         commands: Matches whole utterances that command the agent or a device.
         verbs: Other device commands have one of these, one of ``devices``, and match ``orders``.
         devices: See ``verbs``.
@@ -44,8 +43,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
         asked_things: Asking words that may follow one of them.
         memory: Matches a folded question for a memory.
         advice: Beginnings that ask for advice, not for a memory.
-        general: Matches a question about the world that names somebody.
-        named: Matches, in the original spelling, the text before a name in a question.
         asides: Phrases of a folded request that name the speaker without being about them: "tell
             me".
         personal: Matches a folded text about the people here, once without ``asides``.
@@ -60,7 +57,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
     greetings: re.Pattern[str]
     fillers: re.Pattern[str]
     courtesy: re.Pattern[str]
-    please: frozenset[str]
     commands: re.Pattern[str]
     verbs: frozenset[str]
     devices: frozenset[str]
@@ -81,8 +77,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
     asked_things: frozenset[str]
     memory: re.Pattern[str]
     advice: re.Pattern[str]
-    general: re.Pattern[str]
-    named: re.Pattern[str]
     asides: re.Pattern[str]
     personal: re.Pattern[str]
     chatter: re.Pattern[str]

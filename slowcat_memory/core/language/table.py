@@ -82,7 +82,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
             says nothing alone.
         own: Pattern of words by which users refer to themselves.
-        everything: Words for everything stored ("forget everything", "forget about me").
         leading: Words before a topic to forget that are not part of it ("my", "the").
     """
 
@@ -100,7 +99,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     spelt: str
     right_vague: str
     own: str
-    everything: frozenset[str]
     leading: frozenset[str]
 
 
@@ -364,19 +362,14 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         refers: Words that stand for what was spoken of before.
         own: Words for oneself, with which a question stands on its own.
         change: Matches a folded statement that something is different from before.
-        named_days: Matches two words that only together name something: "last day".
         renewal: Matches one that is so only if both statements are about the same matter.
-        asked: The predicates that answer a question for a fact about the user (``type:goal``: facts
-            of a type), then patterns of such folded questions; a group is the thing, ``{thing}`` in
-            the predicates. With "!" only facts about that thing answer.
+        asked: The predicates that answer a question for a fact about the user, then patterns of such
+            folded questions; a group is the thing, ``{thing}`` in the predicates.
         asking: Matches the word of a folded text with which a question for such a fact begins.
-        others: What makes a folded question about somebody else (``{name}`` in the pattern) one about
-            oneself, with replacements.
         former: Matches a folded question for what held before something else.
         ahead: Matches a folded question for what is ahead, or when something is.
         when: Matches one that asks when a certain thing is.
-        ahead_words: Matches the words of such a question that name no thing.
-        synonyms: Words for the same kind of thing, a kind each.
+        ahead_words: Matches the words of such a question, and of an appointment, that name no thing.
         values: Matches a folded question for a value; the group "counted" is the thing whose number
             is asked for.
         amounts: Values in words that are neither numbers nor times ("none", "later").
@@ -384,7 +377,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         definite: Matches a folded question about something definite, not about the world.
         name_places: Words after which a name is expected, in a text without capitals or in a
             language that writes all nouns with one.
-        alike: Predicates that hold for several things, with those.
+        alike: Predicates that hold for several things, separated by spaces, with those things.
     """
 
     empty: frozenset[str]
@@ -401,16 +394,13 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     refers: frozenset[str]
     own: frozenset[str]
     change: re.Pattern[str]
-    named_days: re.Pattern[str]
     renewal: re.Pattern[str]
     asked: tuple[tuple[str, ...], ...]
     asking: re.Pattern[str]
-    others: tuple[tuple[str, str], ...]
     former: re.Pattern[str]
     ahead: re.Pattern[str]
     when: re.Pattern[str]
     ahead_words: re.Pattern[str]
-    synonyms: tuple[str, ...]
     values: re.Pattern[str]
     amounts: frozenset[str]
     past: re.Pattern[str]

@@ -119,7 +119,6 @@ _FORMS = {
     "names": _BEFORE,
     "as_such": _BEFORE,
     "in_general": r"\s+(?:{})",
-    "is_name": r"\s*(?:{})\b",
     "begins": r"\s*(?:{})\b",
     "compound": _AFTER,
     "may_follow": r"\s*(?:$|[^\w\s]|(?:{})\b)",
@@ -144,7 +143,6 @@ class TenseWords(Struct, frozen=True, kw_only=True):
         names: Words before a name ("a man called Friday").
         as_such: Words before a day, season or holiday as such ("I love Christmas").
         compound: Nouns behind a weekday that is no day with them ("Sunday roast"); None for none.
-        is_name: Words for a name behind it ("April is a lovely name").
         may_follow: What may follow a holiday without a preposition; None for any.
         marks: Frequent words of the language and of no other, to tell it by.
     """
@@ -159,7 +157,6 @@ class TenseWords(Struct, frozen=True, kw_only=True):
     in_general: re.Pattern[str]
     names: re.Pattern[str]
     as_such: re.Pattern[str]
-    is_name: re.Pattern[str]
     marks: frozenset[str]
     compound: re.Pattern[str] | None = None
     may_follow: re.Pattern[str] | None = None

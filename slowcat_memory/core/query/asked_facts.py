@@ -23,10 +23,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
-from slowcat_memory.core.language.names import is_given_name, is_ordinary, is_word
-from slowcat_memory.core.text.normalize import WORD, content_words, fold
+from slowcat_memory.core.language.english.vocabulary import EMPTY
+from slowcat_memory.core.language.names import is_german, is_given_name
+from slowcat_memory.core.text.normalize import WORD, begins_sentence, content_words, fold
 from slowcat_memory.core.text.numerals import counts, is_value
+from slowcat_memory.core.text.rare_words import is_name
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
@@ -119,17 +120,10 @@ def revises(newer: Wording, older: Wording, query: Wording) -> bool:
 
 
 def keys(text: str, language: str) -> set[str]:
-    """Return the beginnings of a text's content words, the same for the forms of a word.
-
-    Two words that only name something together are one: "last day".
-    """
-    table = language_of(language)
-    function = table.extracts.function
+    """Return the beginnings of a text's content words, the same for the forms of a word."""
+    function = language_of(language).extracts.function
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
-    roots = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
-    return roots.union(
-        day[:KEY] + day[-LEAST:] for day in table.talk.named_days.findall(fold(text))
-    )
+    return {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
 
 
 def shared(text: str, other: str, language: str) -> bool:
@@ -147,8 +141,6 @@ def _same_with_another_value(newer: Wording, older: Wording) -> bool:
 MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a value
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
 STEM = 5  # letters by which the thing that is counted is the same
-_PERSON = "qpersonq"  # stands for the name of somebody else
-_SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
 
@@ -157,10 +149,9 @@ class AskedFact(Struct, frozen=True):
     """A fact that a question asks for.
 
     Attributes:
-        predicates: Any of which answers; ``type:goal`` stands for a type of facts.
+        predicates: Any of which answers.
         thing: What they are about ("dog"), "" for anything.
         words: Beginnings of words, one of which the fact has, or the words behind it; none for any.
-        about_thing: Whether a fact about anything else is no answer: a phone for a car.
         former: Whether what held before is asked for.
         ahead: Whether the answer is what has a day that lies ahead.
     """
@@ -168,7 +159,6 @@ class AskedFact(Struct, frozen=True):
     predicates: frozenset[str] = frozenset()
     thing: str = ""
     words: frozenset[str] = frozenset()
-    about_thing: bool = False
     former: bool = False
     ahead: bool = False
 
@@ -191,43 +181,13 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     for predicates, *patterns in talk.asked:
         if match := compiled("|".join(patterns)).search(line):
             thing = next(filter(None, match.groups()), "")
-            kind = _kind_of(thing, language)
-            names = frozenset(predicates.replace("!", "").format(thing=thing).split())
+            names = frozenset(predicates.format(thing=thing).split())
             # A thing may be named otherwise too: a dog is a pet, a wife a partner.
-            names |= {
-                name
-                for name, alike in talk.alike.items()
-                if not set(alike.split()).isdisjoint(kind)
-            }
-            names |= {name.replace(thing, noun) for name in names for noun in kind}
-            words = frozenset(keys(" ".join(kind), language))
-            former = bool(talk.former.search(line))
-            return AskedFact(names, thing, words, "!" in predicates, former)
+            for others, things in talk.alike.items():
+                names |= frozenset(others.split() if thing in things.split() else ())
+            words = frozenset(keys(thing, language))
+            return AskedFact(names, thing, words, bool(talk.former.search(line)))
     return None
-
-
-def asked_about(query: str, name: str, language: str) -> AskedFact | None:
-    """Return which fact about somebody else a question asks for: "where does Tom live?".
-
-    Args:
-        name: Of that person, folded; stands in the question.
-    """
-    text = _with_person(fold(query.replace("’", "'")), name)
-    line = text
-    for pattern, own in language_of(language).talk.others:
-        line = compiled(pattern.replace("{name}", _PERSON)).sub(own, line)
-    asked = asked_fact(line, language) if line != text else None
-    return asked if asked and not asked.ahead else None
-
-
-def _with_person(line: str, name: str) -> str:
-    """Write one word for a name, so that no name needs patterns of its own."""
-    words = line.split(" ")
-    named = (word.startswith(name) and not word[len(name) :].strip("'s?!.,") for word in words)
-    return " ".join(
-        _PERSON + word[len(name) :] if known else word
-        for word, known in zip(words, named, strict=True)
-    )
 
 
 def _asked_ahead(line: str, language: str) -> AskedFact | None:
@@ -238,13 +198,6 @@ def _asked_ahead(line: str, language: str) -> AskedFact | None:
     about = keys(talk.ahead_words.sub(" ", line), language)
     named = bool(talk.when.search(line))
     return AskedFact(words=frozenset(about), ahead=True) if about or not named else None
-
-
-def _kind_of(thing: str, language: str) -> list[str]:
-    """Return the words for a thing, its own first: a car is also a vehicle."""
-    kinds = (kind.split() for kind in language_of(language).talk.synonyms)
-    same = (word for kind in kinds if thing in kind for word in kind)
-    return list(dict.fromkeys((thing, *same))) if thing else []
 
 
 # ------------------------------------------------------------------- names and values
@@ -258,12 +211,11 @@ def named_thing(query: str, language: str) -> list[str]:
     asked = asked_fact(query, language)
     if asked is None or f"has_{asked.thing}" not in asked.predicates:
         return []
-    others = (
-        (name.partition("_")[2], *things.split())
-        for name, things in talk.alike.items()
-        if asked.thing in things.split() or name == f"has_{asked.thing}"
-    )
-    return list(dict.fromkeys((asked.thing, *(word for words in others for word in words))))
+    words = [asked.thing]
+    for names, things in talk.alike.items():
+        if asked.thing in things.split() or f"has_{asked.thing}" in names.split():
+            words += [*(name.partition("_")[2] for name in names.split()), *things.split()]
+    return list(dict.fromkeys(words))
 
 
 def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
@@ -311,8 +263,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
         if not match[0][0].isupper():
             continue
         bare = _POSSESSIVE.sub("", match[0])
-        starts = bool(_SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]))
-        if starts and bare == match[0]:
+        if bare == match[0] and begins_sentence(text, match.start()):
             continue
         if len(bare) > 1 and bare.lower() not in EMPTY:
             names.append(bare)
@@ -322,20 +273,12 @@ def names_in(text: str, language: str = "english") -> list[str]:
 def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
     names, before = [], ""
     for match in WORD.findall(text):
-        folded = match.casefold()
-        owned = folded.endswith(_OWNED)
-        word = _POSSESSIVE.sub("", match) if owned else match
-        bare = word.casefold() if owned else folded
-        if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
+        word = _POSSESSIVE.sub("", match) if match.endswith(_OWNED) else match
+        bare, expected = word.casefold(), before in places or word != match
+        # Where every noun has a capital, one says something of a known name alone.
+        given = is_given_name(bare) and not is_german(bare)
+        capital = given and word != bare and not text.isupper()
+        if len(word) > 2 and is_name(bare, capital=capital, expected=expected):
             names.append(word)
-        before = folded.replace("’", "'")
+        before = match.casefold().replace("’", "'")
     return names
-
-
-def _is_name(word: str, *, expected: bool) -> bool:
-    """Return whether a word in lower case is a given name or, where one is expected, no word."""
-    if word in COMMON_NAMES:  # "mark", "rose": words as well
-        return False
-    if is_given_name(word) and not is_word(word):
-        return True
-    return expected and word not in EMPTY and not is_ordinary(word)

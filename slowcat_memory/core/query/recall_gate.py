@@ -11,7 +11,7 @@ that no memory was found, so that it does not invent one.
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -20,13 +20,9 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_given_name, is_ordinary
+from slowcat_memory.core.query.asked_facts import names_in
 
 MOST = 12  # words of a question
-_SUPERLATIVE = ("est", "ste", "sten", "ster", "stes")
-_ADJECTIVE = {
-    "lower": ("man", "lar", "ic", "al", "ack", "rth", "uth"),
-    "title": ("e", "en", "er", "es"),
-}
 _NEAR = 3  # words of the shortest question
 
 
@@ -46,22 +42,10 @@ def is_generic(forms: Sequence[str], words: Sequence[str], table: GateWords) -> 
         and table.specific.isdisjoint(words)
         and (not table.things.isdisjoint(words) or unspecified)
         and all(
-            _is_world(place, words, table)
-            for place, word in enumerate(words)
-            if word in table.articles
+            noun in table.things for word, noun in pairwise((*words, "")) if word in table.articles
         )
         and all(_is_common(place, forms, words, table) for place in range(1, len(words)))
     )
-
-
-def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
-    """Return whether an article's noun is one of ``things``, or a superlative follows."""
-    near = words[place + 1 : place + 3]
-    if not near:
-        return False
-    if near[0] in table.things or near[0].endswith(_SUPERLATIVE):
-        return True
-    return near[-1] in table.things and near[0].endswith(_ADJECTIVE[table.noun_case])
 
 
 def _is_common(place: int, forms: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
@@ -82,7 +66,6 @@ MOST_READ = 3000  # of an utterance, from its end, that are examined: questions 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(LAUGHTER)
-_CAPITAL = re.compile(r"\s(?!I\b)[^\W\d_a-z]")
 _DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
 _SIGNS = (
     ("%", " percent "), ("×", " times "), ("*", " times "), ("+", " plus "), ("÷", " divided by "),
@@ -107,9 +90,10 @@ class Need(Struct, frozen=True, kw_only=True):
 
     Attributes:
         query: The text to look up; "" for nothing.
-        asks: Whether it is a question, but not for advice or about the world.
-        asks_memory: Whether it asks about the people here, or an earlier conversation.
-        asks_somebody: Whether it asks about a named person, not about the world.
+        asks: Whether it is a question, but not for advice: the LLM may have to be informed that no
+            memory was found.
+        asks_memory: Whether it asks about the people here, somebody by name, or an earlier
+            conversation.
         asks_time: Whether it asks for the time or date, or depends on it ("how long until my
             appointment").
     """
@@ -117,13 +101,7 @@ class Need(Struct, frozen=True, kw_only=True):
     query: str
     asks: bool = False
     asks_memory: bool = False
-    asks_somebody: bool = False
     asks_time: bool = False
-
-    @property
-    def asks_at_all(self) -> bool:
-        """Return whether the LLM may have to be informed that no memory was found."""
-        return self.asks or self.asks_memory or self.asks_somebody
 
 
 class _Words(NamedTuple):
@@ -166,7 +144,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
             return Need(query="")
-        if table.time.fullmatch(_bare(words, table)):
+        if table.time.fullmatch(" ".join((*words, ""))):
             return Need(query="", asks_time=True)
         if _is_command(words, table):
             return Need(query="")
@@ -176,7 +154,7 @@ def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> N
     start = _count(table.greetings, words)
     if 0 < start < len(words):
         text = text[next(islice(_WORD.finditer(text), start, None)).start() :]
-    return _asked(text, table)
+    return _asked(text, language)
 
 
 def _needs_none(sentence: str, is_known: IsKnown, table: GateWords) -> bool:
@@ -265,8 +243,9 @@ def _names_somebody(
     return False
 
 
-def _asked(query: str, table: GateWords) -> Need:
-    asks = memory = somebody = time = False
+def _asked(query: str, language: str) -> Need:
+    table = language_of(language).gate
+    asks = memory = time = False
     for sentence in SENTENCE.findall(query[-MOST_READ:]):
         if not _asks(sentence, table):
             continue
@@ -274,12 +253,11 @@ def _asked(query: str, table: GateWords) -> Need:
         time = time or bool(table.about_now.search(line))
         if table.advice.match(line):
             continue
-        memory = memory or bool(table.memory.search(line))
-        if not table.general.search(line):
-            asks = True
-            named = _CAPITAL.search(sentence) and table.named.search(sentence[-MOST_CHARS:])
-            somebody = somebody or bool(named)
-    return Need(query=query, asks=asks, asks_memory=memory, asks_somebody=somebody, asks_time=time)
+        asks = True
+        memory = memory or bool(
+            table.memory.search(line) or names_in(sentence[-MOST_CHARS:], language)
+        )
+    return Need(query=query, asks=asks, asks_memory=memory, asks_time=time)
 
 
 def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:
@@ -288,16 +266,11 @@ def _count(phrases: re.Pattern[str], words: Sequence[str]) -> int:
     return match[0].count(" ") if match else 0
 
 
-def _bare(words: Sequence[str], table: GateWords) -> str:
-    """Return words with a blank behind each, without "please"."""
-    return "".join(f"{word} " for word in words if word not in table.please)
-
-
 def _is_command(words: Sequence[str], table: GateWords) -> bool:
     """Return whether an utterance is a phrase, or consists of a verb, a device, and other words."""
     if len(words) > MOST_WORDS:
         return False
-    line = _bare(words, table)
+    line = " ".join((*words, ""))
     if table.commands.fullmatch(line):
         return True
     of_device = not (table.verbs.isdisjoint(words) or table.devices.isdisjoint(words))

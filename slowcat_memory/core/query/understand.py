@@ -24,7 +24,7 @@ from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english import vocabulary as english
 from slowcat_memory.core.memory import CHUNK
 from slowcat_memory.core.query.recall_gate import SENTENCE, judge
-from slowcat_memory.core.text.normalize import WORD, asking, content_words, fold
+from slowcat_memory.core.text.normalize import WORD, asking, begins_sentence, content_words, fold
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.expressions import Interval, asked_about, times
@@ -233,10 +233,11 @@ def with_context(
     asked = {word.lower() for word in WORD.findall(text)}
     weights: dict[str, float] = {}
     for turn in dialogue[-2:]:
+        within = (m for m in WORD.finditer(turn.text) if not begins_sentence(turn.text, m.start()))
+        names = {match[0] for match in within if _CAPITAL.match(match[0])}
         for word in content_words(turn.text) if turn.at >= oldest else ():
             if word.lower() not in asked:
-                name = bool(_CAPITAL.match(word)) and not _begins_sentence(turn.text, word)
-                weights[word] = len(word) + (1e6 if name else 0.0)
+                weights[word] = len(word) + (1e6 if word in names else 0.0)
     best = sorted(weights, key=lambda word: -weights[word])[:CONTEXT_WORDS]
     return " ".join([text, *(word for word in weights if word in best)])
 
@@ -264,14 +265,6 @@ def leans(text: str, language: str = "english") -> bool:
     return asks and pronoun and len(content) <= 1 and bare.isdisjoint(talk.own)
 
 
-def _begins_sentence(text: str, word: str) -> bool:
-    """Return whether every occurrence of a word begins a sentence."""
-    return all(
-        not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…\n"
-        for match in re.finditer(rf"\b{re.escape(word)}\b", text)
-    )
-
-
 # ------------------------------------------------------------------- speakers
 
 _CALENDAR = lazy_pattern(  # what makes "May" a month
@@ -280,7 +273,6 @@ _CALENDAR = lazy_pattern(  # what makes "May" a month
 )
 _DAY = lazy_pattern(r",?\s*\d")
 _MONTHS = frozenset(("april", "may", "june", "august", "summer", "autumn", "winter"))
-_START = lazy_pattern(r"(?:^|[.!?…:]\s*|\n)[\s\"'“‘(¿¡]*$")
 _NO_SPACES = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
@@ -355,8 +347,9 @@ def _is_name(match: re.Match[str]) -> bool:
     key = _key(match[1])
     if key not in english.COMMON_NAMES:
         return True
-    before = match.string[: match.start()]
-    if not match[1][0].isupper() or (_START.search(before) and not match["s"]):
+    begins = begins_sentence(match.string, match.start()) and not match["s"]
+    if begins or not match[1][0].isupper():
         return False
+    before = match.string[: match.start()]
     rest = match.string[match.end() : match.end() + 6]
     return key not in _MONTHS or not (_CALENDAR.search(before) or _DAY.match(rest))

@@ -208,6 +208,12 @@ class Tokenizer:
             return (self._stemmer.stemWord(bare) if self._stemmer else bare,)
 
 
+def begins_sentence(text: str, place: int) -> bool:
+    """Return whether a sentence or quotation begins at a place, where capitals mean nothing."""
+    before = text[max(0, place - 8) : place].rstrip(" \t\"'“‘(¿¡*-")
+    return not before or before[-1] in ".!?…:;。！？؟\n"
+
+
 def _words_of_any_script(text: str) -> list[str]:
     """Fold and split a text that is not all ASCII, keeping vowel signs."""
     folded = unicodedata.normalize("NFKC", text.translate(_ASCII_QUOTES)).casefold()

@@ -75,28 +75,14 @@ _LONGEST = 60  # letters of a number in one word
 
 
 class Number(Struct, frozen=True):
-    """A number of a text.
+    """A number of a text; within grammar also a word of one, and digits.
 
     Attributes:
+        letter: Its kind; see above.
         values: What it may be.
         minutes: The times of day it may be, as minutes modulo ``HALF_DAY``.
         in_digits: Whether any of it is in digits.
         joined: Whether it is made of several numbers in a row, each yielded as well.
-    """
-
-    start: int
-    end: int
-    values: frozenset[Fraction] = frozenset()
-    minutes: frozenset[int] = frozenset()
-    in_digits: bool = False
-    joined: bool = False
-
-
-class _Part(Struct, frozen=True):
-    """A word, digits, or a number that grammar reads of several.
-
-    Attributes:
-        letter: Its kind; see above.
         digits: As it is written within a longer number; "" for none.
         scale: 1,000 for "seventy-five thousand", else 1.
     """
@@ -105,10 +91,11 @@ class _Part(Struct, frozen=True):
     start: int
     end: int
     values: frozenset[Fraction] = frozenset()
-    digits: str = ""
-    scale: Fraction = Fraction(1)
     minutes: frozenset[int] = frozenset()
     in_digits: bool = False
+    joined: bool = False
+    digits: str = ""
+    scale: Fraction = Fraction(1)
 
 
 def numbers(text: str) -> Iterator[Number]:
@@ -117,13 +104,13 @@ def numbers(text: str) -> Iterator[Number]:
         parts = list(_parts(run))
         for first, part in enumerate(parts):
             if part.letter in "#fpqw":
-                yield Number(part.start, part.end, part.values, part.minutes, part.in_digits)
+                yield part
             for end in range(first + 2, min(len(parts), first + MOST_PARTS) + 1):
                 near = parts[first:end]
                 values, minutes = _joined(near), _time_of_day(near)
                 if values or minutes:
-                    written = any(part.in_digits for part in near)
-                    yield Number(part.start, near[-1].end, values, minutes, written, True)
+                    written = any(number.in_digits for number in near)
+                    yield Number("#", part.start, near[-1].end, values, minutes, written, True)
 
 
 def values(text: str) -> frozenset[Fraction]:
@@ -138,7 +125,7 @@ def values(text: str) -> frozenset[Fraction]:
 def number_of(word: str) -> tuple[int, bool] | None:
     """Return a whole number in one word, and whether it is an ordinal; None for none."""
     meaning = _meaning(word)
-    parts = list(_parts([_Part(letter, 0, 0, frozenset({value})) for letter, value in meaning]))
+    parts = list(_parts([Number(letter, 0, 0, frozenset({value})) for letter, value in meaning]))
     if len(parts) != 1 or parts[0].letter != "#":
         return None
     number = max(parts[0].values)
@@ -206,13 +193,13 @@ def _compound() -> re.Pattern[str]:
     return re.compile(f"(?:{_word_part().pattern})+")
 
 
-def _runs(text: str) -> Iterator[list[_Part]]:
+def _runs(text: str) -> Iterator[list[Number]]:
     """Yield the stretches of a text that are made of numbers and the words between them alone."""
-    run, tokens = list[_Part](), list(_TOKEN.finditer(text))
+    run, tokens = list[Number](), list(_TOKEN.finditer(text))
     for place, match in enumerate(tokens):
         parts = list(_read_token(match))
         if not parts and run and match["word"] and _adds_fraction(tokens[place + 1 : place + 4]):
-            parts = [_Part("m", *match.span())]  # "a year and a half"
+            parts = [Number("m", *match.span())]  # "a year and a half"
         if parts:
             run += parts
             continue
@@ -221,21 +208,21 @@ def _runs(text: str) -> Iterator[list[_Part]]:
     yield run
 
 
-def _read_token(match: re.Match[str]) -> Iterator[_Part]:
+def _read_token(match: re.Match[str]) -> Iterator[Number]:
     span = match.span()
     if match["hour"]:
         hour, minute = int(match["hour"]), int(match["minute"])
         value = frozenset({Fraction(100 * hour + minute, 100)})
-        yield _Part("T", *span, value, minutes=_clock(hour, minute), in_digits=True)
+        yield Number("T", *span, value, _clock(hour, minute), True)
     elif 0 < len(digits := match["digits"] or "") <= MOST_DIGITS:
         written = digits if digits.isdecimal() and not match["suffix"] else ""
         dotted = _DOTTED_TIME.fullmatch(digits)
         minutes = _clock(*map(int, dotted.groups())) if dotted else frozenset()
         amounts = _readings(digits, match["suffix"] or "")
-        yield _Part("d", *span, amounts, written, minutes=minutes, in_digits=True)
+        yield Number("d", *span, amounts, minutes, True, digits=written)
     elif match["word"]:
         for letter, number in _meaning(match["word"].lower()):
-            yield _Part(letter, *span, frozenset({number}))
+            yield Number(letter, *span, frozenset({number}))
 
 
 def _clock(hour: int, minute: int) -> frozenset[int]:
@@ -281,7 +268,7 @@ _NUMBER = re.compile(
 _HEAD, _DIGIT = re.compile(_FIRST), re.compile(rf"d|{_BELOW_HUNDRED}|o")
 
 
-def _parts(run: Sequence[_Part]) -> Iterator[_Part]:
+def _parts(run: Sequence[Number]) -> Iterator[Number]:
     """Yield the numbers of a stretch, each as long as grammar allows, and the words between."""
     letters, place = "".join(part.letter for part in run), 0
     while place < len(run):
@@ -290,8 +277,8 @@ def _parts(run: Sequence[_Part]) -> Iterator[_Part]:
         place = match.end() if match else place + 1
 
 
-def _read(run: Sequence[_Part], letters: str, match: re.Match[str]) -> _Part:
-    def of(group: str) -> Sequence[_Part]:
+def _read(run: Sequence[Number], letters: str, match: re.Match[str]) -> Number:
+    def of(group: str) -> Sequence[Number]:
         return run[match.start(group) : match.end(group)]
 
     words, digits, scale = run[match.start() : match.end()], "", Fraction(1)
@@ -317,10 +304,11 @@ def _read(run: Sequence[_Part], letters: str, match: re.Match[str]) -> _Part:
         amounts, scale = _times(amounts, of("times")), scale * _product(of("times"))
     minutes = words[0].minutes if len(words) == 1 else frozenset()
     in_digits = any(word.in_digits for word in words)
-    return _Part("#", words[0].start, words[-1].end, amounts, digits, scale, minutes, in_digits)
+    start, end = words[0].start, words[-1].end
+    return Number("#", start, end, amounts, minutes, in_digits, digits=digits, scale=scale)
 
 
-def _value(words: Sequence[_Part]) -> frozenset[Fraction]:
+def _value(words: Sequence[Number]) -> frozenset[Fraction]:
     """Return the values of a whole number: "two thousand six hundred and ten", "48 thousand"."""
     total, group = frozenset({Fraction(0)}), frozenset[Fraction]()
     for word in words:
@@ -333,7 +321,7 @@ def _value(words: Sequence[_Part]) -> frozenset[Fraction]:
     return _plus(total, group or {Fraction(0)})
 
 
-def _written(words: Sequence[_Part]) -> str:
+def _written(words: Sequence[Number]) -> str:
     return words[0].digits if words[0].letter == "d" else str(max(_value(words)))
 
 
@@ -341,18 +329,18 @@ def _plus(some: Collection[Fraction], others: Collection[Fraction]) -> frozenset
     return frozenset(value + other for value in some for other in others)
 
 
-def _times(some: Collection[Fraction], factors: Sequence[_Part]) -> frozenset[Fraction]:
+def _times(some: Collection[Fraction], factors: Sequence[Number]) -> frozenset[Fraction]:
     return frozenset(value * _product(factors) for value in some)
 
 
-def _product(factors: Sequence[_Part]) -> Fraction:
+def _product(factors: Sequence[Number]) -> Fraction:
     return math.prod((max(factor.values) for factor in factors), start=Fraction(1))
 
 
 # ------------------------------------------------------------------- numbers in parts
 
 
-def _joined(parts: Sequence[_Part]) -> frozenset[Fraction]:
+def _joined(parts: Sequence[Number]) -> frozenset[Fraction]:
     """Return what numbers in a row mean as one: "forty-eight five", "eight pounds fifty"."""
     shape, (*most, last) = "".join(part.letter for part in parts), parts
     if shape in ("#m#", "am#"):  # "one metre eighty"
@@ -386,7 +374,7 @@ _SHIFTS = {"p": 30, "p>": 30, "q": -30, "f": -45, "f>": 15, "f<": -15}
 _COUNTED = {"#>": (1, 0), "#<": (-1, 0), "#>q": (1, -30), "#<q": (-1, -30)}
 
 
-def _time_of_day(parts: Sequence[_Part]) -> frozenset[int]:
+def _time_of_day(parts: Sequence[Number]) -> frozenset[int]:
     """Return the minutes of "half five", "quarter past six", "drei viertel acht", "neun Uhr zehn"."""
     first, *_, last = parts
     before = "".join(part.letter for part in parts[:-1]).removeprefix("a").replace("#m", "#")
@@ -405,5 +393,5 @@ def _time_of_day(parts: Sequence[_Part]) -> frozenset[int]:
     return frozenset((60 * hour + shift) % HALF_DAY for hour in hours for shift in shifts)
 
 
-def _whole(part: _Part, most: int) -> set[int]:
+def _whole(part: Number, most: int) -> set[int]:
     return {int(value) for value in part.values if value.denominator == 1 and value < most}

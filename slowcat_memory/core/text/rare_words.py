@@ -18,6 +18,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import LANGUAGES, names
 from slowcat_memory.core.language.data import filled, read_words, word_set
 from slowcat_memory.core.language.english import vocabulary as english
+from slowcat_memory.core.text.normalize import begins_sentence
 
 MAX_CHARS = 4000
 MAX_LETTERS = 40  # of a word; longer ones are not spoken
@@ -65,7 +66,7 @@ def rare_words(text: str) -> Iterator[Word]:
         if "'" in bare or "’" in bare:
             form = _POSSESSED.sub("", form)
             bare = form.lower()
-        begins = _begins(text, match.start())
+        begins = begins_sentence(text, match.start())
         capital = form != bare and not shouted and (second in _TITLES or not begins)
         announced = second in _ANNOUNCING and _announced(first, second)
         placed = uncased and (second in _BEFORE_NAMES or begins)
@@ -79,12 +80,6 @@ def rare_words(text: str) -> Iterator[Word]:
             yield Word(form, named=True)
         elif len(form) >= MIN_LETTERS and not names.is_ordinary(bare):
             yield Word(form, named=False)
-
-
-def _begins(text: str, place: int) -> bool:
-    """Return whether a sentence or quotation begins here, where capitals mean nothing."""
-    before = text[max(0, place - 4) : place].rstrip(" \t\"'“‘(¿¡*-")
-    return not before or before[-1] in ".!?…:;\n"
 
 
 def is_name(bare: str, *, capital: bool, expected: bool, sure: bool = False) -> bool:

@@ -110,24 +110,14 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
         name: "day", "week" (from Monday), "weekend", "month", "year", "decade", "hour", "minute".
         offset: -1, 0 or 1.
     """
-    if name in HOURS:
-        ends = [anchor.now + timedelta(hours=HOURS[name] * (offset + n - 0.5)) for n in (0, 1)]
-        return Span(ends[0], ends[1], exact=True)
-    if name == "day":
-        return days(anchor.day + timedelta(offset))
     if name == "fortnight":
         return rolling(anchor, name, offset or 1)
-    if name in ("week", "weekend"):
+    if name == "weekend":
         monday = anchor.day - timedelta(anchor.day.weekday())
-        if name == "week":
-            return days(monday + timedelta(7 * offset), 7)
-        saturday = monday + timedelta(5)
-        if anchor.day == monday and offset == 0:
-            saturday -= timedelta(7)
-        return days(saturday + timedelta(7 * offset), 2)
-    size = MONTHS[name]
-    start = add_months(_of_calendar(anchor.day, size), offset * size)
-    return Span(start, add_months(start, size))
+        over = offset == 0 and anchor.day == monday
+        return days(monday + timedelta(5 + 7 * (offset - over)), 2)
+    span = shifted(anchor, name, offset, offset)
+    return Span(span.start, span.end, exact=span.exact)
 
 
 def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
@@ -137,31 +127,35 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
     the week from Monday in which that day is.
     """
     if name in HOURS:
-        size = timedelta(hours=HOURS[name])
-        return Span(anchor.now + size * (least - 0.5), anchor.now + size * (most + 0.5), exact=True)
+        return Span(_at(anchor, name, least - 0.5), _at(anchor, name, most + 0.5), exact=True)
     if name == "weekend":
         back = most < 0  # "two weekends ago" counts those that are over
-        first, last = (int(n) + (1 if back else -1) for n in (least, most))
+        begins, ends = (int(n) + (1 if back else -1) for n in (least, most))
         base = unit(anchor, "weekend", -1 if back else 1)
-        return Span(base.start + timedelta(7 * first), base.end + timedelta(7 * last))
+        return Span(base.start + timedelta(7 * begins), base.end + timedelta(7 * ends))
+    low, high = first, last = _at(anchor, name, least), _at(anchor, name, most)
     if name in DAYS:
-        size = timedelta(DAYS[name])
-        low, high = anchor.day + int(least) * size, anchor.day + int(most) * size
         if name != "day":
-            low -= timedelta(low.weekday())
-            high += timedelta(6 - high.weekday())
-        near = anchor.day + int(least) * size if least == most and name != "day" else None
+            low, high = first - timedelta(first.weekday()), last + timedelta(6 - last.weekday())
+        near = first if least == most and name != "day" else None
         return Span(low, high + timedelta(1), near=near)
-    first, last = round(least * MONTHS[name]), round(most * MONTHS[name])
-    if name != "month" and first % 12:  # "half a year ago" is no calendar year
-        return Span(add_months(anchor.day, first - 2), add_months(anchor.day, last + 2))
-    low, high = (_of_calendar(add_months(anchor.day, n), MONTHS[name]) for n in (first, last))
-    return Span(low, add_months(high, MONTHS[name]))
+    if name != "month" and round(least * MONTHS[name]) % 12:  # half a year is none of the calendar
+        return Span(add_months(first, -2), add_months(last, 2))
+    return Span(_of_calendar(first, name), add_months(_of_calendar(last, name), MONTHS[name]))
 
 
-def _of_calendar(day: datetime, months: int) -> datetime:
+def _at(anchor: Anchor, name: str, count: float) -> datetime:
+    """Return what is some units from now, or from today's midnight where they are days or longer."""
+    if name in HOURS:
+        return anchor.now + timedelta(hours=HOURS[name] * count)
+    if name in DAYS:
+        return anchor.day + timedelta(int(count) * DAYS[name])
+    return add_months(anchor.day, round(count * MONTHS[name]))
+
+
+def _of_calendar(day: datetime, name: str) -> datetime:
     """Return the first day of the month, year or decade of a day."""
-    first = (day.year * 12 + day.month - 1) // months * months
+    first = (day.year * 12 + day.month - 1) // MONTHS[name] * MONTHS[name]
     return datetime(first // 12, first % 12 + 1, 1)
 
 
@@ -214,13 +208,7 @@ def rolling(anchor: Anchor, name: str, count: float) -> Span:
         if count > 0:
             return Span(week.start, week.end + weeks)
         return Span(week.start - weeks, week.end)
-    exact = name in HOURS
-    if exact:
-        other = anchor.now + timedelta(hours=HOURS[name] * count)
-    elif name in DAYS:
-        other = anchor.day + timedelta(int(count) * DAYS[name])
-    else:
-        other = add_months(anchor.day, round(count * MONTHS[name]))
+    exact, other = name in HOURS, _at(anchor, name, count)
     if count > 0:
         return Span(anchor.now, other if exact else other + timedelta(1), exact=exact)
     return Span(other, anchor.now, exact=exact)

@@ -270,8 +270,6 @@ def _names(atom: Atom, start: int, end: int, tokens: Sequence[TimeToken], tenses
     words, text = tenses.words, tenses.text
     if words.names.search(text, max(0, start - 40), start):
         return True
-    if words.is_name.match(text, end):
-        return True
     before = tokens[atom.start - 1].kind if atom.start else ""
     alone = before not in tuple("ijJcbkuBEFALtS>o") and atom.end - atom.start == 1
     if alone and atom.rule == "month":  # "January is a cold month"

@@ -24,10 +24,8 @@ from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.core.query.asked_facts import (
-    MOST_CHARS,
     AskedFact,
     Wording,
-    asked_about,
     asked_fact,
     keys,
 )
@@ -46,10 +44,6 @@ class SortedLists(Generic[Item]):
 
     def __init__(self) -> None:
         self._lists = defaultdict[str, list[Item]](list)
-
-    def __contains__(self, name: str) -> bool:
-        """Whether a list has any item."""
-        return name in self._lists
 
     def add(self, name: str, item: Item) -> None:
         insort(self._lists[name], item)
@@ -291,24 +285,13 @@ class KnownFacts:
         for chunk in known.chunks:
             self._stated[chunk] = tuple(fact for fact in self._stated[chunk] if fact is not known)
 
-    def somebody(self, query: str) -> str:
-        """Return the name of somebody else in a query about whom facts are known, or ""."""
-        words = fold(query.replace("’", "'")).replace("'s ", " ").rstrip("?!. ").split()
-        names = (form for word in words for form in (word, word.removesuffix("s")))
-        lists = ((name, f"{name}/") for name in names)
-        known = (n for n, key in lists if key in self._by_age or _FORMER + key in self._by_age)
-        return next(known, "")
-
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state what a query asks for: the latest, or the next to come."""
-        if len(query) > MOST_CHARS or not self._facts:
+        asked = asked_fact(query, self._language) if self._facts else None
+        if asked is None:
             return []
-        if asked := asked_fact(query, self._language):
-            coming = self._named_ahead(query)
-            return self.answering(asked, now) or (self.answering(coming, now) if coming else [])
-        about = self.somebody(query)
-        asked = asked_about(query, about, self._language) if about else None
-        return self.answering(asked, now, about) if asked else []
+        coming = self._named_ahead(query)
+        return self.answering(asked, now) or (self.answering(coming, now) if coming else [])
 
     def _named_ahead(self, query: str) -> AskedFact | None:
         """Return a question for what is ahead by a query's words: "do I have a driving lesson"."""
@@ -317,20 +300,18 @@ class KnownFacts:
         past = talk.past.search(line)
         return AskedFact(words=words, ahead=True) if words and not past else None
 
-    def answering(self, asked: AskedFact, now: datetime, about: str = "") -> list[str]:
-        """Return the chunks that state a fact about the speaker, or about somebody else."""
+    def answering(self, asked: AskedFact, now: datetime) -> list[str]:
+        """Return the chunks that state a fact about the speaker."""
         if asked.ahead:
             return self._ahead(asked, now)
-        predicates = {f"{about}/{name}" if about else name for name in asked.predicates}
         mark = _FORMER if asked.former else ""
-        facts = self._latest(f"{mark}{name}" for name in predicates)
+        facts = self._latest(f"{mark}{name}" for name in asked.predicates)
         right = self._latest(f"{mark}word:{word}" for word in asked.words)
-        right = [fact for fact in right if not predicates.isdisjoint(fact.names)]
-        if not facts and not about and any(name.startswith(_BY_NOUN) for name in asked.predicates):
+        right = [fact for fact in right if not asked.predicates.isdisjoint(fact.names)]
+        if not facts and any(name.startswith(_BY_NOUN) for name in asked.predicates):
             persons = self._latest(f"word:{word}" for word in asked.words)
             right = [fact for fact in persons if "type:person" in fact.names]
-        chosen = right or (() if asked.about_thing else facts)
-        return list(dict.fromkeys(fact.chunk for fact in chosen))[:MOST]
+        return list(dict.fromkeys(fact.chunk for fact in right or facts))[:MOST]
 
     def _latest(self, names: Iterable[str]) -> list[_Known]:
         """Return the facts of any of some lists, the latest first."""
@@ -433,11 +414,8 @@ class KnownFacts:
 
 
 def _names(fact: Memory) -> tuple[str, ...]:
-    """Return the names of the lists that have a fact; behind its subject, unless that speaks."""
-    statement, subject, kind = fact.statement, fold(fact.statement.subject), type_of(fact)
-    predicate = canonical(statement.predicate).replace(" ", "_")
-    event = (statement.last or statement.date) and kind != "health"
-    state = "" if event or predicate == "allergic_to" else f"state:{kind}"
-    names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
-    own = subject == fold(fact.speaker)
-    return names if own else tuple(f"{subject}/{name}" for name in (*names, ""))
+    """Return the names of the lists that have a fact; none of one about somebody else."""
+    if fold(fact.statement.subject) != fold(fact.speaker):
+        return ()
+    predicate = canonical(fact.statement.predicate).replace(" ", "_")
+    return tuple(filter(None, (predicate, f"type:{type_of(fact)}")))

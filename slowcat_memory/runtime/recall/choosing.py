@@ -151,7 +151,7 @@ class Recall(Struct, eq=False, dict=True):
     @property
     def asks(self) -> bool:
         """Whether a turn asks anything; False for a search."""
-        return self.query.need is not None and self.query.need.asks_at_all
+        return self.query.need is not None and self.query.need.asks
 
     @property
     def limit(self) -> int:
@@ -419,7 +419,7 @@ def _asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidenc
         evidence: A question about somebody who was never mentioned is one too, and one for a value
             of something definite.
     """
-    if need.asks_memory or need.asks_somebody:
+    if need.asks_memory:
         return True
     specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
     return need.asks and (names_speaker or specific)

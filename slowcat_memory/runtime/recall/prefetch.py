@@ -107,7 +107,7 @@ class Attempt(Struct, frozen=True, eq=False):
 
 
 _compared = attrgetter(
-    "scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue", "need.asks_at_all"
+    "scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue", "need.asks"
 )
 
 

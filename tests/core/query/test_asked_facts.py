@@ -80,9 +80,7 @@ def kind(need: Need) -> str:
         return "time"
     if not need.query:
         return "nothing"
-    if need.asks_memory:
-        return "memory"
-    return "somebody" if need.asks_somebody else "content"
+    return "memory" if need.asks_memory else "content"
 
 
 def test_recall_gate_there_are_enough_sentences_of_each_language() -> None:

@@ -86,9 +86,6 @@ TALK = TalkWords(
         r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
         r"called off|push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|brought forward|delayed)\b"
     ),
-    named_days=lazy_pattern(
-        r"\b(?:last day|first day|start(?:ing)? dat|moving day|due dat|big day|closing dat)"
-    ),
     renewal=lazy_pattern(
         r"\b(?:nowadays|these days|turned out|scratch that|moving|chang(?:e|ing)|switch(?:ing)?|swap|"
         r"(?:moved|put) (?:\w+ ){0,3}?forward|put (?:\w+ ){0,3}?(?:off|back)|pushed|shifted|new|"
@@ -98,18 +95,6 @@ TALK = TalkWords(
         r"broke up|is off|fell through|fallen through|extended|another|different)\b"
     ),
     asked=(
-        (
-            "has_boss",
-            r"\b(?:who (?:do i (?:report|answer|work under)|tells me what to do)|in charge of me|who (?:leads|runs|"
-            r"manages|heads|supervises) (?:me|my))\b",
-        ),
-        (
-            "decided type:decision",
-            _doing(
-                "decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind"
-            ),
-            _own("decisions?"),
-        ),
         (
             "lives_in address",
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying"),
@@ -151,48 +136,11 @@ TALK = TalkWords(
             r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
             r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b",
         ),
-        (
-            "state:health",
-            _doing("suffer|suffering|ill with|treated for"),
-            r"\bwhat(?:'s| is) wrong with me\b",
-            _own("health|illness|condition|conditions|ailment|injury|health problems?"),
-        ),
-        (
-            "habit plays practises member_of type:hobby",
-            _own("hobby|hobbies|pastime"),
-            r"\b(?:do i (?:do|like doing|like to do|get up to) (?:\w+ )?(?:(?:in|with) my (?:free|spare|leisure) time|for fun|to relax|after work))\b",
-        ),
-        (
-            "goal type:goal state:plan",
-            _own("goals?|ambitions?|dreams?|aims?|resolutions?"),
-            _doing(
-                "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
-            ),
-        ),
         ("favourite_{thing}", r"\bmy favou?rite (\w+)"),
         (
             "has_{thing}",
             r"^(?!.*\b(?:did|were|had)\b)(?:.*\b(?:i|we|my|our)\b (?:\w+ ){0,3}?(dog|cat|pet)s?\b(?!'s (?!name))|"
             r".*\b(?:which|what|any) (?:\w+ ){0,2}?(dog|cat|pet)s?\b.*\b(?:i|we|me|us|mine)\b)",
-        ),
-        (
-            "diet allergic_to",
-            r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
-        ),
-        (
-            "owns has_possession bought type:possession!",
-            r"\b(?:what|which)(?: \w+){0,3}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\b(?:i|we|mine|our)\b|"
-            rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b(?!')|"
-            r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b|"
-            r"\bi (?:\w+ )?(drive|driving)\b",
-        ),
-        (
-            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
-            "stopped gave_up!",
-            r"\b(?:do|don't|did) i (?:\w+ )?(?:like|love|enjoy|hate|dislike|mind) (?!to\b)([\w-]+(?: \w+)?)\??$|"
-            r"\b(?:how do i feel|what do i (?:think|feel|say)|what are my feelings|what's my (?:opinion|view|"
-            r"take))(?: (?:about|of|on))+ (?:the )?([\w-]+(?: \w+)?)\??$|\bam i (?:a fan of|into|fond of|keen on|crazy about|partial to) "
-            r"([\w-]+)",
         ),
         (
             "has_{thing}",
@@ -203,29 +151,10 @@ TALK = TalkWords(
             rf"([\w-]+)\??$|\bmy ([\w-]+)'s "
             rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b",
         ),
-        (
-            "type:open_thread!",
-            r"\b(?:status|news|update|progress|happening|going on|(?:what's|is) up|stand|deal|outstanding|pending|"
-            r"become|came|dealt|sorted?(?: out)?|waiting)\b(?: (?:of|on|with|about|for|from))*(?: (?:the|my))* (.+)",
-        ),
-        (
-            "type:open_thread",
-            r"\b(?:what|which|anything|is there).*\b(?:still (?:have|need|open|to do|pending|outstanding)|left to do|"
-            r"to sort out|on my (?:to-?do|list|plate|mind)|outstanding|unfinished|pending|unresolved)\b",
-        ),
     ),
     asking=lazy_pattern(
         r"\b(?:who|who's|whom|whose|what|what's|which|where|where's|when|when's|how|how's|do|does|did|have|"
         r"has|had|am|are|is|was|any|anything|if|whether|names? of|remind me|tell me|remember|know)\b"
-    ),
-    others=(
-        (r"\bdoes {name}\b", "do i"),
-        (r"\bdid {name}\b", "did i"),
-        (r"\bhas {name}\b", "have i"),
-        (r"\bis {name}(?!['\w])", "am i"),
-        (r"\b{name}(?:'s|s')(?= (?:living|working|based|dating|seeing|moved|been)\b)", "am i"),
-        (r"\b{name}(?:'s|s')", "my"),
-        (r"\b{name} (?=lives|works|drives)", "i "),
     ),
     former=lazy_pattern(
         r"\b(?:before|used to|previous\w*|former\w*|earlier|prior|old (?:job|home|flat|employer|company|"
@@ -245,18 +174,6 @@ TALK = TalkWords(
         r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"
         r"again|going|take|place|happening|happen|due|booked|today|tomorrow|soon|start|tonight)\b"
     ),
-    synonyms=(
-        "car drive drives driving van vehicle wheels",
-        "phone mobile handset smartphone cellphone cell",
-        "bike bicycle cycle",
-        "mum mother mom mam",
-        "dad father",
-        "boss manager supervisor",
-        "colleague coworker",
-        "friend mate buddy",
-        "dog puppy",
-        "cat kitten",
-    ),
     values=lazy_pattern(
         r"\bhow many (?P<counted>[\w-]+)",
         r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
@@ -275,21 +192,14 @@ TALK = TalkWords(
         "aunt uncle cousin sister brother friend doctor dr mr mrs ms"
     ),
     alike={
-        "has_pet": "pet pets animal animals dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
-        "has_partner": "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner",
-        "has_spouse": "wife husband spouse",
-        "married_to": "wife husband spouse",
-        "has_wife": "wife partner spouse",
-        "has_husband": "husband partner spouse",
-        "has_girlfriend": "girlfriend partner",
-        "has_boyfriend": "boyfriend partner",
+        "has_pet": "pet pets animal animals dog cat puppy kitten horse pony rabbit hamster budgie parrot tortoise",
+        "has_partner has_spouse married_to has_wife has_husband has_girlfriend has_boyfriend": (
+            "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner"
+        ),
         "has_mother": "mum mom mam",
         "has_father": "dad",
-        "has_child": "son daughter kid child kids children",
-        "has_son": "son sons kid child kids children",
-        "has_daughter": "daughter daughters kid child kids children",
-        "has_sister": "sister sisters sibling siblings",
-        "has_brother": "brother brothers sibling siblings",
+        "has_child has_son has_daughter": "son sons daughter daughters kid child kids children",
+        "has_sister has_brother": "sister sisters brother brothers sibling siblings",
     },
     joins=lazy_pattern(
         r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"

@@ -227,8 +227,6 @@ TENSE = time.tense_words(
     ).strip("|"),
     in_general=_SUBJECT_DAY,
     names=r"called|named|name is|name's|names are|nicknamed|is called",
-    is_name=r"(?:is|was|would be|sounds)\s+(?:like\s+)?(?:a|an|such a|my)?\s*(?:\w+\s+)?name|(?:is|are|was)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:best|worst|favou?rite|longest|"
-    r"shortest|busiest|quietest|only|first|last)",
     may_follow=time.alternatives(
         "i you he she we they it i['’]m im we['’]re is was are were will has had have did do does at in "
         "on with to from by for of and or but so because when while this last next if the my our "

@@ -39,13 +39,28 @@ _OFTEN = (
     r"|jede (?:woche|nacht)|jedes (?:jahr|wochenende)|(?:einmal|zweimal|dreimal|\w+ mal) (?:die woche|pro woche|in der woche|im monat|am tag|im jahr)"
     r"|(?:montags|dienstags|mittwochs|donnerstags|freitags|samstags|sonntags|täglich|wöchentlich|morgens|abends))"
 )
-# Adverbials of time, which stand between a German verb and its object.
-_T = (
-    r"(?:(?:(?:am|an|zum) (?:\w+ )?(?:ende|wochenende|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|im (?:letzten |vergangenen )?(?:januar|februar|"
-    r"märz|april|mai|juni|juli|august|september|oktober|november|dezember|sommer|winter|herbst|frühling|frühjahr|jahr|monat|urlaub)|"
-    r"vor (?:\w+ ){1,2}(?:tagen|wochen|monaten|jahren|tag|woche|monat|jahr)|(?:letzte[nsr]?|vorige[nsr]?|diese[nsrm]?) (?:woche|monat|jahr|sommer|winter|herbst|"
-    r"frühling|wochenende|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|(?:vor)?gestern(?: \w+)?|heute(?: morgen)?|seit (?:\w+ ){1,2}(?:jahren|monaten|wochen|jahr|monat)|endlich|jetzt|nun|gerade|wieder|doch|leider|schon) )*"
+_DAY = r"(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend|wochenende)"
+MONTH = (
+    r"(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)"
 )
+_PART = r"(?: (?:früh|morgen|vormittag|mittag|nachmittag|abend|nacht)|(?:morgen|vormittag|mittag|nachmittag|abend))?"
+_NTH = rf"(?:\d{{1,2}}\.(?: ?{MONTH}| ?\d{{1,2}}\.)?|\w+(?:ten|sten)(?: {MONTH})?)"
+_MANY = r"(?:einer|einem|ein paar|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|vierzehn|einigen|\d+)"
+_UNIT = r"(?:tag|tage|tagen|woche|wochen|monat|monaten|jahr|jahren)"
+_DATE = (
+    rf"(?:(?:am|ab|bis zum|zum|vom) (?:(?:kommenden|nächsten|letzten|vergangenen|vorigen|diesen) )?(?:{_DAY}{_PART}|{_NTH}(?=\W|$))|"
+    rf"(?:diesen|kommenden|nächsten|letzten|vorigen) {_DAY}{_PART}|dieses wochenende|nächstes wochenende|letztes wochenende|(?:an|zu|über) (?:ostern|weihnachten|pfingsten|silvester))"
+)
+SOON = (
+    rf"(?:{_DATE}|(?:über)?morgen{_PART}|in {_MANY} {_UNIT}|nächste woche|nächsten monat|nächstes jahr|im (?:kommenden |nächsten )?(?:{MONTH}|sommer|herbst|winter|frühjahr|frühling|monat|jahr)|"
+    rf"(?:mon|diens|donners|frei|sams|sonn)tag{_PART} (?:um|in)|heute abend|heute nachmittag|ende der woche|(?:ende|anfang|mitte) {MONTH})"
+)
+AGO = (
+    rf"(?:{_DATE}|(?:vor)?gestern{_PART}|heute{_PART}|vor {_MANY} {_UNIT}|neulich|letzte (?:woche|nacht)|letzten (?:monat|sommer|winter|herbst)|letztes (?:jahr|wochenende)|"
+    rf"im (?:letzten |vergangenen )?(?:{MONTH}|sommer|herbst|winter|frühjahr|frühling)|diese woche)"
+)
+# Adverbials of time, which stand between a German verb and its object.
+_T = rf"(?:(?:{AGO}|seit (?:\w+ ){{1,2}}(?:jahren|monaten|wochen|jahr|monat)|endlich|jetzt|nun|gerade|wieder|doch|leider|schon) )*"
 _TRAVEL = r"(?:fahre?n?|fährt|fliege?n?|fliegt|reise?n?|reist|ziehe?n?|zieht|wandere?n?|wandert|radel?n?|segel?n?|pilgere?n?|gehe?n?|geht|mache?n? urlaub)"
 _LIFE = (
     r"(?:machen|kaufen|verkaufen|ziehen|umziehen|heiraten|lernen|studieren|kündigen|aufhören|anfangen|bauen|renovieren|"
@@ -164,26 +179,6 @@ OVER = (
 
 # What has a day: appointments, occasions, trips, outings. A clause is read with its subject and its
 # verb first ("gehe am Montag zum Zahnarzt"), so an expression of time stands anywhere behind the verb.
-_DAY = r"(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend|wochenende)"
-_MONTH = (
-    r"(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)"
-)
-_PART = r"(?: (?:früh|morgen|vormittag|mittag|nachmittag|abend|nacht)|(?:morgen|vormittag|mittag|nachmittag|abend))?"
-_NTH = rf"(?:\d{{1,2}}\.(?: ?{_MONTH}| ?\d{{1,2}}\.)?|\w+(?:ten|sten)(?: {_MONTH})?)"
-_MANY = r"(?:einer|einem|ein paar|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|vierzehn|einigen|\d+)"
-_UNIT = r"(?:tag|tage|tagen|woche|wochen|monat|monaten|jahr|jahren)"
-_DATE = (
-    rf"(?:(?:am|ab|bis zum|zum|vom) (?:(?:kommenden|nächsten|letzten|vergangenen|vorigen|diesen) )?(?:{_DAY}{_PART}|{_NTH}(?=\W|$))|"
-    rf"(?:diesen|kommenden|nächsten|letzten|vorigen) {_DAY}{_PART}|dieses wochenende|nächstes wochenende|letztes wochenende|(?:an|zu|über) (?:ostern|weihnachten|pfingsten|silvester))"
-)
-_SOON = (
-    rf"(?:{_DATE}|(?:über)?morgen{_PART}|in {_MANY} {_UNIT}|nächste woche|nächsten monat|nächstes jahr|im (?:kommenden |nächsten )?(?:{_MONTH}|sommer|herbst|winter|frühjahr|frühling|monat|jahr)|"
-    rf"(?:mon|diens|donners|frei|sams|sonn)tag{_PART} (?:um|in)|heute abend|heute nachmittag|ende der woche|(?:ende|anfang|mitte) {_MONTH})"
-)
-_AGO = (
-    rf"(?:{_DATE}|(?:vor)?gestern{_PART}|heute{_PART}|vor {_MANY} {_UNIT}|neulich|letzte (?:woche|nacht)|letzten (?:monat|sommer|winter|herbst)|letztes (?:jahr|wochenende)|"
-    rf"im (?:letzten |vergangenen )?(?:{_MONTH}|sommer|herbst|winter|frühjahr|frühling)|diese woche)"
-)
 _NOUN = rf"\w*{any_of(_C['appointments'], _C['occasions'], _C['trips'])}\b"
 EVENT = rf"(?:[\w-]+ ){{0,2}}?{_NOUN}(?: (?:mit|bei|beim|in|für|zum|zur|von|im) (?:\w+ )?\w+)?"
 _GOAL = (
@@ -192,7 +187,7 @@ _GOAL = (
 )
 _GO = r"(?:gehe?n?|geht|fahre?n?|fährt|fliege?n?|fliegt|muss|müssen|soll|sollen|darf|dürfen|will|wollen|werde|werden|wird|möchte|möchten|komme?n?|kommt)"
 _HABEN = r"(?:habe|haben|hat|hab)"
-_FIRST, _THEN = rf"(?=.*\b{_SOON}(?:\W|$))", rf"(?=.*\b{_AGO}(?:\W|$))"
+_FIRST, _THEN = rf"(?=.*\b{SOON}(?:\W|$))", rf"(?=.*\b{AGO}(?:\W|$))"
 _AUX_END = r"(?=$|,| und\b)"
 _NO_DAILY = rf"(?!.*\b{any_of(_C['daily'])}\b)"
 _ITS = r"(?:der|die|das)"
@@ -200,11 +195,11 @@ _ITS = r"(?:der|die|das)"
 EVENT_RULES = (
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}{_NO_DAILY}(?P<o>{_GO} (?:.* )?{_GOAL}.*)", "deed", inflect=True),
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "deed", inflect=True),
-    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=DATED),
-    Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HABEN} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
-    Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
-    Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
-    Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
+    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=DATED),
+    Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HABEN} (?P<o>{SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
+    Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{SOON}.*?)(?: statt| an)?$", "text"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{SOON}.*?)(?: statt| an)?$", "text", whose="me"),
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "deed"),
     Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HABEN} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "deed"),
     Rule("person", "lives_in", "{s} zieht nach {o}.", rf"{_FIRST}(?:ziehe?n?|zieht) (?:.*? )??nach (?P<o>.+)", "place"),

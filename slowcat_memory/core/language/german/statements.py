@@ -138,11 +138,7 @@ STATEMENTS = StatementWords(
         r"ja|wissen|weißt|vor allem|besonders|und zwar|und (?=(?:am|im|in|an|dann|auch|danach|abends|morgens)\b)|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
     ),
     joins=r"\s*,\s*(?:und |oder )?(?:dann kommen )?|\s+(?:und|oder|&|sowie)\s+",
-    times=(
-        r" (?:(?:am|im|an|bis|seit|vor|nach|diese\w?|letzte\w?|nächste\w?|jede\w?) (?:\w+ )?(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|"
-        r"sonntag|januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|woche|wochenende|monat|jahr|jahren|sommer|winter|"
-        r"frühling|herbst|abend|morgen|nachmittag)|heute|gestern|morgen|übermorgen|vorgestern)\b"
-    ),
+    times=rf" (?:{rules.AGO}|{rules.SOON})\b",
     due=(
         r"(?:im|am|in|um|seit|vor|an|ab|heute|gestern|morgen|vorgestern|letzte\w?|nächste\w?|diese\w?|mit (?:zwillingen|drillingen|unser\w*|mein\w*))\b.*"
     ),
@@ -151,9 +147,7 @@ STATEMENTS = StatementWords(
         r"oktober|november|dezember|morgen|übermorgen|nächste\w*|woche\w*|monat\w*|jahr\w*|sommer|winter|frühling|herbst|weihnachten|ostern|\d+|"
         r"\w+(?:ten|ter)|nach \w+)\b"
     ),
-    dates=(
-        r"\b(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d+\.?|ersten|zweiten|dritten|\w+ten|silvester|heiligabend)\b"
-    ),
+    dates=rf"\b(?:{rules.MONTH}|\d+\.?|\w+ten|silvester|heiligabend)\b",
     not_in_object="mein\\w*|dein\\w*|mich|dich|dir|du|ich|wir|es|ihn|ihm|ihnen|euch|jemand\\w*|etwas|nichts|alles|was|wie|hier|da|dort",
     cut_short="zu|für|von|mit|über|in|an|auf|aus|bei|als|der|die|das|den|dem|ein|eine|einen|einem|einer|und|oder|sehr|so|am|im|nicht",
     trailing=(

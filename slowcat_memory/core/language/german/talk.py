@@ -89,7 +89,6 @@ TALK = TalkWords(
         r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"
         r"ab (?:heute|sofort|jetzt)|neuerdings|umgestiegen|umgestellt|vorverlegt|vorgezogen)\b"
     ),
-    named_days=lazy_pattern(r"\b(?:(?:letzt|erst)e[nrs]? (?:arbeits)?tag)"),
     renewal=lazy_pattern(
         r"\b(?:nunmehr|seitdem|anstatt|sondern|ziehe?n? um|umgesetzt|versetzt|wechs(?:le|el|eln)|ändert|"
         r"ausgefallen|fällt aus|nichts mehr|nix mehr|ausgetauscht|umgetauscht|ander[es]\w*|ab (?:morgen|"
@@ -98,21 +97,6 @@ TALK = TalkWords(
         r"zurück zu|gestiegen|gesunken|erhöht|gesenkt|verlängert|befördert)\b"
     ),
     asked=(
-        (
-            "decided type:decision",
-            _doing("entschieden|beschlossen|entschlossen"),
-            _own("entscheidung|entscheidungen|entschluss"),
-        ),
-        (
-            "goal type:goal state:plan",
-            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume"),
-            r"\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
-        ),
-        (
-            "allergic_to diet",
-            r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
-            r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
-        ),
         (
             "lives_in address",
             _doing(
@@ -150,39 +134,17 @@ TALK = TalkWords(
             r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
             r"laktosefrei)|\bwas (?:\w+ )?(?:esse|ess) ich\b",
         ),
-        ("allergic_to", r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi"),
         (
-            "state:health",
-            r"\b(?:was fehlt mir|was hab(?:e)? ich für (?:eine )?krank\w*|woran (?:leide|erkrankt)|leide ich)\b|"
-            r"\bbin ich (?:\w+ )?krank\b",
-            _own("gesundheit|krankheit|krankheiten|beschwerden|leiden|verletzung"),
-        ),
-        (
-            "habit plays practises member_of type:hobby",
-            _own("hobby|hobbys|hobbies|freizeitbeschäftigung"),
-            r"\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
+            "allergic_to diet",
+            r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi",
+            r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
+            r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
         ),
         ("favourite_{thing} likes", rf"\b{_MY} lieblings(\w+)"),
         (
             "has_{thing}",
             r"^(?!.*\b(?:war|hatte|gestern)\b)(?:.*\b(?:ich|wir|mein\w*|unser\w*|mir|uns)\b.*\b(hund|katze|kater|haustier|tier)e?\b|"
             r".*\b(hund|katze|kater|haustier|tier)e?\b.*\b(?:ich|wir|mir|uns)\b)",
-        ),
-        (
-            "diet allergic_to",
-            r"^(?!.*\b(?:war|hatte|gegessen|gestern|haben wir)\b)(?=.*\b(?:ich|mir|mich|mein\w*)\b).*\b(?:esse|essen|ernähr\w*|kost|diät|speise\w*|mahlzeit\w*)\b",
-        ),
-        (
-            "owns has_possession bought type:possession!",
-            r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
-            rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b",
-        ),
-        (
-            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
-            "stopped gave_up!",
-            r"\b(?:mag|liebe|hasse) ich (?:\w+ )?([\w-]+)\??$|\bob ich (?:\w+ )?([\w-]+) (?:mag|liebe|hasse)\b|"
-            r"\b(?:was (?:halte|denke) ich (?:von|über)|wie (?:finde|stehe) ich(?: zu)?|wie ich) ([\w-]+)(?: finde)?"
-            r"\??$|\bschmeckt mir ([\w-]+)|\b(?:trinke|esse) ich (?:\w+ )?(?:gern|gerne) ([\w-]+)\??$",
         ),
         (
             "has_{thing}",
@@ -194,32 +156,12 @@ TALK = TalkWords(
             rf"([\w-]+)|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
             rf"irgendeine?n? )?(?:\w+ )?([\w-]+)\??$",
         ),
-        (
-            "type:open_thread!",
-            r"\b(?:wie steht es|wie sieht es|was ist|was wurde|stand|neues|gibt's was|gibt es was|wie läuft es|wie weit bin "
-            r"ich|was macht)\b(?: (?:neues|mit|um|aus|bei|von|zu|wegen|der|die|das|dem|den|mein\w*))+ (.+)",
-        ),
-        (
-            "type:open_thread",
-            r"\b(?:was|welche\w*|ist|gibt).*\b(?:noch (?:offen|zu tun|erledigen|zu erledigen|zu klären|aus)|erledigen|"
-            r"offene\w*|unerledigt\w*|ansteht|klären)\b",
-        ),
     ),
     asking=lazy_pattern(
         r"(?:\b(?:bei|mit|in|an|auf|von|aus|zu) )?\b(?:wer|wen|wem|was|welche\w*|wo|wohin|wann|wie|womit|wogegen|worauf|woran|für wen|hab|habe|haben|bin|sind|"
         r"weisst|kennst|ob|sag|nenne?|erinnerst|erzähl|erzähle|gibt|gibts|heisst|hiess|namen?|leide|vertrage)\b|"
         r"^(?:schmeckt|ernähre|mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|wohne|wohn|"
         r"arbeite) (?:ich|mir)\b"
-    ),
-    others=(
-        (r"\bist {name}\b", "bin ich"),
-        (r"\bhat {name}\b", "habe ich"),
-        (r"\bfährt {name}\b", "fahre ich"),
-        (r"\bisst {name}\b", "esse ich"),
-        (r"\b(\w+?)e?t {name}\b", r"\1e ich"),
-        (r"\b{name} (\w+ )*?(\w+?)e?t\b", r"ich \1\2e"),
-        (r"\b{name}(?:s|'s)?(?= \w)", "mein"),
-        (r"\b(\w+) (?:von|bei) {name}\b", r"mein \1"),
     ),
     former=lazy_pattern(
         r"\b(?:früher\w*|vorher|davor|zuvor|ehemalig\w*|vorige\w*|alte[rns]? (?:job|wohnung|adresse|firma|"
@@ -239,18 +181,6 @@ TALK = TalkWords(
         r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
         r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
         r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt|bald)\b"
-    ),
-    synonyms=(
-        "auto wagen fahrzeug karre fahr fahre fährt pkw",
-        "handy smartphone telefon mobiltelefon",
-        "fahrrad rad",
-        "mutter mama mutti",
-        "vater papa vati",
-        "chef chefin vorgesetzte vorgesetzter boss",
-        "kollege kollegin",
-        "freund freundin",
-        "hund hündin",
-        "katze kater kätzchen",
     ),
     values=lazy_pattern(
         r"\bwie viele (?P<counted>[\w-]+)",
@@ -275,18 +205,13 @@ TALK = TalkWords(
     ),
     alike={
         "has_pet": "haustiere tier tiere hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
-        "has_partner": "freund freundin frau mann partner partnerin verlobte verlobter",
-        "has_husband": "mann",
-        "has_wife": "frau",
-        "has_boyfriend": "freund",
-        "has_girlfriend": "freundin",
+        "has_partner has_husband has_wife has_boyfriend has_girlfriend": (
+            "freund freundin frau mann partner partnerin verlobte verlobter"
+        ),
         "has_father": "vater papa",
         "has_mother": "mutter mama",
-        "has_sister": "schwester schwestern geschwister",
-        "has_brother": "bruder brüder geschwister",
-        "has_child": "sohn tochter kind kinder",
-        "has_son": "sohn söhne kind kinder",
-        "has_daughter": "tochter töchter kind kinder",
+        "has_sister has_brother": "schwester schwestern bruder brüder geschwister",
+        "has_child has_son has_daughter": "sohn söhne tochter töchter kind kinder",
         "has_boss": "chef chefin",
     },
     joins=lazy_pattern(

@@ -245,7 +245,6 @@ TENSE = time.tense_words(
     as_such=r"liebe|liebt|mag|hasse|hasst|mögen|lieben|hassen|als|wie|lied|film|buch|über",
     in_general=r"(?:ist|is|sind)\s+(?!der\b|die\b|das\b|mein|unser|wieder\b|dann\b)",
     names=r"heißt|heisst|heißen|hieß|namens|genannt|nennt|nennen|name ist|tauft\w*",
-    is_name=r"(?:ist|wäre|klingt)\s+(?:(?:ein|als|wie|so|doch|mein)\w*\s+)*(?:\w+\s+)?(?:vor)?name|(?:ist|war)\s+(?:der|die|das|mein\w*)\s+(?:best|schlimmst|liebst|lieblings|schönst|einzig|kürzest|längst)\w*",
     marks=(
         "der die das den dem ich wir ist und nicht mit ein eine einen mein meine unser habe haben hab hat "
         "am im zum zur für auf von zu war sind muss kommt wird werden dann auch noch bei nach es "
