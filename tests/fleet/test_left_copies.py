@@ -1,6 +1,5 @@
 """Copies that a kill or a restored database left."""
 
-import itertools
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
-from tests.fleet.talking import files_with, say, talking, texts, wait_gone
+from tests.fleet.talking import files_with, rows, say, talking, texts, wait_gone
 from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
@@ -58,11 +57,9 @@ def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_
         assert texts(second) == ["My dog is called Bello."]
 
 
-def test_what_a_copy_could_not_send_is_not_hidden_by_one_that_is_up_to_date(
-    worker_config, monkeypatch
-):
-    numbers = itertools.count(9999, -1)  # each new copy is listed before those that are there
-    monkeypatch.setattr(secrets, "token_hex", lambda size: str(next(numbers)))
+def test_a_current_copy_does_not_hide_what_another_could_not_send(worker_config, monkeypatch):
+    names = [*map(str, range(100, 999))]  # each new copy is listed before those that are there
+    monkeypatch.setattr(secrets, "token_hex", lambda size: names.pop())
     said = ["My dog is called Bello.", "My cat is called Mimi.", "My fish is called Wanda."]
     with Fleet(worker_config("a", 60.0)) as first, Fleet(worker_config("a")) as second:
         with talking(first) as stalled:
@@ -77,9 +74,6 @@ def test_what_a_copy_could_not_send_is_not_hidden_by_one_that_is_up_to_date(
 # ------------------------------------------------------------------- A database that has less than it acknowledged: what a worker still has is kept
 
 
-TABLES = ("owner", "log", "snapshot", "taken_over")
-
-
 @pytest.fixture
 def emptied(worker_config: Make) -> Fleet:
     """A worker with a copy, whose database was replaced by an empty one."""
@@ -87,12 +81,8 @@ def emptied(worker_config: Make) -> Fleet:
     with talking(fleet) as member:
         say(member, "My dog is called Bello.")
 
-    async def empty(connection: object) -> None:
-        for table in TABLES:
-            query = f"DELETE FROM slowcat.{table} WHERE tenant = $1"
-            await connection.execute(query, fleet.worker.tenant)  # type: ignore[attr-defined]
-
-    fleet.database.run(empty)
+    for table in ("owner", "log", "snapshot", "taken_over"):
+        rows(fleet, f"DELETE FROM slowcat.{table} WHERE tenant = $1")
     return fleet
 
 

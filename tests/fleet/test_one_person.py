@@ -92,8 +92,7 @@ async def expire(connection: Any) -> None:
 
 
 def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_the_next(
-    first,
-    second,
+    first, second
 ):
     member = first.member("anna")
     member.start(SOON_S)

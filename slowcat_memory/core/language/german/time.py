@@ -132,7 +132,7 @@ TIME = time.time_words(
             "müssen soll kann will ich du er sie es wir ihr man mein meine unser unsere kommt kommen "
             "gibt geht fährt fahren fliegt fliegen beginnt fängt macht ja nein bitte also dann aber "
             "oder weil da hier wieder endlich prüfung termin hochzeit feier fest operation umzug urlaub "
-            "konzert klausur abgabe elternabend examen"
+            "konzert klausur abgabe elternabend examen guten_morgen schnee_von_gestern"
         ),
         "K": (
             "stock versuch platz gang schritt teil band absatz punkt mal rang spieltag arbeitstag "
