@@ -84,6 +84,7 @@ class Notes:
         """
         check_time(memory.valid_from)
         self._check_known(memory.scope)
+        self._wiring.namespaces.get(memory.scope)  # loaded, so that it is found and embedded now
         self._wiring.apply(PERSON, WriteBatch(memories=(memory,)))
         return memory
 

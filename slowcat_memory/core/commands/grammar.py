@@ -284,6 +284,8 @@ class Heard:
         original = self._original(*match.span("x")) if argument else ""
         if kind == "off_record":
             return Command(kind=kind, rest=original)
+        if kind == "forget_about" and argument in self._table.everything:
+            return Command(kind="forget_everything")
         return Command(kind=kind, argument=original, shared=bool(match.groupdict().get("shared")))
 
     def _original(self, start: int, end: int) -> str:

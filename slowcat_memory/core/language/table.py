@@ -82,6 +82,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
             says nothing alone.
         own: Pattern of words by which users refer to themselves.
+        everything: Words for everything stored ("forget everything", "forget about me").
         leading: Words before a topic to forget that are not part of it ("my", "the").
     """
 
@@ -99,6 +100,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     spelt: str
     right_vague: str
     own: str
+    everything: frozenset[str]
     leading: frozenset[str]
 
 

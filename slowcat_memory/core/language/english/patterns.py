@@ -203,6 +203,14 @@ COMMANDS = filled(
             "sentence))?(?: from (?:{memory}))?",
         ),
         table.CommandRule(
+            kind="forget_about",
+            says="(?:{forget}|remove|wipe) (?:everything|all|anything|what|whatever)(?: that)?"
+            "(?: (?:you|i|we|you've|i've|we've)(?: have)?(?: ever)? "
+            "(?:know|remember|stored|learned|learnt|said|told you|mentioned|talked))? about {x}",
+            never=f"(?:it|this|that|him|her|them|what|how|the fact)\\b|(?:\\S+ )+(?:{_BE})\\b",
+            max_words=5,
+        ),
+        table.CommandRule(
             kind="correct",
             says="(?:(?:no|nope|nah) )*(?:{wrong}) {x}",
             needs="(?:it's|its|it is|it was|it isn't|it's not|it should|i meant|i said|i live|i|"
