@@ -49,6 +49,16 @@ from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from slowcat_memory.records import Event, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 
+__all__ = [
+    "FixedClock",
+    "HashEmbedder",
+    "ScriptedLLM",
+    "check_embedder",
+    "check_job",
+    "memory_config",
+    "think",
+]
+
 T = TypeVar("T", bound=Struct)
 
 
