@@ -282,9 +282,9 @@ async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
     plan = job.plan(contexts(job))
     took = time.perf_counter() - began
     assert took < PLAN_S, f"planning took {took * 1e3:.0f} ms: look at a piece of the log at a time"
-    assert plan is not None and plan.tasks, "it finds nothing to do in these events"
+    assert plan and plan.tasks, "it finds nothing to do in these events"
     again = job.plan(contexts(job))
-    assert again is not None, "it keeps state of what it has planned"
+    assert again, "it keeps state of what it has planned"
     ids = [task.id for task in plan.tasks]
     assert len(set(ids)) == len(ids), "two tasks have the same id"
     assert ids == [task.id for task in again.tasks], "the same work gets another id the next time"
