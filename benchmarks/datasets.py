@@ -4,7 +4,7 @@ A folder holds ``conversations.jsonl.gz`` and ``questions.jsonl.gz`` (plain ``.j
 well), and may hold ``low_overlap.txt``: the questions that share next to no word with their evidence.
 Conversations: ``{"conversation_id", "sessions": [{"session_id", "started_at"?, "turns": [{"turn_id",
 "speaker", "role", "text", "image_caption"?, "at"?}]}]}``; a session without a start has turns with
-times. They are told as an import would (``Dataset.transcripts``), and read once more for what only a
+times. They are read as an import reads them (``Dataset.transcripts``), and once more for what only a
 judge needs: the order of the sessions, and how many words a turn costs.
 """
 

@@ -25,7 +25,7 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
-from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, Told
+from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, OnProgress
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
@@ -279,7 +279,7 @@ class Upkeep:
             stop=stop,
         )
 
-    def tidy(self, scope: str, progress: Told = lambda *_: None) -> None:
+    def tidy(self, scope: str, progress: OnProgress = lambda *_: None) -> None:
         """Embed what has no vector yet, rebuild the sealed index, move tiers. Takes minutes.
 
         Args:
@@ -298,7 +298,7 @@ class Upkeep:
         self._wiring.store.shrink()
         progress("tiers", 1, 1)
 
-    def embed(self, scope: str, progress: Told = lambda *_: None) -> None:
+    def embed(self, scope: str, progress: OnProgress = lambda *_: None) -> None:
         """Make the missing vectors. Does nothing without a model, or for guests.
 
         Args:

@@ -173,7 +173,7 @@ class Embedding:
 
 
 PART = 16  # texts embedded between two looks whether the memory closes, and stored together
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Progress callback: what is being done, how many are done, of how many."""
 
 
@@ -422,11 +422,11 @@ class Indexer:
         return Embedded(embedder.encode(texts), [])
 
     def embed(
-        self, scope: str, memory_ids: Sequence[str] | None = None, told: Told | None = None
+        self, scope: str, memory_ids: Sequence[str] | None = None, report: OnProgress | None = None
     ) -> None:
         """Make the vectors that the index lacks of memories and their keys, of some or of all.
 
-        With ``told``, token vectors that the store lacks too; all is durable on return.
+        With ``report``, token vectors that the store lacks too; all is durable on return.
 
         Raises:
             ProviderError: The embedder failed; the vectors it finished are stored.
@@ -437,7 +437,7 @@ class Indexer:
         wanted = namespace.searcher.incomplete() if memory_ids is None else memory_ids
         found, bare = namespace.recent(wanted), set[str]()  # first: those may not be stored yet
         with self._store.snapshot() as snapshot:
-            if told and (token_key := self._embedding.token_key):
+            if report and (token_key := self._embedding.token_key):
                 bare = {id_ for id_, _ in namespace.searcher.table.items()}
                 bare -= snapshot.has_tokens(token_key, scope)
             ids = dict.fromkeys((*wanted, *bare))
@@ -448,11 +448,11 @@ class Indexer:
             *(Passage(key.id, key.text, key.memory, key.sources) for key in keys),
         ]
         lacks = [p for p in every if p.id in bare or not namespace.searcher.has_vector(p.id)]
-        self._embed(scope, lacks, told)
-        if told:
+        self._embed(scope, lacks, report)
+        if report:
             self._store.flush(None)
 
-    def _embed(self, scope: str, passages: Sequence[Passage], told: Told | None = None) -> None:
+    def _embed(self, scope: str, passages: Sequence[Passage], report: OnProgress | None) -> None:
         embedder, space = self._embedding.embedder, self._namespaces.get(scope).space
         if embedder is None or space.key != embedder.key or self._store.readonly:
             return
@@ -460,12 +460,12 @@ class Indexer:
         for start in range(0, len(wanted), PART):
             if start and self.closing.is_set():
                 return
-            if told:
-                told("embed", start, len(wanted))
+            if report:
+                report("embed", start, len(wanted))
             part = wanted[start : start + PART]
             self._store_vectors(scope, space, part, self._encode(embedder, [p.text for p in part]))
-        if told:
-            told("embed", len(wanted), len(wanted))
+        if report:
+            report("embed", len(wanted), len(wanted))
 
     def _sendable(
         self, scope: str, embedder: Embedder, passages: Sequence[Passage]
