@@ -61,8 +61,9 @@ test-models: $(VENV)/traced
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio
 
-# On the PostgreSQL of a package, and on Debian's 15 where it is installed.
-test-fleet: $(addprefix test-fleet-,18 $(notdir $(wildcard /usr/lib/postgresql/15)))
+# On the PostgreSQL of a package, and on Debian's 15 where it is installed: on a core each.
+test-fleet: $(VENV)/ready $(VENV)/models
+	$(MAKE) --jobs 2 $(addprefix test-fleet-,18 $(notdir $(wildcard /usr/lib/postgresql/15)))
 	$(RUN) -m tests.harness.warm_workers
 
 test-fleet-%: $(VENV)/ready $(VENV)/models
