@@ -3,12 +3,11 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import islice
-from typing import Any
 
 from msgspec import structs
 
@@ -20,11 +19,11 @@ from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.expiry import ClockGuard
-from slowcat_memory.idle.events import EventSender
+from slowcat_memory.idle.events import MemoryEvents
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
-from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
+from slowcat_memory.records import Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.conversation import guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
@@ -32,47 +31,11 @@ from slowcat_memory.runtime.namespaces.live_index import SealOrder
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
-from slowcat_memory.store import Ack, Snapshot, Store
+from slowcat_memory.store import Snapshot, Store
 
 PERSON = "person"
 RECALL = "recall"  # the activity of a recall
 CATALOGUES = 8  # scopes whose catalogues are kept, the latest used
-
-
-class MemoryEvents(EventSender):
-    """Writes batches and passes on what happened. Safe to use from several threads.
-
-    ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
-    """
-
-    def write(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch, wait until it is durable, and pass on what it changed.
-
-        Raises:
-            StoreError: It could not be saved.
-        """
-        events = self.of(job, batch)
-        self.store.apply(job, batch).wait(None)
-        self.send(events)
-
-    def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
-        """Pass on what happened to memories, if there are any and somebody listens."""
-        if self.listeners and ids:
-            self.send((MemoryEvent(what=what, scope=scope, ids=tuple(ids), **more),))
-
-    def stored(self, ack: Ack) -> None:
-        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
-
-        Called on event loops: the event is made on the store's thread.
-        """
-        turn = ack.event
-        if self.listeners and isinstance(turn, Turn) and not turn.aside:
-            ack.future.add_done_callback(partial(self._on_stored, turn))
-
-    def _on_stored(self, turn: Turn, future: Future[None]) -> None:
-        if future.exception() is None:
-            more: dict[str, Any] = {"session": turn.session, "turn": turn.id, "at": turn.at}
-            self.tell("stored", turn.scope, (chunk_id(turn.id),), kind=CHUNK, **more)
 
 
 class EngineWiring:

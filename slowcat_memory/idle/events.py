@@ -1,20 +1,27 @@
-"""Which events a batch makes, and how they reach listeners."""
+"""Which events a batch or a turn makes, and how they reach listeners."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 
+from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import EventKind, MemoryEvent, WriteBatch
-from slowcat_memory.store import Store
+from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
+from slowcat_memory.store import Ack, Store
 
 OnMemory = Callable[[MemoryEvent], None]
 LISTENER_FAILURES = "listener_failures"  # a counter
 
 
 @dataclass
-class EventSender:
-    """Passes on what batches change. ``listeners`` run on the thread on which it happened."""
+class MemoryEvents:
+    """Writes batches and passes on what happened. Safe to use from several threads.
+
+    ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
+    """
 
     store: Store
     clock: Callable[[], datetime]
@@ -55,3 +62,32 @@ class EventSender:
                     listener(event)
                 except Exception:  # a listener is foreign code
                     self.metrics.count(LISTENER_FAILURES)
+
+    def write(self, job: str, batch: WriteBatch) -> None:
+        """Write a batch, wait until it is durable, and pass on what it changed.
+
+        Raises:
+            StoreError: It could not be saved.
+        """
+        events = self.of(job, batch)
+        self.store.apply(job, batch).wait(None)
+        self.send(events)
+
+    def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
+        """Pass on what happened to memories, if there are any and somebody listens."""
+        if self.listeners and ids:
+            self.send((MemoryEvent(what=what, scope=scope, ids=tuple(ids), **more),))
+
+    def stored(self, ack: Ack) -> None:
+        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
+
+        Called on event loops: the event is made on the store's thread.
+        """
+        turn = ack.event
+        if self.listeners and isinstance(turn, Turn) and not turn.aside:
+            ack.future.add_done_callback(partial(self._on_stored, turn))
+
+    def _on_stored(self, turn: Turn, future: Future[None]) -> None:
+        if future.exception() is None:
+            more: dict[str, Any] = {"session": turn.session, "turn": turn.id, "at": turn.at}
+            self.tell("stored", turn.scope, (chunk_id(turn.id),), kind=CHUNK, **more)

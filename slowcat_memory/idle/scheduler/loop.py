@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import StoreClosedError, StoreFullError, describe_error
-from slowcat_memory.idle.events import LISTENER_FAILURES, EventSender, OnMemory
+from slowcat_memory.idle.events import LISTENER_FAILURES, MemoryEvents, OnMemory
 from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -92,7 +92,7 @@ class IdleLoop:
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
         self._metrics, self._on_applied, self._on_pause = metrics or Metrics(), on_applied, on_pause
         self.listeners = [] if listeners is None else listeners
-        self._events = EventSender(store, clock, self._metrics, self.listeners)
+        self._events = MemoryEvents(store, clock, self._metrics, self.listeners)
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: contexts(job, self._budget)
         self._discard_views = contexts.views.clear
