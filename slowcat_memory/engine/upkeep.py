@@ -22,7 +22,7 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import SlowcatError, StoreError
 from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, OnProgress
@@ -102,6 +102,19 @@ class Upkeep:
         self._wiring.forget_queries()
         for scope, memories in _by_scope(gone).items():
             self._wiring.namespaces.forget(scope, memories)
+            try:
+                self._seal_again(scope)
+            except SlowcatError as error:
+                logger.warning("an index is read from the log until it is built: {}", error)
+
+    def _seal_again(self, scope: str) -> None:
+        """Build a sealed index that has nothing of what was deleted, before the former is erased."""
+        namespaces = self._wiring.namespaces
+        if (namespace := namespaces.loaded(scope)) is None:
+            if self.seal_due(scope):
+                namespaces.seal(scope)
+        elif namespace.sealed:
+            namespace.reseal()
 
     def hide(self, undo_s: float, *orders: Forget) -> Forgotten:
         """Hide what ``forget`` would delete, to be erased later; return once that is durable."""

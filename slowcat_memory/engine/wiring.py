@@ -149,6 +149,7 @@ class EngineWiring:
 SLICE = 64  # turns, and changed memories, before a recall may run
 OTHER = "another process"  # the origin of its events
 ACTIVITY = "another process/append"
+ANEW_S = 60.0  # how long the index of another process is waited for before the log is read
 
 
 class OtherProcesses:
@@ -258,8 +259,18 @@ class OtherProcesses:
             if gone := snapshot.missing(namespace.scope, ids):
                 self._wiring.namespaces.forget(namespace.scope, gone)
                 self._tell("forgotten", namespace.scope, sorted(gone))
-            loads.append(self._indexer.open(namespace.scope, self._wiring.namespaces.reload))
+            loads.append(self._indexer.open(namespace.scope, self._reload))
         self._indexer.later(self._confirm, epoch, partial(wait, loads))
+
+    def _reload(self, scope: str) -> None:
+        """Load an index again: a sealed one as soon as whoever forgot has built it anew."""
+        namespace, until = self._wiring.namespaces.loaded(scope), time.monotonic() + ANEW_S
+        while namespace and namespace.sealed and time.monotonic() < until:
+            with self._store.snapshot() as snapshot:
+                if snapshot.manifest(scope) or not self._store.is_erasing():
+                    break
+            time.sleep(0.05)
+        self._wiring.namespaces.reload(scope)
 
     def _confirm(self, epoch: int, loaded: Callable[[], object]) -> None:
         loaded()

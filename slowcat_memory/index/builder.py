@@ -29,12 +29,20 @@ from slowcat_memory.index.windows import OWN, SealedPostings, Vocabulary
 class Builder:
     """Writes a sealed index: every ``add``, then every ``put_vector``, then ``finish``."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, options: IndexOptions, dim: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        tokenizer: Tokenizer,
+        options: IndexOptions,
+        dim: int,
+        reading: str = "",
+    ) -> None:
         """Start an index in an existing, empty folder; ``dim`` is 0 without vectors.
 
-        Queries must use the same tokenizer.
+        Queries must use the same tokenizer. ``reading`` is as in ``Header``.
         """
         self._folder, self._tokenizer, self._options = folder, tokenizer, options
+        self._reading = reading
         self._turns, self._others = array("q"), list[str]()
         self._columns: dict[str, array[Any]] = {
             name: array("b" if kind == "bool" else np.dtype(kind).char)
@@ -112,6 +120,7 @@ class Builder:
             writer.finish(folder, name)
         header = Header(
             format=FORMAT,
+            reading=self._reading,
             documents=len(before),
             words=int(columns["words"].sum()),
             k1=self._options.k1,

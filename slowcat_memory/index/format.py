@@ -131,7 +131,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 # ------------------------------------------------------------------- a sealed index
 
-FORMAT = 13  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 14  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -158,6 +158,7 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         format: ``FORMAT`` when it was written.
+        reading: How times in the texts were read, as the caller names it.
         words: Sum of their lengths in words.
         k1: Of the scores in the postings; see ``IndexOptions``.
         b: Likewise.
@@ -168,6 +169,7 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     format: int
+    reading: str
     documents: int
     words: int
     k1: float

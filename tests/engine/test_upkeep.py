@@ -12,6 +12,7 @@ from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.providers import Embedder, EmbedderReport
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, busy, texts
 from tests.support.memories import Look
@@ -42,6 +43,24 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
     engine = home.open(again)
     engine.upkeep.embed("anna")
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "not loaded"])
+def test_upkeep_a_sealed_index_is_built_anew_before_the_bytes_of_the_former_are_erased(
+    home, loaded
+):
+    engine = home.open(index={"seal_at": 2})
+    dog, *_ = home.talk(engine)
+    engine.upkeep.tidy("anna")
+    if not loaded:
+        engine.wiring.namespaces.drop_unused(after_s=0, kept=0)
+    assert engine.forget(Forget(turns=(dog,))).erased
+    engine = home.again(index={"seal_at": 2})
+    count = len(TALK) - 1
+    assert engine.upkeep.stats()["index"]["anna"] == {
+        "memories": count, "sealed": count, "tail": 0, "vectors": 0
+    }  # fmt: skip
+    assert TALK[0] not in texts(engine.search("dog", "anna"))
 
 
 def test_upkeep_disk_bytes_passes_over_a_folder_that_goes_meanwhile(tmp_path, monkeypatch):

@@ -16,9 +16,10 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import tzinfo
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory import __version__
 from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
 from slowcat_memory.core.query.understand import substance
 from slowcat_memory.core.text.normalize import Tokenizer, digest
@@ -35,8 +37,9 @@ from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.core.time.expressions import times
 from slowcat_memory.errors import IndexDamagedError, describe_error
 from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher, generation
-from slowcat_memory.index.format import split_key_id
+from slowcat_memory.index.format import read_header, split_key_id
 from slowcat_memory.index.generation import BUILT, Build
+from slowcat_memory.index.table import DocumentTable
 from slowcat_memory.records import Event, Key, Manifest, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store, StoreOptions
 from slowcat_memory.store.bookkeeping import subjects_of
@@ -144,18 +147,32 @@ def indexable(memory: Memory) -> bool:
     return memory.retired_at is None and findable(memory)
 
 
-def all_documents(read: Read, scope: str, reading: DateLocale, upto: int) -> Iterator[Document]:
+def all_documents(
+    read: Read, scope: str, reading: DateLocale, upto: int, former: DocumentTable | None = None
+) -> Iterator[Document]:
     """Yield a namespace's index documents: first the chunks in order, then the rest by id.
 
-    ``upto`` is the log id of the last turn.
+    ``upto`` is the log id of the last turn. Times are taken from ``former``, where it has the same
+    text: to read them is half of the work.
 
     Raises:
         IndexDamagedError: An event of the log was not read.
     """
 
     def stored(snapshot: Snapshot, memory: Memory, before: str = "") -> Document:
-        keys, about = snapshot.keys(scope, memory.id), time_about(memory, reading)
-        return document(snapshot.in_context(memory), reading, before, keys, about=about)
+        keys = snapshot.keys(scope, memory.id)
+        indexed = document(snapshot.in_context(memory), reading, before, keys)
+        number = former.find(memory.id) if former else -1
+        if (
+            former
+            and number >= 0
+            and (former.digest[number], former.at[number]) == (digest(indexed.text), indexed.at)
+        ):
+            begin, end = (column[number] for column in former.about)
+            about = None if isnan(begin) else (begin, end)
+        else:
+            about = time_about(memory, reading)
+        return replace(indexed, about=about)
 
     latest = dict[str, str]()
     with read() as snapshot:
@@ -216,6 +233,7 @@ class SealOrder(Struct, frozen=True):
     Attributes:
         store: The store's folder, when a build begins.
         folder: Its device and inode; (0, 0) for any.
+        former: The generation of a checked index that the new one is to replace, "" for none.
         zone: Time zone of time expressions, "" for this machine's.
         language: Of time expressions and, unless the options name a stemmer, of the stemmer.
     """
@@ -227,10 +245,28 @@ class SealOrder(Struct, frozen=True):
     options: IndexOptions
     store: str = ""
     folder: tuple[int, int] = (0, 0)
+    former: str = ""
 
     @property
     def reading(self) -> DateLocale:
         return DateLocale(zone_of(self.zone), self.language)
+
+    def in_store(self, store: Store) -> "SealOrder":
+        """Return the order of a build that begins now."""
+        return replace(self, store=str(store.path), folder=store.folder_id)
+
+    @property
+    def how_read(self) -> str:
+        """What the times that are read in a text depend on, beside it."""
+        return f"{__version__} {self.zone} {self.language}"
+
+    def read_former(self, root: Path) -> DocumentTable | None:
+        """Open the index to replace; None if there is none, or its times were read otherwise."""
+        with suppress(Exception):  # as in ``LiveIndex.load``; also one that was swept just now
+            header = read_header(root / self.former, self.options)
+            if self.former and header.reading == self.how_read:
+                return DocumentTable(root / self.former, header)
+        return None
 
 
 # ------------------------------------------------------------------- the live index
@@ -439,7 +475,7 @@ class LiveIndex:
     def _reseal(self) -> None:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-        order = replace(self._order, store=str(self._store.path), folder=self._store.folder_id)
+        order = replace(self._order.in_store(self._store), former=self.sealed)
         manifest = seal(self._build, self.root, order)
         try:
             self._swap(manifest)
@@ -485,7 +521,8 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
     built.mkdir(mode=0o700)
     space = order.space
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
-    builder = Builder(built, tokenizer, order.options, space.dim)
+    builder = Builder(built, tokenizer, order.options, space.dim, order.how_read)
+    former = order.read_former(folder.parent)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
@@ -493,7 +530,7 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
         with store.snapshot() as snapshot:  # later changes are made again when it is loaded
             upto, changes = snapshot.last_id(), snapshot.last_change()
             epoch = snapshot.forget_epoch()
-        for document in all_documents(store.snapshot, order.scope, order.reading, upto):
+        for document in all_documents(store.snapshot, order.scope, order.reading, upto, former):
             builder.add(document)
             yield False
         with store.snapshot() as snapshot:

@@ -27,6 +27,7 @@ from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError, describe_error
+from slowcat_memory.index.generation import Build
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from slowcat_memory.runtime.namespaces.live_index import (
@@ -35,6 +36,7 @@ from slowcat_memory.runtime.namespaces.live_index import (
     SealOrder,
     indexable,
     place_of,
+    seal,
     time_about,
 )
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -402,6 +404,16 @@ class Namespaces:
             loaded = self._load(scope)
             loaded.finish_opening()  # now, so that no recall misses anything
             self._loaded[scope] = loaded
+
+    def seal(self, scope: str) -> None:
+        """Build and publish the index of a scope that is not loaded. Blocks for seconds.
+
+        Raises:
+            IndexDamagedError: The build failed.
+            StoreError: It could not be published.
+        """
+        order, root = self.order(scope).in_store(self.store), index_folder(self.store.path, scope)
+        self.store.publish(seal(Build(), root, order)).wait(FLUSH_S)
 
     def forget(self, scope: str, gone: set[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.

@@ -12,6 +12,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index import generation
 from slowcat_memory.index.format import FORMAT, HEADER
+from slowcat_memory.index.generation import BUILT
 from slowcat_memory.records import Forget, IndexFile, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import live_index
 from slowcat_memory.runtime.namespaces.live_index import Space
@@ -34,6 +35,26 @@ def test_namespace_what_is_forgotten_is_gone_at_once(scene):
     assert chunk_id(turns[3].id) not in answers(scene.namespace)["max dog"]
     assert scene.namespace.fetch([chunk_id(turns[3].id)]) == {}
     check_alike(scene.load(), scene.namespace)
+
+
+def test_namespace_a_build_reads_no_time_again_in_a_text_that_is_the_same(scene):
+    scene.talk(12)
+    scene.namespace.reseal()
+    order, sealed = scene.namespace._order.in_store(scene.store), scene.namespace.sealed
+    scene.store.close()  # a process opens it once
+
+    def built(name: str, former: str) -> dict[str, bytes]:
+        folder = scene.root / name
+        folder.mkdir()
+        for _ in live_index._build(folder, replace(order, former=former)):
+            pass
+        return {file.name: file.read_bytes() for file in (folder / BUILT).iterdir()}
+
+    anew = built("anew", "")
+    with patch.object(live_index, "time_about", side_effect=AssertionError):
+        assert built("again", sealed) == anew
+    other = replace(order, zone="Asia/Tokyo", former=sealed)
+    assert other.read_former(scene.root) is None and order.read_former(scene.root) is None
 
 
 def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(scene, monkeypatch):
