@@ -340,7 +340,7 @@ class Recall(Struct, eq=False, dict=True):
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
-        ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
+        ids = [id_ for id_ in self.namespace.facts.changing(asked.keys) if id_ not in known]
         newer = [id_ for id_ in ids if turn_of(id_) > oldest][:MOST_CHANGES]
         for memory in fetch(newer).values():
             shown = disclose(memory, self.reader)

@@ -131,9 +131,9 @@ def test_a_turn_that_is_indexed_again_ends_what_it_ended_and_one_that_is_gone_no
     for turn in (before, after):
         endings.put(chunk(turn))
     assert endings.endings("chunk/1", MAY + 31 * DAY)
-    assert endings.changes.about(["porto"]) == ["chunk/2"]
+    assert endings.changing(["porto"]) == ["chunk/2"]
     endings.put(replace(chunk(after), retired_at=MAY + 31 * DAY))
-    assert not endings.endings("chunk/1", MAY + 31 * DAY) and not endings.changes.about(["porto"])
+    assert not endings.endings("chunk/1", MAY + 31 * DAY) and not endings.changing(["porto"])
 
 
 @each_listed("rules/endings")
