@@ -23,10 +23,9 @@ from slowcat_memory.index.format import (
     read_header,
     split_key_id,
 )
-from slowcat_memory.index.name_lexicon import NameLexicon
 from slowcat_memory.index.table import Column, DocumentTable
 from slowcat_memory.index.vectors import VECTORS, KeyView, SealedVectors, VectorView
-from slowcat_memory.index.windows import Counts, Windows
+from slowcat_memory.index.words import Counts, NameLexicon, Windows
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
