@@ -342,10 +342,7 @@ class Recall(Struct, eq=False, dict=True):
         oldest = min(turn_of(memory.id) for memory in memories)
         ids = [id_ for id_ in self.namespace.facts.changing(asked.keys) if id_ not in known]
         newer = [id_ for id_ in ids if turn_of(id_) > oldest][:MOST_CHANGES]
-        for memory in fetch(newer).values():
-            shown = disclose(memory, self.reader)
-            if shown is None or self._rejection(memory):
-                continue
+        for shown in self._shown(newer, fetch):
             changed = (n for n, offer in enumerate(chosen) if self._revises(shown, offer.memory))
             if (place := next(changed, None)) is not None:
                 chosen = [*chosen[:place], Offered(shown, chosen[place].at), *chosen[place:]]

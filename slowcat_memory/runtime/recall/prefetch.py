@@ -28,6 +28,7 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.errors import describe_error
+from slowcat_memory.runtime.namespaces.registry import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall, abandon
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
 
@@ -67,38 +68,30 @@ class Attempt(Struct, frozen=True, eq=False):
     def is_for(self, text: str) -> bool:
         return fingerprint(self.heard) == fingerprint(text)
 
-    def holds(self, query: Query) -> bool:
-        """Return whether its result is also that of a turn's query in the same scopes."""
-        running = self.running  # what its thread has still to do before it stops at its next step
+    def holds(self, query: Query, namespaces: Sequence[Namespace]) -> bool:
+        """Return whether its result is also that of a turn's query in the namespaces, as they are.
+
+        Ids excluded since count if an index has them. Nothing that it found may have entered the
+        LLM's context meanwhile.
+        """
+        own, running, present = self.query, self.running, query.exclude_words
+        more, moved = present - own.exclude_words, own.exclude ^ query.exclude
+        # What its thread has still to do before it stops at its next step.
         failed = running.done() and (running.cancelled() or running.exception() is not None)
-        return (
-            not failed
-            and fingerprint(self.query.text) == fingerprint(query.text)
-            and self._nothing_changed(query)
-            and self._nothing_more_is_visible(query)
-        )
-
-    def _nothing_changed(self, query: Query) -> bool:
-        """Compare all but the words; ids excluded since count if the index has them."""
-        own = self.query
-        return (
-            [recall.namespace.version for recall in self.recalls] == [*self.versions]
-            and _compared(own) == _compared(query)
-            and query.now - own.now < timedelta(seconds=KEEP_S)
-            and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)
-        )
-
-    def _knows(self, memory: str) -> bool:
-        return any(memory in recall.namespace.searcher for recall in self.recalls)
-
-    def _nothing_more_is_visible(self, query: Query) -> bool:
-        """Return whether nothing that it found has entered the LLM's context meanwhile."""
-        own, more = self.query.exclude_words, query.exclude_words - self.query.exclude_words
-        if not more or not own <= query.exclude_words:
-            return own == query.exclude_words
-        if not self.running.done():
+        if (
+            failed
+            or fingerprint(own.text) != fingerprint(query.text)
+            or _compared(own) != _compared(query)
+            or [recall.namespace for recall in self.recalls] != [*namespaces]
+            or [namespace.version for namespace in namespaces] != [*self.versions]
+            or query.now - own.now >= timedelta(seconds=KEEP_S)
+            or any(memory in namespace.searcher for namespace in namespaces for memory in moved)
+            or not own.exclude_words <= present
+        ):
             return False
-        return all(fingerprint(hit.memory.text) not in more for hit in self.running.result().hits)
+        known = running.result().hits if more and running.done() else ()
+        found = {fingerprint(hit.memory.text) for hit in known}
+        return not more or (running.done() and found.isdisjoint(more))
 
     def abandon(self) -> None:
         """Stop it at its next step; its result is not needed."""
@@ -106,9 +99,7 @@ class Attempt(Struct, frozen=True, eq=False):
         self.running.cancel()
 
 
-_compared = attrgetter(
-    "scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue", "need.asks"
-)
+_compared = attrgetter("scope", "also", "local", "k", "called", "dialogue", "need.asks")
 
 
 class Prefetch:

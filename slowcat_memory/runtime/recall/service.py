@@ -278,7 +278,7 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._conclude(query, [Recollection()])
-        if attempt and self._stands(attempt, query, loaded):
+        if attempt and attempt.holds(query, [*map(self.namespaces.get, loaded)]):
             self.metrics.count("prefetch_stood")
             return await self._wait(attempt.running, query, attempt.recalls)
         if attempt:
@@ -313,11 +313,6 @@ class Retrieval:
         self.namespaces.get(scope).finish_opening()  # what is over must be known before an offer
 
     # ------------------------------------------------------------------- recalls begun ahead
-
-    def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
-        """Return whether a recall begun ahead is the same query on the same indexes."""
-        present = [self.namespaces.get(scope) for scope in scopes]
-        return present == [recall.namespace for recall in attempt.recalls] and attempt.holds(query)
 
     def _with_vector_of(self, attempt: Attempt, query: Query) -> Query:
         """Take over the vector of a recall for nearly the same words, if it is ready.
