@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.ranking.offering import Candidates, Row
+from slowcat_memory.core.ranking.score import Candidates, Row
 from slowcat_memory.core.ranking.token_codes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.pronunciations import MisheardWord

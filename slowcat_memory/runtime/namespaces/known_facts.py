@@ -23,7 +23,7 @@ from slowcat_memory.core.extraction.slots import Slot, canonical, ending_of, end
 from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.core.query.asked_facts import AskedFact, Wording, asked_fact, keys
+from slowcat_memory.core.query.recall_gate import AskedFact, Wording, asked_fact, keys
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Ending, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.live_index import indexable
@@ -290,7 +290,7 @@ class KnownFacts:
         """Return the chunks of statements of a change or a value, the latest first.
 
         Args:
-            keys: Of a query, as in ``core.query.asked_facts.keys``; each chunk has one of them.
+            keys: Of a query, as in ``core.query.recall_gate.keys``; each chunk has one of them.
         """
         turns = {turn for key in keys for turn in self._changing.get(key, ())}
         return [chunk_id(turn) for turn in sorted(turns, reverse=True)[:MOST_FOUND]]

@@ -12,26 +12,29 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, chunk_id, holds, turn_of
-from slowcat_memory.core.query.asked_facts import (
+from slowcat_memory.core.query.recall_gate import (
+    Need,
     Wordings,
     lacks_value,
     named_thing,
     names_in,
     revises,
 )
-from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.query.understand import ParsedQuery, parse_query
-from slowcat_memory.core.ranking.offering import (
+from slowcat_memory.core.ranking.score import (
+    ABOUT_TALK,
+    PLAIN,
+    WEIGHTS,
     AnswerEvidence,
     Candidates,
     LeftOutReason,
     Offered,
+    Weights,
     answer_probability,
     distinct,
     least_share,
     size_weight,
 )
-from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
 from slowcat_memory.core.render.memory_block import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher

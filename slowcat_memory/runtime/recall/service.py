@@ -24,14 +24,14 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.query.understand import asks_overview
-from slowcat_memory.core.ranking.offering import (
+from slowcat_memory.core.ranking.score import (
     Candidates,
     Question,
     answer_probability,
     best_of_top,
     distinct,
+    score,
 )
-from slowcat_memory.core.ranking.score import score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.core.render.memory_block import Packed, pack, relevant
 from slowcat_memory.core.text.normalize import Tokenizer

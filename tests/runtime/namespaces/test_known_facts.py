@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.memory import chunk, supersede
-from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.query.recall_gate import AskedFact
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_listed, each_row, listed

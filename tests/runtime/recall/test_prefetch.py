@@ -68,9 +68,8 @@ class Ear:
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
-        self.attempts.append(
-            Attempt(text, (Recall(None, asking(text), None, None, None),), (), Future())
-        )
+        recall = Recall(None, asking(text), None, None, None)
+        self.attempts.append(Attempt(text, (recall,), (), Future()))
         return self.attempts[-1]
 
     @property
