@@ -20,14 +20,12 @@ from datetime import timedelta
 from functools import cache
 from operator import attrgetter
 
-from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.errors import describe_error
 from slowcat_memory.runtime.namespaces.registry import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall, abandon
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
@@ -42,7 +40,7 @@ LOST_S = 60.0  # after the last sign of a voice whose end was lost
 
 Touch = Callable[[], "Future[float] | None"]
 """Begins a recall whose result is thrown away, without blocking; its future has the processor time in
-seconds. None if there is nothing to warm now."""
+seconds. None if there is nothing to warm now, or the engine is being closed."""
 
 
 class Attempt(Struct, frozen=True, eq=False):
@@ -237,24 +235,13 @@ class Warmup:
         now = self._loop.time()
         if now >= self._until:
             return
-        if now >= self._not_before and not self._is_running():
-            try:
-                self._running = self._touch()
-            except Exception as error:  # a store or an engine that is being closed
-                logger.debug("memory: not warmed up: {}", describe_error(error))
-                return
+        last = self._running
+        if now >= self._not_before and (last is None or last.done()):
+            if last and not last.cancelled() and last.exception() is None:
+                self._cost_s = last.result()
+            self._running = self._touch()
             self._not_before = now + self._pause_s()
         self._next = self._loop.call_later(max(self._not_before - now, EVERY_S / 4), self._tick)
-
-    def _is_running(self) -> bool:
-        """Return whether the last one still runs; if it has ended, take over its cost."""
-        last = self._running
-        if last is None:
-            return False
-        if last.done() and not last.cancelled() and last.exception() is None:
-            self._cost_s = last.result()
-            self._running = None
-        return not last.done()
 
     def _pause_s(self) -> float:
         return max(EVERY_S, self._cost_s / SHARE)

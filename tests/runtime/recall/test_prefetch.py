@@ -4,7 +4,6 @@ import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from unittest.mock import Mock
 
 import pytest
 
@@ -174,13 +173,6 @@ def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(ri
     rig.warmup.stop()
     rig.warmup.falls_silent()
     assert rig.during(1000) == 0 and len(rig.at) == 1
-
-
-def test_warmup_an_error_ends_it_and_reaches_nobody(rig):
-    fails = Mock(side_effect=RuntimeError("cannot schedule new futures after shutdown"))
-    warmup = Warmup(fails, rig.time)
-    warmup.speaks()
-    assert not warmup.is_active
 
 
 # ---------------------------------------------------------------- in an engine
