@@ -473,11 +473,14 @@ class UserNames:
         self._snapshot, self._configured = snapshot, configured
         self._learned: dict[str, str] = {}
 
-    def load(self, scope: str) -> None:
-        """Read a scope's name; until then, it has its default name."""
-        if scope and scope not in self._learned:  # "" names nobody, and is refused elsewhere
-            with self._snapshot() as snapshot:
-                self._learned.setdefault(scope, learned_name(snapshot, scope, self._configured))
+    def load(self, *scopes: str) -> tuple[Called, ...]:
+        """Read scopes' names; until then, they have their default names. Return what ``called`` does."""
+        for scope in filter(None, scopes):  # "" names nobody, and is refused elsewhere
+            if scope not in self._learned:
+                with self._snapshot() as snapshot:
+                    name = learned_name(snapshot, scope, self._configured)
+                    self._learned.setdefault(scope, name)
+        return self.called(*scopes)
 
     def learn(self, scope: str, name: str) -> None:
         """Set a scope's name: that of a logged turn in which the recogniser named nobody."""
@@ -490,12 +493,6 @@ class UserNames:
 
     def of(self, scope: str) -> str:
         return self._learned.get(scope) or default_name(scope, self._configured)
-
-    def loaded(self, *scopes: str) -> tuple[Called, ...]:
-        """Return what ``called`` does, after reading the scopes' names."""
-        for scope in scopes:
-            self.load(scope)
-        return self.called(*scopes)
 
     def called(self, *scopes: str) -> tuple[Called, ...]:
         """Return the earlier default names by scope, with the present one."""

@@ -206,8 +206,8 @@ class Recall(Struct, eq=False, dict=True):
         """
         need, unknown_below = self.query.need, self.options.recall.unknown_below
         if need is not None and self.asks and unknown_below and evidence is not None:
-            known, named = answer_probability(evidence) >= unknown_below, bool(self.parsed.named)
-            if known or _asks_for_memory(need, names_speaker=named, evidence=evidence):
+            known = answer_probability(evidence) >= unknown_below
+            if known or _asks_for_memory(need, bool(self.parsed.named), evidence):
                 return known
         return trace.likeliest() >= self._floor
 
@@ -411,18 +411,14 @@ def most_hits(query: Query, options: RetrievalOptions) -> int:
     return options.pack.memories if query.k is None else query.k
 
 
-def _asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidence | None) -> bool:
+def _asks_for_memory(need: Need, names_speaker: bool, evidence: AnswerEvidence) -> bool:
     """Return whether a turn asks about the people here.
 
-    Args:
-        names_speaker: It names one of them.
-        evidence: A question about somebody who was never mentioned is one too, and one for a value
-            of something definite.
+    A question that names one of them does, and so does one about somebody who was never mentioned,
+    or for a value of something definite.
     """
-    if need.asks_memory:
-        return True
-    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
-    return need.asks and (names_speaker or specific)
+    specific = names_speaker or evidence.unseen_names > 0 or evidence.lacks_value > 0
+    return need.asks_memory or (need.asks and specific)
 
 
 def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Recollection:
@@ -435,12 +431,10 @@ def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Rec
     Args:
         unknown_below: Probability that anything answers, below which nothing does.
     """
-    evidence = recollection.evidence
-    asks = _asks_for_memory(need, names_speaker=recollection.names_speaker, evidence=evidence)
-    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
-    if not unknown and not need.asks_time:
-        return recollection
-    hits = [hit for hit in recollection.hits if hit.memory.pinned] if unknown else recollection.hits
+    evidence, unknown = recollection.evidence, False
+    if evidence is not None and answer_probability(evidence) < unknown_below:
+        unknown = _asks_for_memory(need, recollection.names_speaker, evidence)
+    hits = [hit for hit in recollection.hits if hit.memory.pinned or not unknown]
     return replace(recollection, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 

@@ -208,14 +208,15 @@ class Retrieval:
         need = self._need(query)
         if not need.query:
             return self._skipped(need)
-        query = self._named(self._gated(query, need))
-        return self._run_each(self._recalls(query, [query.scope]))
+        self.namespaces.users.load(query.scope, *query.also)
+        return self._run_each(self._recalls(self._gated(query, need), [query.scope]))
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
         self.look_soon()
         self.indexer.release()
-        recalls = self._recalls(self._named(query), self._readable(query))
+        query = replace(query, called=self.namespaces.users.load(query.scope, *query.also))
+        recalls = self._recalls(query, self._readable(query))
         for recall in recalls:
             recall.namespace.finish_opening()
         if not recalls:
@@ -257,10 +258,6 @@ class Retrieval:
         """Return a turn's query after the gate, with its users' names as far as they are read."""
         called = self.namespaces.users.called(query.scope, *query.also)
         return replace(query, text=need.query, need=need, called=called)
-
-    def _named(self, query: Query) -> Query:
-        """Return a query whose hits carry the users' present names, which may be read from disk."""
-        return replace(query, called=self.namespaces.users.loaded(query.scope, *query.also))
 
     # ------------------------------------------------------------------- under the deadline
 
