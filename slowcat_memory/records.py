@@ -472,7 +472,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 
     memory: Disclosed
     score: float  # 0 to about 1, comparable within one result only
-    probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.offering``)
+    probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.score``)
     coverage: float = 0.0  # share of the query's word weight in it and its neighbours
     cosine: float | None = None  # of its vector and the query's; None when one is missing
     views: dict[str, float] = {}  # normalised score by field ("dense", …)

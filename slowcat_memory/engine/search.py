@@ -41,7 +41,7 @@ from slowcat_memory.core.memory import (
 )
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.core.ranking.offering import probability
+from slowcat_memory.core.ranking.score import probability
 from slowcat_memory.core.summaries.summary import KINDS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import rare_words

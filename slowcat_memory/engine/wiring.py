@@ -110,7 +110,7 @@ class EngineWiring:
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
         """Return who reads some namespaces, and under which names; see ``reader_of``."""
         reader = reader_of(self.config.people, *scopes, local=local, muted=muted)
-        return structs.replace(reader, called=self.users.loaded(*reader.scopes))
+        return structs.replace(reader, called=self.users.load(*reader.scopes))
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""

@@ -20,10 +20,9 @@ from slowcat_memory.index.format import (
     IndexOptions,
     split_key_id,
 )
-from slowcat_memory.index.name_lexicon import NameLexicon
 from slowcat_memory.index.table import Ids, chunk_of, find_sealed
 from slowcat_memory.index.vectors import VECTORS, KeyWriter, VectorSpool
-from slowcat_memory.index.windows import OWN, SealedPostings, Vocabulary
+from slowcat_memory.index.words import OWN, NameLexicon, SealedPostings, Vocabulary
 
 
 class Builder:
@@ -157,7 +156,7 @@ def number_sessions(before: np.ndarray) -> np.ndarray:
 
 
 # ------------------------------------------------------------------- words
-# bm25s scores the windows once; see ``windows`` for how a query uses these scores. Tokens are kept
+# bm25s scores the windows once; see ``words`` for how a query uses these scores. Tokens are kept
 # in arrays, so that a million documents need no objects of their own.
 
 

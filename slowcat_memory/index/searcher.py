@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.ranking.offering import Candidates, Row
+from slowcat_memory.core.ranking.score import Candidates, Row
 from slowcat_memory.core.ranking.token_codes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.pronunciations import MisheardWord
@@ -23,10 +23,9 @@ from slowcat_memory.index.format import (
     read_header,
     split_key_id,
 )
-from slowcat_memory.index.name_lexicon import NameLexicon
 from slowcat_memory.index.table import Column, DocumentTable
 from slowcat_memory.index.vectors import VECTORS, KeyView, SealedVectors, VectorView
-from slowcat_memory.index.windows import Counts, Windows
+from slowcat_memory.index.words import Counts, NameLexicon, Windows
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")

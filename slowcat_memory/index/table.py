@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
-from slowcat_memory.core.ranking.offering import Row
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index.format import COLUMNS, Document, Header
 
 

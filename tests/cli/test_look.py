@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.look import WORDS
-from slowcat_memory.core.ranking.offering import LeftOutReason
+from slowcat_memory.core.ranking.score import LeftOutReason
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.summaries.summary import Coverage, SummaryText, summary
 from slowcat_memory.records import Made, WriteBatch

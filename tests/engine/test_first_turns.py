@@ -142,8 +142,8 @@ engine.append(Turn(text="Our cat Minka sleeps in the piano", **said)).wait(None)
 engine.close()
 """
 ASK = """
-from slowcat_memory.runtime.namespaces.registry import Deferred
-Deferred.begin = lambda self: None  # what is read behind the first answer
+from slowcat_memory.runtime.namespaces.registry import Namespace
+Namespace._finish_soon = lambda self: None  # what is read behind the first answer
 engine = MemoryEngine(config)
 assert engine.search("where does the cat sleep", "user").hits
 """

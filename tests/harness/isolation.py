@@ -33,7 +33,7 @@ from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import executor
 from slowcat_memory.runtime.conversation import conversation
-from slowcat_memory.runtime.conversation.conversation import Audience, ScopedWords
+from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.live_index import document
@@ -308,7 +308,7 @@ def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
 
 
 def _unsplit(text: str, heard: Any, typed: Any) -> Any:
-    return [ScopedWords(heard[-1].voice.scope, heard[-1].voice.name, text)]
+    return [(heard[-1].voice, text)]
 
 
 def nosy() -> Any:

@@ -5,7 +5,7 @@ import faiss
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.offering import Row
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, scores_of, seal

@@ -12,7 +12,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Searcher
 from slowcat_memory.index.format import Header
 from slowcat_memory.index.table import chunk_of
-from slowcat_memory.index.windows import idf
+from slowcat_memory.index.words import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
@@ -42,7 +42,7 @@ def bm25(
     b: float,
     averages: Sequence[float] = (),
 ) -> list[float]:
-    """Score every document by the formula in ``index/windows.py``, term by term.
+    """Score every document by the formula in ``index/words.py``, term by term.
 
     ``averages`` is the mean length by document; that of the corpus for all without it.
     """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.ranking.offering import Row
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Memory, Turn, Vector, WriteBatch

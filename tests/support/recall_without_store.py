@@ -70,9 +70,9 @@ class FakeNamespace:
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Overtaken, ...]] = {}
         self.told: dict[str, tuple[str, ...]] = {}
-        self.changing: list[str] = []
+        self.changes: list[str] = []
         self.fetched: list[str] = []
-        self.facts = self.changes = self
+        self.facts = self
 
     def endings(self, memory_id: str, now: datetime) -> tuple[Overtaken, ...]:
         return self.ended.get(memory_id, ())
@@ -80,8 +80,8 @@ class FakeNamespace:
     def written(self, memory_id: str) -> tuple[str, ...]:
         return self.told.get(memory_id, ())
 
-    def about(self, keys: Iterable[str]) -> list[str]:
-        return self.changing
+    def changing(self, keys: Iterable[str]) -> list[str]:
+        return self.changes
 
     def stating(self, query: str, now: datetime) -> list[str]:
         return []

@@ -166,7 +166,7 @@ WAITING = 256  # transcripts waiting for their turn; some never get one
 Words = tuple[str, ...]
 
 
-class Voice(Struct, frozen=True):
+class Voice(NamedTuple):
     """A speaker: display name, and the scope where their words are stored."""
 
     scope: str
@@ -190,22 +190,15 @@ class FinalTranscript(Struct, frozen=True):
     off_record: bool = False
 
 
-class ScopedWords(NamedTuple):
-    """Words of one turn that belong to one scope.
-
-    The speaker is "Anna and Ben" if the words of two cannot be separated.
-    """
-
-    scope: str
-    speaker: str
-    words: str
+VoicedWords = tuple[Voice, str]
+"""Words of one turn and who said them: "Anna and Ben" if the words of two cannot be separated."""
 
 
 class Transcripts:
     """Transcripts in the order in which they came."""
 
     def __init__(self) -> None:
-        self._waiting: deque[FinalTranscript] = deque(maxlen=WAITING)
+        self.waiting: deque[FinalTranscript] = deque(maxlen=WAITING)
         self._expected: FinalTranscript | None = None  # of a turn whose end is predicted
         self._part = self._order = 0
 
@@ -214,7 +207,7 @@ class Transcripts:
     ) -> None:
         """Add a transcript; ``begins`` is whether it is the first that a new turn collects."""
         self._expected = None
-        self._waiting.append(self._made(voice, words, off_record, begins))
+        self.waiting.append(self._made(voice, words, off_record, begins))
 
     def expect(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
         """Set the predicted last transcript of the present turn, which a final one will replace."""
@@ -225,10 +218,6 @@ class Transcripts:
         self._order += 1
         mark = _mark(words)
         return FinalTranscript(voice, words, mark, self._part, self._order, off_record)
-
-    def any_in(self, text: str) -> bool:
-        """Return whether a transcript's words, as whole words, are among those of a text."""
-        return bool(_inside(self._waiting, _mark(text)))
 
     def of_turn(
         self, text: str, channel: Channel | None, *, predicted: bool = False
@@ -248,7 +237,7 @@ class Transcripts:
         """
         if channel == "text":
             return []  # the transcripts belong to the turn being spoken
-        mark, waiting = _mark(text), list(self._waiting)
+        mark, waiting = _mark(text), list(self.waiting)
         if predicted and self._expected:
             waiting.append(self._expected)
         on = [transcript for transcript in waiting if not transcript.off_record]
@@ -268,13 +257,13 @@ class Transcripts:
         self._expected = None
         waiting = [
             transcript
-            for transcript in self._waiting
+            for transcript in self.waiting
             if (taken and transcript.order > last) or (off and not transcript.off_record)
         ]
-        self._waiting = deque(waiting, maxlen=WAITING)
+        self.waiting = deque(waiting, maxlen=WAITING)
 
 
-def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[ScopedWords]:
+def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[VoicedWords]:
     """Divide a turn by scope and speaker.
 
     With several scopes, each keeps its words as transcribed; else the turn's own words are kept,
@@ -288,21 +277,21 @@ def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[Sco
         At least one part, in order.
     """
     if not heard:
-        return [ScopedWords(typed.scope, typed.name, text)]
+        return [(typed, text)]
     runs = [list(run) for _, run in groupby(heard, key=lambda transcript: transcript.voice.scope)]
     if len({run[0].voice.scope for run in runs}) == 1:
         return _by_speaker(text, heard)
     return [part for run in runs for part in _by_speaker(_words(run), run)]
 
 
-def _by_speaker(text: str, heard: Sequence[FinalTranscript]) -> list[ScopedWords]:
+def _by_speaker(text: str, heard: Sequence[FinalTranscript]) -> list[VoicedWords]:
     mark, scope = _mark(text), heard[0].voice.scope
     heard = _covering(mark, heard) or _inside(heard, mark) or heard
     names = list(dict.fromkeys(transcript.voice.name for transcript in heard))
     if len(names) > 1 and _covering(mark, heard):
         runs = groupby(heard, key=lambda transcript: transcript.voice.name)
-        return [ScopedWords(scope, name, _words(run)) for name, run in runs]
-    return [ScopedWords(scope, " and ".join(names), text)]
+        return [(Voice(scope, name), _words(run)) for name, run in runs]
+    return [(Voice(scope, " and ".join(names)), text)]
 
 
 def _mark(text: str) -> Words:
@@ -539,7 +528,8 @@ class Conversation:
         self._transcripts.expect(self._voice(speaker), words, off_record=self.off_record.off)
 
     def was_heard(self, text: str) -> bool:
-        return self._transcripts.any_in(text)
+        """Return whether a transcript's words, as whole words, are among those of a text."""
+        return bool(_inside(self._transcripts.waiting, _mark(text)))
 
     def touch(self) -> None:
         """Keep the sessions of the latest speakers open, because somebody speaks."""
@@ -559,7 +549,7 @@ class Conversation:
 
     def _divide(
         self, text: str, channel: Channel | None, predicted: bool = False
-    ) -> tuple[list[FinalTranscript], list[ScopedWords]]:
+    ) -> tuple[list[FinalTranscript], list[VoicedWords]]:
         """Return the transcripts of a turn, and its parts by speaker."""
         heard = self._transcripts.of_turn(text, channel, predicted=predicted)
         return heard, split(text, heard, self._voice(""))
@@ -587,7 +577,7 @@ class Conversation:
         off = self.off_record.off or any(transcript.off_record for transcript in heard)
         self._exchange = Exchange(_scopes(parts), kept=keep and not off)
         turns: list[Turn] = []
-        for scope, speaker, words in parts if self._exchange.kept else ():
+        for (scope, speaker), words in parts if self._exchange.kept else ():
             kept, cut = clean(words)
             unnamed = speaker == self.names.user
             if unnamed and self.names.may_change and (name := introduced(kept)):
@@ -687,5 +677,5 @@ class Conversation:
             log.append(log.tracker.tick(now))
 
 
-def _scopes(parts: Iterable[ScopedWords]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.scope for part in reversed(list(parts))))[::-1]
+def _scopes(parts: Sequence[VoicedWords]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(voice.scope for voice, _ in reversed(parts)))[::-1]

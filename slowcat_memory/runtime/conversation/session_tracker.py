@@ -45,13 +45,6 @@ class ClockReading(NamedTuple):
         return ClockReading(self.at + timedelta(seconds=seconds), self.seconds + seconds)
 
 
-def seconds_since_drop(session: Session, now: datetime) -> float | None:
-    """Return how long ago a session's connection dropped; None if it cannot be resumed."""
-    if session.ended is None or session.reason not in RESUMABLE:
-        return None
-    return abs((now - session.ended).total_seconds())  # the clock may have gone back
-
-
 class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When a session ends.
 
@@ -86,14 +79,15 @@ class SessionTracker:
 
     def __post_init__(self) -> None:
         previous, now = self.previous, self.now
+        dropped = previous.ended if previous and previous.reason in RESUMABLE else None
         self._state: State = "idle"
         self._session = ""
         self._last: ClockReading | None = None
         self._ended = 0.0  # when the connection dropped, monotonic
-        gap = seconds_since_drop(previous, now.at) if previous and now else None
-        if previous and now and gap is not None:
+        if previous and now and dropped is not None:
             self._state, self._session = "dropped", previous.id
-            self._ended = now.seconds - gap
+            # The clock may have gone back.
+            self._ended = now.seconds - abs((now.at - dropped).total_seconds())
 
     @property
     def session(self) -> str:
@@ -106,7 +100,15 @@ class SessionTracker:
 
     def said(self, now: ClockReading) -> list[Event]:
         """Return the events before an utterance's own; it is of ``session`` then."""
-        edges = self._opened(now)
+        edges = self.tick(now)  # a late timer must not extend a session
+        if self._state != "open":
+            soon = now.seconds - self._ended <= self.options.resume_grace_s
+            resumes = self._state == "dropped" and soon and self._session not in self.held
+            if not resumes:
+                self._session = self.new_id(now.at)
+            self.held.add(self._session)
+            self._state, self._last = "open", now
+            edges.append(self._edge("resume" if resumes else "start", now.at))
         self.touch(now)
         return edges
 
@@ -130,22 +132,6 @@ class SessionTracker:
         self.held.discard(self._session)
         self._state = "idle"
         return [self._edge("end", due.at, "silence")]
-
-    def _opened(self, now: ClockReading) -> list[Event]:
-        edges = self.tick(now)  # a late timer must not extend a session
-        if self._state == "open":
-            return edges
-        if self._may_resume(now):
-            kind: Literal["start", "resume"] = "resume"
-        else:
-            kind, self._session = "start", self.new_id(now.at)
-        self.held.add(self._session)
-        self._state, self._last = "open", now
-        return [*edges, self._edge(kind, now.at)]
-
-    def _may_resume(self, now: ClockReading) -> bool:
-        soon = now.seconds - self._ended <= self.options.resume_grace_s
-        return self._state == "dropped" and soon and self._session not in self.held
 
     def _edge(
         self, kind: Literal["start", "end", "resume"], at: datetime, reason: str = ""

@@ -431,9 +431,13 @@ class Indexer:
         Raises:
             ProviderError: The embedder failed; the vectors it finished are stored.
         """
-        if self._embedding.embedder is None:
+        embedder = self._embedding.embedder
+        if embedder is None or self._store.readonly:
             return
         namespace = self._namespaces.get(scope)
+        space = namespace.space
+        if space.key != embedder.key:
+            return
         wanted = namespace.searcher.incomplete() if memory_ids is None else memory_ids
         found, bare = namespace.recent(wanted), set[str]()  # first: those may not be stored yet
         with self._store.snapshot() as snapshot:
@@ -448,27 +452,20 @@ class Indexer:
             *(Passage(key.id, key.text, key.memory, key.sources) for key in keys),
         ]
         lacks = [p for p in every if p.id in bare or not namespace.searcher.has_vector(p.id)]
-        self._embed(scope, lacks, report)
-        if report:
-            self._store.flush(None)
-
-    def _embed(self, scope: str, passages: Sequence[Passage], report: OnProgress | None) -> None:
-        embedder, space = self._embedding.embedder, self._namespaces.get(scope).space
-        if embedder is None or space.key != embedder.key or self._store.readonly:
-            return
-        wanted = self._sendable(scope, embedder, passages)
-        for start in range(0, len(wanted), PART):
+        passages = self._sendable(namespace, embedder, lacks)
+        for start in range(0, len(passages), PART):
             if start and self.closing.is_set():
                 return
             if report:
-                report("embed", start, len(wanted))
-            part = wanted[start : start + PART]
+                report("embed", start, len(passages))
+            part = passages[start : start + PART]
             self._store_vectors(scope, space, part, self._encode(embedder, [p.text for p in part]))
         if report:
-            report("embed", len(wanted), len(wanted))
+            report("embed", len(passages), len(passages))
+            self._store.flush(None)
 
     def _sendable(
-        self, scope: str, embedder: Embedder, passages: Sequence[Passage]
+        self, namespace: Namespace, embedder: Embedder, passages: Sequence[Passage]
     ) -> list[Passage]:
         """Return the passages that may be passed to an embedder.
 
@@ -477,11 +474,10 @@ class Indexer:
         """
         if not sends_texts_away(embedder):
             return list(passages)
-        namespace = self._namespaces.get(scope)
         with self._store.snapshot() as snapshot:
 
             def is_local(passage: Passage) -> bool:
-                context = snapshot.context(scope, passage.owner or passage.id)
+                context = snapshot.context(namespace.scope, passage.owner or passage.id)
                 turns = map(chunk_id, (*passage.sources, *(context.sources if context else ())))
                 origins = namespace.fetch([passage.owner or passage.id, *turns])  # saved or not
                 return any(memory.local_only for memory in origins.values())

@@ -11,10 +11,10 @@ that, see ``KnownFacts.read``.
 import re
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -23,55 +23,16 @@ from slowcat_memory.core.extraction.slots import Slot, canonical, ending_of, end
 from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.core.query.asked_facts import (
-    AskedFact,
-    Wording,
-    asked_fact,
-    keys,
-)
+from slowcat_memory.core.query.recall_gate import AskedFact, Wording, asked_fact, keys
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Ending, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.live_index import indexable
-
-Item = TypeVar("Item", bound=tuple[Any, ...])
-
-
-class SortedLists(Generic[Item]):
-    """Sorted lists of tuples, by name.
-
-    One thread changes them while others read: a reader takes a slice, which is one operation.
-    """
-
-    def __init__(self) -> None:
-        self._lists = defaultdict[str, list[Item]](list)
-
-    def add(self, name: str, item: Item) -> None:
-        insort(self._lists[name], item)
-
-    def remove(self, name: str, item: Item) -> None:
-        """Remove an item that is there."""
-        items = self._lists[name]
-        del items[bisect_left(items, item)]
-        if not items:
-            del self._lists[name]
-
-    def first(self, name: str, start: tuple[Any, ...], most: int) -> Sequence[Item]:
-        """Return the first items from a place in the order on."""
-        items = self._lists.get(name, [])
-        place = bisect_left(items, start)
-        return items[place : place + most]
-
-    def last(self, name: str, most: int) -> Sequence[Item]:
-        """Return the last items, the last one at the end."""
-        return self._lists.get(name, [])[-most:]
-
 
 MOST = 3  # chunks for a fact that is asked for
 LOOKED_AT = 128  # facts of a predicate, a word or the days ahead
 # A relative whom no predicate names stands by its noun alone: "Anna is the sister of Emma".
 _BY_NOUN = "has_"
 _FORMER = "former "  # before the name of a list of facts that are over
-_ANY = ""  # the list of everything that has a day
 
 
 class _Known(Struct, frozen=True):
@@ -87,12 +48,11 @@ class _Known(Struct, frozen=True):
     id: str
     chunks: tuple[str, ...]
     at: datetime
+    statement: Statement
     words: frozenset[str]
     names: tuple[str, ...]
     date: str
     over: bool
-    quote: str
-    object: str
     holds: bool
     until: datetime | None
     by: str
@@ -102,24 +62,18 @@ class _Known(Struct, frozen=True):
     def chunk(self) -> str:
         return self.chunks[0]
 
-    @property
-    def place(self) -> tuple[datetime, str, str]:
-        """Its place among facts by age."""
-        return self.at, self.chunk, self.id
+    def places(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Yield the lists that have it, each with its place there.
 
-    @property
-    def day(self) -> tuple[str, float, str, str]:
-        """Its place among what has a day; of one day, the latest statement first."""
-        return self.date, -self.at.timestamp(), self.chunk, self.id
-
-    def lists(self) -> tuple[str, ...]:
-        """Return the lists by age that have it."""
-        mark = _FORMER if self.over else ""
-        return tuple(mark + name for name in (*self.names, *(f"word:{w}" for w in self.words)))
-
-    def days(self) -> tuple[str, ...]:
-        """Return the lists by day that have it."""
-        return (_ANY, *self.words) if self.date and not self.over else ()
+        First those by age, then those by day, where of one day the latest statement comes first.
+        """
+        mark, age = _FORMER if self.over else "", (self.at, self.chunk, self.id)
+        for name in (*self.names, *(f"word:{word}" for word in self.words)):
+            yield mark + name, age
+        if self.date and not self.over:
+            day = (self.date, -self.at.timestamp(), self.chunk, self.id)
+            for word in ("", *self.words):  # "" is the list of everything that has a day
+                yield f"day:{word}", day
 
 
 MOST_LINKS = 20  # of a chain of facts, each superseded by the next
@@ -143,38 +97,6 @@ MOST_TURNS = 8  # latest turns kept for a word
 MOST_FOUND = 6  # chunks returned for a query
 
 
-class Changes:
-    """A scope's latest statements of a change or a value. Changed under the namespace's lock."""
-
-    def __init__(self, language: str) -> None:
-        self._language = language
-        self._by_key: dict[str, tuple[int, ...]] = {}
-
-    def hear(self, turn: Turn) -> None:
-        """Keep a user's turn if it may change an earlier one. Takes 30 us, off the frame path."""
-        if turn.role != "user" or turn.aside:
-            return
-        read = Wording(turn.text, self._language)
-        for key in read.keys if read.may_revise else ():
-            kept = self._by_key.get(key, ())
-            self._by_key[key] = tuple(sorted({*kept, turn.id}))[-MOST_TURNS:]
-
-    def drop(self, memory_id: str) -> None:
-        """Forget a turn's chunk."""
-        if gone := turn_of(memory_id):
-            for key, turns in self._by_key.items():
-                self._by_key[key] = tuple(turn for turn in turns if turn != gone)
-
-    def about(self, keys: Iterable[str]) -> list[str]:
-        """Return the chunks that share a word with a query, the latest first.
-
-        Args:
-            keys: Of the query, as in ``core.query.asked_facts.keys``.
-        """
-        turns = {turn for key in keys for turn in self._by_key.get(key, ())}
-        return [chunk_id(turn) for turn in sorted(turns, reverse=True)[:MOST_FOUND]]
-
-
 Change = Callable[["KnownFacts"], object]
 
 
@@ -186,10 +108,13 @@ class KnownFacts:
     """
 
     def __init__(self, language: str = "english") -> None:
-        self._language, self.changes = language, Changes(language)
+        self._language = language
         self._facts: dict[str, _Known] = {}
-        self._by_age = SortedLists[tuple[datetime, str, str]]()  # by predicate, type and word
-        self._by_day = SortedLists[tuple[str, float, str, str]]()  # by word
+        # The facts' places in order, by predicate, type and word, and by "day:" and word. One thread
+        # changes a list while others read: a reader takes a slice, which is one operation.
+        self._lists = defaultdict[str, list[tuple[Any, ...]]](list)
+        # By word, the latest turns that may change an earlier one.
+        self._changing: dict[str, tuple[int, ...]] = {}
         self._stated: dict[str, tuple[_Known, ...]] = {}  # by chunk
         # By speaker and subject, by slot: the chunk of the latest statement, and the statement.
         self._said_last = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
@@ -248,21 +173,18 @@ class KnownFacts:
             id=fact.id,
             chunks=stated_in(fact),
             at=fact.valid_from,
+            statement=statement,
             words=frozenset(keys(told, self._language)),
             names=_names(fact) if asked else (),
             date=(statement.last or statement.date) if asked else "",
             over=fact.valid_to is not None or statement.over,
-            quote=statement.quote,
-            object=statement.object,
             holds=holds,
             until=until,
             by=by,
             text=fact.text if sure and fact.made is not None and fact.made.model else "",
         )
-        for name in known.lists():
-            self._by_age.add(name, known.place)
-        for name in known.days():
-            self._by_day.add(name, known.day)
+        for name, place in known.places():
+            insort(self._lists[name], place)
         for chunk in known.chunks:
             self._stated[chunk] = (*self._stated.get(chunk, ()), known)
             if not holds:
@@ -273,15 +195,18 @@ class KnownFacts:
 
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or what a turn's chunk states."""
-        self.changes.drop(memory_id)
+        if gone := turn_of(memory_id):
+            for key, turns in self._changing.items():
+                self._changing[key] = tuple(turn for turn in turns if turn != gone)
         self._heard = {c: e for c, e in self._heard.items() if memory_id not in (c, e.newer)}
         known = self._facts.pop(memory_id, None)
         if known is None:
             return
-        for name in known.lists():
-            self._by_age.remove(name, known.place)
-        for name in known.days():
-            self._by_day.remove(name, known.day)
+        for name, place in known.places():
+            places = self._lists[name]
+            del places[bisect_left(places, place)]
+            if not places:
+                del self._lists[name]
         for chunk in known.chunks:
             self._stated[chunk] = tuple(fact for fact in self._stated[chunk] if fact is not known)
 
@@ -315,16 +240,16 @@ class KnownFacts:
 
     def _latest(self, names: Iterable[str]) -> list[_Known]:
         """Return the facts of any of some lists, the latest first."""
-        places = {place for name in names for place in self._by_age.last(name, LOOKED_AT)}
+        places = {place for name in names for place in self._lists.get(name, [])[-LOOKED_AT:]}
         return self._in_order(place[-1] for place in sorted(places, reverse=True))
 
     def _ahead(self, asked: AskedFact, now: datetime) -> list[str]:
         """Return the chunks of what is still ahead: by common words, then by day."""
-        today = (now.date().isoformat(),)
-        lists = asked.words or (_ANY,)
-        common = Counter(
-            day for name in lists for day in self._by_day.first(name, today, LOOKED_AT)
-        )
+        common = Counter[tuple[Any, ...]]()
+        for word in asked.words or ("",):
+            days = self._lists.get(f"day:{word}", [])
+            today = bisect_left(days, (now.date().isoformat(),))
+            common.update(days[today : today + LOOKED_AT])
         most = max(common.values(), default=0)
         best = sorted(day for day, words in common.items() if words == most)
         coming = self._in_order(day[-1] for day in best)
@@ -341,7 +266,8 @@ class KnownFacts:
         """
         from slowcat_memory.core.extraction.stated import stated_by  # 0.1 s: not at every start
 
-        self.changes.hear(turn)
+        if turn.role == "user" and not turn.aside:
+            self._note_change(turn)
         if turn.id <= self._read_to:
             return
         chunk = chunk_id(turn.id)
@@ -353,6 +279,21 @@ class KnownFacts:
             before = self._hold(turn.speaker, new, chunk)
             if before and self._holds(before):
                 self._heard[before] = Overtaken(turn.at, newer=chunk)
+
+    def _note_change(self, turn: Turn) -> None:
+        read = Wording(turn.text, self._language)
+        for key in read.keys if read.may_revise else ():
+            kept = self._changing.get(key, ())
+            self._changing[key] = tuple(sorted({*kept, turn.id}))[-MOST_TURNS:]
+
+    def changing(self, keys: Iterable[str]) -> list[str]:
+        """Return the chunks of statements of a change or a value, the latest first.
+
+        Args:
+            keys: Of a query, as in ``core.query.recall_gate.keys``; each chunk has one of them.
+        """
+        turns = {turn for key in keys for turn in self._changing.get(key, ())}
+        return [chunk_id(turn) for turn in sorted(turns, reverse=True)[:MOST_FOUND]]
 
     def _end(self, turn: Turn, ending: Ending) -> None:
         """End the latest statements that a turn says are over."""
@@ -393,10 +334,10 @@ class KnownFacts:
         facts = self._stated.get(chunk, ())
         for fact in facts:
             if fact.until is not None:
-                newer, quote = self._newest(fact.by), fact.quote
-                if any(other.holds and other.quote == quote for other in facts):
+                newer, quote = self._newest(fact.by), fact.statement.quote
+                if any(other.holds and other.statement.quote == quote for other in facts):
                     # "I moved to Graz with my boyfriend Tom"
-                    own = re.search(rf"(?:\w+ )?{re.escape(fact.object)}", quote)
+                    own = re.search(rf"(?:\w+ )?{re.escape(fact.statement.object)}", quote)
                     quote = own[0] if own else quote
                 yield Overtaken(fact.until, quote, newer if newer != chunk else "")
         if heard := self._heard.get(chunk):
@@ -410,7 +351,7 @@ class KnownFacts:
             if following is None:
                 break
             fact = following
-        return fact.chunks[0] if fact else ""
+        return fact.chunk if fact else ""
 
 
 def _names(fact: Memory) -> tuple[str, ...]:

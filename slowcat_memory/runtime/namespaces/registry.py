@@ -47,48 +47,6 @@ PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, go
 STOP_S = 2.0  # how long a running step may take at the end
 
 
-class Deferred:
-    """Steps that are done once, in order: on a thread of their own, or by a caller who waits."""
-
-    def __init__(self, steps: Sequence[Callable[[], None]]) -> None:
-        """Begin nothing yet. A step should end soon after ``stopping`` is set."""
-        self.stopping = threading.Event()
-        self._left = list(steps)
-        self._running = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def begin(self) -> None:
-        """Do the steps on a thread, unless they have begun. Takes microseconds."""
-        if self._left and self._thread is None and not self.stopping.is_set():
-            self._thread = threading.Thread(target=self._run, name="slowcat-opened", daemon=True)
-            self._thread.start()
-
-    def finish(self) -> None:
-        """Wait until all steps are done, and do here what is left. Blocks.
-
-        Raises:
-            Exception: What a step raised; it is left, and so are those after it.
-        """
-        with self._running:
-            while self._left and not self.stopping.is_set():
-                self._left[0]()
-                self._left.pop(0)
-
-    def _run(self) -> None:
-        try:
-            if not self.stopping.wait(PAUSE_S):
-                self.finish()
-        except Exception as error:  # a thread has no caller to raise to
-            if not self.stopping.is_set():
-                logger.warning(f"memory: opening was not finished: {describe_error(error)}")
-
-    def stop(self) -> None:
-        """Do no further step; waits a while for the one that runs."""
-        self.stopping.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(STOP_S)
-
-
 class HotCache:
     """The latest memories, and all that are not durable yet: only here can these be read."""
 
@@ -162,9 +120,11 @@ class Namespace(LiveIndex):
         self._give_way = give_way
         added = self.load(lambda: store.snapshot(give_way))
         self._facts = KnownFacts(order.language)
-        self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
+        self._unread = [self._read_latest, self.read_times, self._read_facts]
+        self._finishing, self._stopping = threading.Lock(), threading.Event()
+        self._reader: threading.Thread | None = None
         if not self.sealed and not added:  # there is next to nothing to read
-            self._deferred.finish()
+            self.finish_opening()
 
     # ---------------------------------------------------------------- behind the opening
 
@@ -172,8 +132,28 @@ class Namespace(LiveIndex):
         """Read all that no first answer waits for: the latest texts, times in texts, facts. Blocks.
 
         Otherwise this is done on a thread of its own, from the first recall on.
+
+        Raises:
+            Exception: What a step raised; it is done again, and those after it, at the next call.
         """
-        self._deferred.finish()
+        with self._finishing:
+            while self._unread and not self._stopping.is_set():
+                self._unread[0]()
+                self._unread.pop(0)
+
+    def _finish_soon(self) -> None:
+        """Begin to finish the opening on a thread, unless that was begun. Takes microseconds."""
+        if self._unread and self._reader is None and not self._stopping.is_set():
+            self._reader = threading.Thread(target=self._run, name="slowcat-opened", daemon=True)
+            self._reader.start()
+
+    def _run(self) -> None:
+        try:
+            if not self._stopping.wait(PAUSE_S):
+                self.finish_opening()
+        except Exception as error:  # a thread has no caller to raise to
+            if not self._stopping.is_set():
+                logger.warning(f"memory: opening was not finished: {describe_error(error)}")
 
     def _read_latest(self) -> None:
         with self.lock, self._store.snapshot() as snapshot:
@@ -186,7 +166,7 @@ class Namespace(LiveIndex):
 
         Blocks for 0.2 ms each the first time.
         """
-        while self._undated and not self._deferred.stopping.is_set():
+        while self._undated and not self._stopping.is_set():
             self._give_way()
             with self.lock:  # again for each: a turn may wait for it
                 if self._undated:
@@ -209,7 +189,7 @@ class Namespace(LiveIndex):
         """Yield turns until it is to stop; each is read for a millisecond."""
         for turn in turns:
             self._give_way()
-            if not self._deferred.stopping.is_set():
+            if not self._stopping.is_set():
                 yield turn
 
     # ---------------------------------------------------------------- changes
@@ -286,7 +266,7 @@ class Namespace(LiveIndex):
     @property
     def facts(self) -> KnownFacts:
         """What facts are known by now, after beginning to read the rest."""
-        self._deferred.begin()
+        self._finish_soon()
         return self._facts
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
@@ -317,7 +297,9 @@ class Namespace(LiveIndex):
 
     def stop(self) -> None:
         super().stop()
-        self._deferred.stop()
+        self._stopping.set()
+        if self._reader is not None and self._reader is not threading.current_thread():
+            self._reader.join(STOP_S)
 
 
 # ------------------------------------------------------------------- all of them
@@ -503,11 +485,14 @@ class UserNames:
         self._snapshot, self._configured = snapshot, configured
         self._learned: dict[str, str] = {}
 
-    def load(self, scope: str) -> None:
-        """Read a scope's name; until then, it has its default name."""
-        if scope and scope not in self._learned:  # "" names nobody, and is refused elsewhere
-            with self._snapshot() as snapshot:
-                self._learned.setdefault(scope, learned_name(snapshot, scope, self._configured))
+    def load(self, *scopes: str) -> tuple[Called, ...]:
+        """Read scopes' names; until then, they have their default names. Return what ``called`` does."""
+        for scope in filter(None, scopes):  # "" names nobody, and is refused elsewhere
+            if scope not in self._learned:
+                with self._snapshot() as snapshot:
+                    name = learned_name(snapshot, scope, self._configured)
+                    self._learned.setdefault(scope, name)
+        return self.called(*scopes)
 
     def learn(self, scope: str, name: str) -> None:
         """Set a scope's name: that of a logged turn in which the recogniser named nobody."""
@@ -520,12 +505,6 @@ class UserNames:
 
     def of(self, scope: str) -> str:
         return self._learned.get(scope) or default_name(scope, self._configured)
-
-    def loaded(self, *scopes: str) -> tuple[Called, ...]:
-        """Return what ``called`` does, after reading the scopes' names."""
-        for scope in scopes:
-            self.load(scope)
-        return self.called(*scopes)
 
     def called(self, *scopes: str) -> tuple[Called, ...]:
         """Return the earlier default names by scope, with the present one."""

@@ -12,26 +12,29 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, chunk_id, holds, turn_of
-from slowcat_memory.core.query.asked_facts import (
+from slowcat_memory.core.query.recall_gate import (
+    Need,
     Wordings,
     lacks_value,
     named_thing,
     names_in,
     revises,
 )
-from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.query.understand import ParsedQuery, parse_query
-from slowcat_memory.core.ranking.offering import (
+from slowcat_memory.core.ranking.score import (
+    ABOUT_TALK,
+    PLAIN,
+    WEIGHTS,
     AnswerEvidence,
     Candidates,
     LeftOutReason,
     Offered,
+    Weights,
     answer_probability,
     distinct,
     least_share,
     size_weight,
 )
-from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
 from slowcat_memory.core.render.memory_block import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
@@ -203,8 +206,8 @@ class Recall(Struct, eq=False, dict=True):
         """
         need, unknown_below = self.query.need, self.options.recall.unknown_below
         if need is not None and self.asks and unknown_below and evidence is not None:
-            known, named = answer_probability(evidence) >= unknown_below, bool(self.parsed.named)
-            if known or _asks_for_memory(need, names_speaker=named, evidence=evidence):
+            known = answer_probability(evidence) >= unknown_below
+            if known or _asks_for_memory(need, bool(self.parsed.named), evidence):
                 return known
         return trace.likeliest() >= self._floor
 
@@ -340,12 +343,9 @@ class Recall(Struct, eq=False, dict=True):
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
-        ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
+        ids = [id_ for id_ in self.namespace.facts.changing(asked.keys) if id_ not in known]
         newer = [id_ for id_ in ids if turn_of(id_) > oldest][:MOST_CHANGES]
-        for memory in fetch(newer).values():
-            shown = disclose(memory, self.reader)
-            if shown is None or self._rejection(memory):
-                continue
+        for shown in self._shown(newer, fetch):
             changed = (n for n, offer in enumerate(chosen) if self._revises(shown, offer.memory))
             if (place := next(changed, None)) is not None:
                 chosen = [*chosen[:place], Offered(shown, chosen[place].at), *chosen[place:]]
@@ -411,18 +411,14 @@ def most_hits(query: Query, options: RetrievalOptions) -> int:
     return options.pack.memories if query.k is None else query.k
 
 
-def _asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidence | None) -> bool:
+def _asks_for_memory(need: Need, names_speaker: bool, evidence: AnswerEvidence) -> bool:
     """Return whether a turn asks about the people here.
 
-    Args:
-        names_speaker: It names one of them.
-        evidence: A question about somebody who was never mentioned is one too, and one for a value
-            of something definite.
+    A question that names one of them does, and so does one about somebody who was never mentioned,
+    or for a value of something definite.
     """
-    if need.asks_memory:
-        return True
-    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
-    return need.asks and (names_speaker or specific)
+    specific = names_speaker or evidence.unseen_names > 0 or evidence.lacks_value > 0
+    return need.asks_memory or (need.asks and specific)
 
 
 def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Recollection:
@@ -435,12 +431,10 @@ def abstain(recollection: Recollection, need: Need, unknown_below: float) -> Rec
     Args:
         unknown_below: Probability that anything answers, below which nothing does.
     """
-    evidence = recollection.evidence
-    asks = _asks_for_memory(need, names_speaker=recollection.names_speaker, evidence=evidence)
-    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
-    if not unknown and not need.asks_time:
-        return recollection
-    hits = [hit for hit in recollection.hits if hit.memory.pinned] if unknown else recollection.hits
+    evidence, unknown = recollection.evidence, False
+    if evidence is not None and answer_probability(evidence) < unknown_below:
+        unknown = _asks_for_memory(need, recollection.names_speaker, evidence)
+    hits = [hit for hit in recollection.hits if hit.memory.pinned or not unknown]
     return replace(recollection, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 

@@ -20,14 +20,13 @@ from datetime import timedelta
 from functools import cache
 from operator import attrgetter
 
-from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.errors import describe_error
+from slowcat_memory.runtime.namespaces.registry import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall, abandon
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
 
@@ -41,7 +40,7 @@ LOST_S = 60.0  # after the last sign of a voice whose end was lost
 
 Touch = Callable[[], "Future[float] | None"]
 """Begins a recall whose result is thrown away, without blocking; its future has the processor time in
-seconds. None if there is nothing to warm now."""
+seconds. None if there is nothing to warm now, or the engine is being closed."""
 
 
 class Attempt(Struct, frozen=True, eq=False):
@@ -67,38 +66,30 @@ class Attempt(Struct, frozen=True, eq=False):
     def is_for(self, text: str) -> bool:
         return fingerprint(self.heard) == fingerprint(text)
 
-    def holds(self, query: Query) -> bool:
-        """Return whether its result is also that of a turn's query in the same scopes."""
-        running = self.running  # what its thread has still to do before it stops at its next step
+    def holds(self, query: Query, namespaces: Sequence[Namespace]) -> bool:
+        """Return whether its result is also that of a turn's query in the namespaces, as they are.
+
+        Ids excluded since count if an index has them. Nothing that it found may have entered the
+        LLM's context meanwhile.
+        """
+        own, running, present = self.query, self.running, query.exclude_words
+        more, moved = present - own.exclude_words, own.exclude ^ query.exclude
+        # What its thread has still to do before it stops at its next step.
         failed = running.done() and (running.cancelled() or running.exception() is not None)
-        return (
-            not failed
-            and fingerprint(self.query.text) == fingerprint(query.text)
-            and self._nothing_changed(query)
-            and self._nothing_more_is_visible(query)
-        )
-
-    def _nothing_changed(self, query: Query) -> bool:
-        """Compare all but the words; ids excluded since count if the index has them."""
-        own = self.query
-        return (
-            [recall.namespace.version for recall in self.recalls] == [*self.versions]
-            and _compared(own) == _compared(query)
-            and query.now - own.now < timedelta(seconds=KEEP_S)
-            and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)
-        )
-
-    def _knows(self, memory: str) -> bool:
-        return any(memory in recall.namespace.searcher for recall in self.recalls)
-
-    def _nothing_more_is_visible(self, query: Query) -> bool:
-        """Return whether nothing that it found has entered the LLM's context meanwhile."""
-        own, more = self.query.exclude_words, query.exclude_words - self.query.exclude_words
-        if not more or not own <= query.exclude_words:
-            return own == query.exclude_words
-        if not self.running.done():
+        if (
+            failed
+            or fingerprint(own.text) != fingerprint(query.text)
+            or _compared(own) != _compared(query)
+            or [recall.namespace for recall in self.recalls] != [*namespaces]
+            or [namespace.version for namespace in namespaces] != [*self.versions]
+            or query.now - own.now >= timedelta(seconds=KEEP_S)
+            or any(memory in namespace.searcher for namespace in namespaces for memory in moved)
+            or not own.exclude_words <= present
+        ):
             return False
-        return all(fingerprint(hit.memory.text) not in more for hit in self.running.result().hits)
+        known = running.result().hits if more and running.done() else ()
+        found = {fingerprint(hit.memory.text) for hit in known}
+        return not more or (running.done() and found.isdisjoint(more))
 
     def abandon(self) -> None:
         """Stop it at its next step; its result is not needed."""
@@ -106,9 +97,7 @@ class Attempt(Struct, frozen=True, eq=False):
         self.running.cancel()
 
 
-_compared = attrgetter(
-    "scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue", "need.asks"
-)
+_compared = attrgetter("scope", "also", "local", "k", "called", "dialogue", "need.asks")
 
 
 class Prefetch:
@@ -246,24 +235,13 @@ class Warmup:
         now = self._loop.time()
         if now >= self._until:
             return
-        if now >= self._not_before and not self._is_running():
-            try:
-                self._running = self._touch()
-            except Exception as error:  # a store or an engine that is being closed
-                logger.debug("memory: not warmed up: {}", describe_error(error))
-                return
+        last = self._running
+        if now >= self._not_before and (last is None or last.done()):
+            if last and not last.cancelled() and last.exception() is None:
+                self._cost_s = last.result()
+            self._running = self._touch()
             self._not_before = now + self._pause_s()
         self._next = self._loop.call_later(max(self._not_before - now, EVERY_S / 4), self._tick)
-
-    def _is_running(self) -> bool:
-        """Return whether the last one still runs; if it has ended, take over its cost."""
-        last = self._running
-        if last is None:
-            return False
-        if last.done() and not last.cancelled() and last.exception() is None:
-            self._cost_s = last.result()
-            self._running = None
-        return not last.done()
 
     def _pause_s(self) -> float:
         return max(EVERY_S, self._cost_s / SHARE)

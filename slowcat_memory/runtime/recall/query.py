@@ -13,8 +13,13 @@ from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
-from slowcat_memory.core.ranking.offering import AnswerEvidence, Candidates, LeftOutReason
-from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
+from slowcat_memory.core.ranking.score import (
+    AnswerEvidence,
+    Candidates,
+    FuseOptions,
+    LeftOutReason,
+    RankOptions,
+)
 from slowcat_memory.core.render.memory_block import ExtractOptions, Packed, PackOptions
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
@@ -42,9 +47,9 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         warn_ms: A recall slower than so many milliseconds is logged as a warning.
         floor: Least probability that a memory answers, for it to be offered; pinned ones always
             are. A turn that asks for no memory is offered nothing unless one of the best reaches it
-            by words and vectors alone (`core.ranking.offering`).
+            by words and vectors alone (`core.ranking.score`).
         keep_share: A memory is offered if its score is at least this share of the best one's, and
-            some more for each better one (`core.ranking.offering`); less offers more.
+            some more for each better one (`core.ranking.score`); less offers more.
         unknown_below: When a question asks for a memory and the probability that anything answers
             it is below this, the block says that nothing is remembered, and offers only pinned memories. 0 never says so.
     """

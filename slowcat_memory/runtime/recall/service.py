@@ -24,14 +24,14 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.query.understand import asks_overview
-from slowcat_memory.core.ranking.offering import (
+from slowcat_memory.core.ranking.score import (
     Candidates,
     Question,
     answer_probability,
     best_of_top,
     distinct,
+    score,
 )
-from slowcat_memory.core.ranking.score import score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.core.render.memory_block import Packed, pack, relevant
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -208,14 +208,15 @@ class Retrieval:
         need = self._need(query)
         if not need.query:
             return self._skipped(need)
-        query = self._named(self._gated(query, need))
-        return self._run_each(self._recalls(query, [query.scope]))
+        self.namespaces.users.load(query.scope, *query.also)
+        return self._run_each(self._recalls(self._gated(query, need), [query.scope]))
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
         self.look_soon()
         self.indexer.release()
-        recalls = self._recalls(self._named(query), self._readable(query))
+        query = replace(query, called=self.namespaces.users.load(query.scope, *query.also))
+        recalls = self._recalls(query, self._readable(query))
         for recall in recalls:
             recall.namespace.finish_opening()
         if not recalls:
@@ -258,10 +259,6 @@ class Retrieval:
         called = self.namespaces.users.called(query.scope, *query.also)
         return replace(query, text=need.query, need=need, called=called)
 
-    def _named(self, query: Query) -> Query:
-        """Return a query whose hits carry the users' present names, which may be read from disk."""
-        return replace(query, called=self.namespaces.users.loaded(query.scope, *query.also))
-
     # ------------------------------------------------------------------- under the deadline
 
     async def _in_time(self, query: Query, attempt: Attempt | None) -> Recollection:
@@ -278,7 +275,7 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._conclude(query, [Recollection()])
-        if attempt and self._stands(attempt, query, loaded):
+        if attempt and attempt.holds(query, [*map(self.namespaces.get, loaded)]):
             self.metrics.count("prefetch_stood")
             return await self._wait(attempt.running, query, attempt.recalls)
         if attempt:
@@ -313,11 +310,6 @@ class Retrieval:
         self.namespaces.get(scope).finish_opening()  # what is over must be known before an offer
 
     # ------------------------------------------------------------------- recalls begun ahead
-
-    def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
-        """Return whether a recall begun ahead is the same query on the same indexes."""
-        present = [self.namespaces.get(scope) for scope in scopes]
-        return present == [recall.namespace for recall in attempt.recalls] and attempt.holds(query)
 
     def _with_vector_of(self, attempt: Attempt, query: Query) -> Query:
         """Take over the vector of a recall for nearly the same words, if it is ready.

@@ -30,7 +30,7 @@ from slowcat_memory.core.memory import (
     searchable,
     turn_of,
 )
-from slowcat_memory.core.ranking.offering import probability
+from slowcat_memory.core.ranking.score import probability
 from slowcat_memory.core.summaries.summary import items, without_repeats
 from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 from slowcat_memory.core.time.expressions import Interval, periods_of, times

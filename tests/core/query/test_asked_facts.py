@@ -3,15 +3,16 @@
 import pytest
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.query import asked_facts
-from slowcat_memory.core.query.asked_facts import (
+from slowcat_memory.core.query import recall_gate
+from slowcat_memory.core.query.recall_gate import (
+    Need,
     Wording,
     Wordings,
     asked_fact,
+    judge,
     lacks_value,
     named_thing,
 )
-from slowcat_memory.core.query.recall_gate import Need, judge
 from tests.support.rows import cases, each_listed, each_row, listed
 
 
@@ -39,7 +40,7 @@ def test_a_text_has_one_wording_in_a_recall():
 
 def revises(newer: str, older: str, query: str, language: str) -> bool:
     read = (Wording(text, language) for text in (newer, older, query))
-    return asked_facts.revises(*read)
+    return recall_gate.revises(*read)
 
 
 PAIRS = listed("revisions")

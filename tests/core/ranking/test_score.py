@@ -10,25 +10,23 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.config import build
-from slowcat_memory.core.query.asked_facts import names_in
-from slowcat_memory.core.ranking.offering import (
-    VIEWS,
-    AnswerEvidence,
-    Candidates,
-    Question,
-    Row,
-    answer_probability,
-    distinct,
-    probability,
-)
+from slowcat_memory.core.query.recall_gate import names_in
 from slowcat_memory.core.ranking.score import (
     UNRELATED_TOKENS,
+    VIEWS,
     WEIGHTS,
+    AnswerEvidence,
+    Candidates,
     FuseOptions,
+    Question,
     RankOptions,
+    Row,
+    answer_probability,
     by_cosine,
     by_tokens,
+    distinct,
     priors,
+    probability,
     score,
     votes,
 )

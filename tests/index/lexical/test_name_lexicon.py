@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.index import Document, IndexOptions, Searcher, windows
+from slowcat_memory.index import Document, IndexOptions, Searcher, words
 from slowcat_memory.index.builder import LexicalWriter
-from slowcat_memory.index.name_lexicon import MOST, NameLexicon
-from slowcat_memory.index.windows import ForwardIndex, Vocabulary
+from slowcat_memory.index.words import MOST, ForwardIndex, NameLexicon, Vocabulary
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 from tests.support.rows import each_listed, listed_texts
 
@@ -108,7 +107,7 @@ def test_name_lexicon_endless_words_and_queries_find_nothing(told):
 
 
 def test_vocabulary_terms_of_equal_hash_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "_hash", lambda term: len(term))
+    monkeypatch.setattr(words, "_hash", lambda term: len(term))
     terms = ["one", "two", "six", "three", "seven", "eleven"]
     rows = Vocabulary.write(terms, tmp_path).tolist()
     made = Vocabulary(tmp_path)

@@ -221,7 +221,7 @@ def test_transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_sp
     transcripts = heard((BEN, muted), (ANNA, text))
     assert [one.voice for one in transcripts.of_turn(text, None)] == [ANNA]
     transcripts.discard(transcripts.of_turn(text, None))
-    assert not transcripts._waiting
+    assert not transcripts.waiting
 
 
 def test_transcripts_of_turn_next_turn_that_was_already_heard_waits():

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.memory import chunk, supersede
-from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.query.recall_gate import AskedFact
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_listed, each_row, listed
@@ -131,9 +131,9 @@ def test_a_turn_that_is_indexed_again_ends_what_it_ended_and_one_that_is_gone_no
     for turn in (before, after):
         endings.put(chunk(turn))
     assert endings.endings("chunk/1", MAY + 31 * DAY)
-    assert endings.changes.about(["porto"]) == ["chunk/2"]
+    assert endings.changing(["porto"]) == ["chunk/2"]
     endings.put(replace(chunk(after), retired_at=MAY + 31 * DAY))
-    assert not endings.endings("chunk/1", MAY + 31 * DAY) and not endings.changes.about(["porto"])
+    assert not endings.endings("chunk/1", MAY + 31 * DAY) and not endings.changing(["porto"])
 
 
 @each_listed("rules/endings")

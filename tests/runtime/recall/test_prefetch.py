@@ -4,7 +4,6 @@ import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from unittest.mock import Mock
 
 import pytest
 
@@ -68,9 +67,8 @@ class Ear:
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
-        self.attempts.append(
-            Attempt(text, (Recall(None, asking(text), None, None, None),), (), Future())
-        )
+        recall = Recall(None, asking(text), None, None, None)
+        self.attempts.append(Attempt(text, (recall,), (), Future()))
         return self.attempts[-1]
 
     @property
@@ -175,13 +173,6 @@ def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(ri
     rig.warmup.stop()
     rig.warmup.falls_silent()
     assert rig.during(1000) == 0 and len(rig.at) == 1
-
-
-def test_warmup_an_error_ends_it_and_reaches_nobody(rig):
-    fails = Mock(side_effect=RuntimeError("cannot schedule new futures after shutdown"))
-    warmup = Warmup(fails, rig.time)
-    warmup.speaks()
-    assert not warmup.is_active
 
 
 # ---------------------------------------------------------------- in an engine

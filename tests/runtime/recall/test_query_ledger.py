@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
-from slowcat_memory.core.ranking.offering import Candidates
+from slowcat_memory.core.ranking.score import Candidates
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
 from slowcat_memory.runtime.recall.query import MOST_IN_ROW, asked_text, dialogue_before

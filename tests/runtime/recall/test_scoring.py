@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need, judge
-from slowcat_memory.core.ranking.offering import AnswerEvidence, LeftOutReason, probability
-from slowcat_memory.core.ranking.score import FuseOptions
+from slowcat_memory.core.ranking.score import (
+    AnswerEvidence,
+    FuseOptions,
+    LeftOutReason,
+    probability,
+)
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need
-from slowcat_memory.core.ranking.offering import AnswerEvidence
+from slowcat_memory.core.ranking.score import AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.choosing import abstain
