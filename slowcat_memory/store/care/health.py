@@ -8,7 +8,6 @@ file is never taken for whole because nothing could read it.
 The check of the rows only reads, and works beside a writer: about 4 s per million.
 """
 
-import hashlib
 import shutil
 import subprocess
 from collections import Counter
@@ -22,7 +21,6 @@ from msgspec import Struct
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFormatError, StoreFullError
-from slowcat_memory.records import Manifest
 from slowcat_memory.store.bookkeeping import Subject, embedders, exists
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.care.copies import last_backup
@@ -115,16 +113,6 @@ def looks_cut(file: Path) -> bool:
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")
 
 
-class BadIndex(Struct, frozen=True):
-    """A sealed index that differs from its manifest; it is rebuilt when it is opened.
-
-    ``file`` is the first file that differs or is missing.
-    """
-
-    scope: str
-    file: str
-
-
 class Health(Struct, frozen=True, kw_only=True):
     """The state of a store; contains no text of a memory.
 
@@ -140,7 +128,6 @@ class Health(Struct, frozen=True, kw_only=True):
         backup: Its file.
         backups: How many are in the store's own folder.
         aside: Files of former stores in its folder: damaged, or replaced by a backup.
-        indexes: Sealed indexes that are damaged.
     """
 
     file_bytes: int
@@ -156,7 +143,6 @@ class Health(Struct, frozen=True, kw_only=True):
     backup: Path | None
     backups: int
     aside: tuple[Path, ...]
-    indexes: tuple[BadIndex, ...]
 
     @property
     def bloated(self) -> bool:
@@ -209,7 +195,6 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
             backup=backup[1] if backup else None,
             backups=len(list((path / folder.BACKUPS).glob("*.mdb"))),
             aside=tuple(sorted(folder.entries(path, f"{folder.CORRUPT}*", f"{folder.REPLACED}*"))),
-            indexes=tuple(_bad_indexes(tx, path)),
         )
 
 
@@ -259,20 +244,3 @@ def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     if table == "vectors" and tx.get("keys", codec.scoped_key(scope, id)) is None:
         return exists(scope, id, tx)  # of a memory whose id looks like a key's
     return exists(scope, owner, tx)
-
-
-def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:
-    for manifest in tx.records(Manifest, "manifest"):
-        root = folder.index_folder(path, manifest.scope) / manifest.generation
-        for file in manifest.files:
-            if _digest(root / file.name) != file.sha256:
-                yield BadIndex(manifest.scope, file.name)
-                break
-
-
-def _digest(file: Path) -> str:
-    try:
-        with file.open("rb") as data:
-            return hashlib.file_digest(data, "sha256").hexdigest()
-    except OSError:
-        return ""

@@ -1,19 +1,17 @@
 """What a doctor sees, and what is mended."""
 
-import hashlib
 import os
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.records import Context, Forget, IndexFile, Key, Vector, WriteBatch
-from slowcat_memory.store import BadIndex, Store, StoreOptions
+from slowcat_memory.records import Context, Forget, Key, Vector, WriteBatch
+from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import codec
-from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.children import Child
-from tests.harness.samples import at, manifest, memory, turn
+from tests.harness.samples import at, memory, turn
 from tests.harness.thinking import think
 from tests.support.memories import Look
 
@@ -36,7 +34,7 @@ def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
 
 def test_health_a_sound_store_has_nothing_to_complain_of(filled, path):
     found = filled.health()
-    assert (found.damaged, found.orphans, found.indexes, found.aside) == ({}, {}, (), ())
+    assert (found.damaged, found.orphans, found.aside) == ({}, {}, ())
     assert not (found.scarce or found.unclean_stop or found.erase_due)
     assert not found.bloated and 0 < found.live_bytes <= found.file_bytes
     assert found.writer == os.getpid()
@@ -92,20 +90,6 @@ def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(
     assert filled.health().damaged == {"contexts": 1, "log": 1}
     assert filled.repair() == {"contexts": 1}
     assert filled.health().damaged == {"log": 1}
-
-
-def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path):
-    folder = index_folder(path, "anna") / "g1"
-    folder.mkdir(parents=True)
-    (folder / "a").write_bytes(b"index")
-    file = IndexFile("a", 5, hashlib.sha256(b"index").hexdigest())
-    sound = manifest(files=(file,))
-    filled.publish(sound).wait()
-    assert filled.health().indexes == ()
-    filled.publish(replace(sound, scope="bob")).wait()
-    assert filled.health().indexes == (BadIndex("bob", "a"),)
-    (folder / "a").write_bytes(b"indes")
-    assert filled.health().indexes == (BadIndex("anna", "a"), BadIndex("bob", "a"))
 
 
 def test_health_a_writer_that_died_is_noticed(filled, path):
