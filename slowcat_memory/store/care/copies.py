@@ -36,6 +36,7 @@ from slowcat_memory.store.disk.transaction import (
     Transaction,
     copy_and_swap,
     copy_out,
+    drop_sent,
     open_alone,
     read_meta,
     reading,
@@ -99,10 +100,8 @@ def rewrite(env: Environment) -> bool:
         StoreError: The copy could not be made; the file is as before.
         OSError: Likewise.
     """
-    without = 0
     if env.outbox is not None:
-        without = env.outbox.sent  # before: the shipper goes on
-        env.run(partial(transact, env, env.outbox.trim))
+        env.run(partial(transact, env, partial(drop_sent, env.outbox.sent)))
     for _ in range(COPIES):
         copied = env.env
         with folder.fresh_folder(env.path) as fresh:
@@ -111,8 +110,6 @@ def rewrite(env: Environment) -> bool:
                 break
     else:
         env.run(partial(copy_and_swap, env))
-    if env.outbox is not None:
-        env.outbox.note_rewritten(without)
     return env.wait_for_readers(READER_TIMEOUT_S)
 
 
