@@ -4,7 +4,6 @@ A document's newest vector wins: one set after sealing tombstones the sealed one
 """
 
 import os
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -281,35 +280,6 @@ COLUMNS = {"targets": np.int32, "names": np.int64, "digests": np.int64, "weights
 """The files of a view: each key's document, and the digests of its name and its text."""
 
 
-class KeyWriter:
-    """Collects one view's keys, document by document, and stores them."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, array[Any]] = {
-            name: array(np.dtype(kind).char) for name, kind in COLUMNS.items()
-        }
-
-    def __len__(self) -> int:
-        return len(self._columns["targets"])
-
-    def add(self, target: int, pointers: Sequence[Pointer]) -> None:
-        """Add all keys of a document, whose number is higher than any before."""
-        for pointer in pointers:
-            row = (target, digest(pointer.name), digest(pointer.text), pointer.weight)
-            for column, value in zip(self._columns.values(), row, strict=True):
-                column.append(value)
-
-    def find(self, target: int, name: str) -> int:
-        targets = np.frombuffer(self._columns["targets"], np.int32)
-        first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
-        names, wanted = self._columns["names"], digest(name)
-        return next((n for n in range(first, last) if names[n] == wanted), -1)
-
-    def finish(self, folder: Path, view: str) -> None:
-        for name, kind in COLUMNS.items():
-            np.save(folder / f"{view}.{name}.npy", np.frombuffer(self._columns[name], kind))
-
-
 class KeyView:
     """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
@@ -322,6 +292,12 @@ class KeyView:
         self._alive = Column(np.ones(self._sealed, bool))
         self._tail: dict[int, list[int]] = {}  # by document: its keys in the tail
         self.dense = dense
+
+    def write(self, folder: Path, view: str) -> None:
+        """Store the keys, all of them living, of documents in the order of their numbers."""
+        columns = (self._targets, self._names, self.digests, self._weights)
+        for name, column in zip(COLUMNS, columns, strict=True):
+            np.save(folder / f"{view}.{name}.npy", column.values)
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._alive.values))
