@@ -48,8 +48,6 @@ from slowcat_memory.store.sharing import CONFIRM_S, is_locked, unconfirmed
 from slowcat_memory.store.snapshot import Snapshot
 
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
-ROW_BYTES = 10  # of a page, for each row, besides key and value
-FULL = 0.9  # share of a copy's pages that rows fill
 COPIES = 3  # made beside the writers, before one is made under their lock
 BACKUP_NAME = re.compile(r"(\d{6,})-(\d{8}T\d{6})\.\d+Z\.mdb")
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
@@ -123,7 +121,7 @@ def _swap(env: Environment, fresh: Path, copied: lmdb.Environment, last: int) ->
 
 
 def shrink(env: Environment) -> bool:
-    """Swap in a copy when it would be much smaller: without free pages, and with full ones.
+    """Swap in a copy when it would be much smaller: without free pages.
 
     Returns False when it would not, or a reader kept the file open.
 
@@ -134,18 +132,10 @@ def shrink(env: Environment) -> bool:
 
 
 def _saved_share(env: Environment) -> float:
-    """Return the share of the file that a copy would save. Reads all vectors: 0.1 s for 200,000.
-
-    Their rows, the most, fill pages to two thirds where several namespaces grow at once.
-    """
+    """Return the share of the file that a copy would save: that of its free pages."""
     with reading(env) as tx:
-        pages: float = sum(pages_of(tx.stat(table)) for table in tx.tables())
-        held = tx.stat("vectors")
-        used = sum(len(key) + len(value) + ROW_BYTES for key, value in tx.rows("vectors"))
-    if used:
-        needed = used / (FULL * held["psize"])
-        pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
-    return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))
+        pages = sum(pages_of(tx.stat(table)) for table in tx.tables())
+    return 1 - pages / (int(env.env.info()["last_pgno"]) + 1)
 
 
 # ------------------------------------------------------------------- backups that are there

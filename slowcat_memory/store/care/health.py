@@ -26,8 +26,7 @@ from slowcat_memory.store.care import salvage
 from slowcat_memory.store.care.copies import last_backup
 from slowcat_memory.store.disk import codec, folder, page_reader
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
-from slowcat_memory.store.disk.folder import distrust, is_unclean
-from slowcat_memory.store.disk.tables import ERASE_DUE
+from slowcat_memory.store.disk.folder import distrust
 from slowcat_memory.store.disk.transaction import Transaction, reading
 from slowcat_memory.store.sharing import living
 
@@ -119,14 +118,10 @@ class Health(Struct, frozen=True, kw_only=True):
     Attributes:
         live_bytes: How much of ``file_bytes`` is used by rows.
         scarce: Whether the disk is so full that only turns are saved.
-        writer: Process that has it open for writing, 0 for none.
-        unclean_stop: The last writer did not close it, or this one found that so when it opened.
         damaged: Number of rows that do not read back, by table.
         orphans: Number of contexts, keys and vectors without their memory, by table.
-        erase_due: Deleted text may still be in free pages.
         backup_at: Time of the latest existing backup; None without one.
         backup: Its file.
-        backups: How many are in the store's own folder.
         aside: Files of former stores in its folder: damaged, or replaced by a backup.
     """
 
@@ -134,14 +129,10 @@ class Health(Struct, frozen=True, kw_only=True):
     live_bytes: int
     disk_free_bytes: int
     scarce: bool
-    writer: int
-    unclean_stop: bool
     damaged: dict[str, int]
     orphans: dict[str, int]
-    erase_due: bool
     backup_at: datetime | None
     backup: Path | None
-    backups: int
     aside: tuple[Path, ...]
 
     @property
@@ -173,11 +164,10 @@ def check_file(path: Path) -> None:
     )
 
 
-def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
+def look(env: Environment, min_free_mb: int) -> Health:
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
-    running = [process.pid for process in living(path)]
     with reading(env) as tx:
         stats = map(tx.stat, tx.tables())
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
@@ -186,14 +176,10 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
             live_bytes=sum(pages_of(stat) * stat["psize"] for stat in stats),
             disk_free_bytes=free,
             scarce=free < min_free_mb * folder.MB,
-            writer=next(iter(running), 0),
-            unclean_stop=unclean_stop or (is_unclean(path) and not running),
             damaged=dict(Counter(table for table, _ in damaged)),
             orphans=dict(Counter(table for table, _ in orphans)),
-            erase_due=bool(tx.meta(ERASE_DUE, False)),
             backup_at=backup[0] if backup else None,
             backup=backup[1] if backup else None,
-            backups=len(list((path / folder.BACKUPS).glob("*.mdb"))),
             aside=tuple(sorted(folder.entries(path, f"{folder.CORRUPT}*", f"{folder.REPLACED}*"))),
         )
 
