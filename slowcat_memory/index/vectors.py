@@ -3,7 +3,6 @@
 A document's newest vector wins: one set after sealing tombstones the sealed one.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,17 +97,13 @@ def form(count: int, dim: int) -> str:
 
 
 class VectorSpool:
-    """Collects the vectors of an index being built in a file, so that memory stays bounded."""
+    """Collects the vectors of an index being built, two bytes for each value."""
 
     def __init__(self, folder: Path, name: str, dim: int) -> None:
-        """Start with none, and no file. ``name`` is the prefix of the files to write."""
+        """Start with none. ``name`` is the prefix of the files to write."""
         self._folder, self._name, self._dim = folder, name, dim
-        self._rows: np.memmap | None = None
+        self._rows: np.ndarray | None = None
         self._has = np.zeros(0, bool)
-
-    @property
-    def _path(self) -> Path:
-        return self._folder / f"{self._name}.spool.f16"
 
     def put(self, number: int, count: int, vector: np.ndarray) -> None:
         """Add the vector of a document, shape (dim,), unit length.
@@ -116,11 +111,7 @@ class VectorSpool:
         ``count`` is the number of documents, the same every time.
         """
         if self._rows is None:
-            with self._path.open("wb") as file:
-                if hasattr(os, "posix_fallocate"):  # else a full disk kills the process by SIGBUS
-                    os.posix_fallocate(file.fileno(), 0, 2 * count * self._dim)
-            shape = (count, self._dim)
-            self._rows = np.memmap(self._path, mode="r+", dtype=np.float16, shape=shape)
+            self._rows = np.zeros((count, self._dim), np.float16)
             self._has = np.zeros(count, bool)
         self._rows[number] = vector
         self._has[number] = True
@@ -131,8 +122,6 @@ class VectorSpool:
             return 0
         documents = np.flatnonzero(self._has)
         write(documents, self._rows, self._folder, self._name)
-        self._rows = None
-        self._path.unlink()
         return len(documents)
 
 
@@ -142,7 +131,7 @@ def write(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str = 
 
     Args:
         documents: Numbers of documents that have a vector, rising, shape (n,).
-        vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
+        vectors: Unit vectors by document number, shape (documents, dim).
     """
     import faiss
 

@@ -305,6 +305,7 @@ def erase(env: Environment, sparing: Path | None = None) -> Forgotten:
         logger.error("deleted text could not be erased yet: {}", "; ".join(problems))
     else:
         env.run(partial(transact, env, end))
+        clear_unerased(env.folder)
     is_gone = not (problems or remains)
     return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 

@@ -34,7 +34,7 @@ from slowcat_memory.store.disk.outbox import (
     shared,
 )
 from slowcat_memory.store.disk.page_reader import LZ4, MAX_TABLES
-from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
+from slowcat_memory.store.disk.tables import COUNTS, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
 BeforeRead = Callable[[], object]
@@ -219,12 +219,6 @@ class Transaction(Rows):
         """Drop every row of a table, those that are to be put included."""
         self.changes[table] = dict.fromkeys(self.keys(table))
 
-    def erased(self) -> bool:
-        """Return whether this transaction records that nothing deleted is left to erase."""
-        key = codec.name_key(ERASE_DUE)
-        value = self.puts("meta").get(key)
-        return value is not None and not codec.decode_meta(key, value)
-
     def empty(self) -> bool:
         return not any(self.changes.values())
 
@@ -274,8 +268,6 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 env.committed(number, *reached)
             if writes and env.outbox is not None:
                 env.outbox.committed(last)
-            if tx.erased():
-                folder.clear_unerased(env.folder)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)
