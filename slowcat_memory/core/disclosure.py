@@ -5,13 +5,13 @@ of a ``Disclosed`` memory. Only this module makes them, so that a renderer canno
 that nobody checked.
 
 A memory is local-only if a person marked it, or if anything that it was made from is local-only:
-its turns (``sources``), and the memories in ``derived_from``; the store marks it so when either is
-written (``store.apply``). Whether it is muted follows in the same way: a muted memory is kept and listed, and reaches no LLM and no spoken answer.
+its turns (``sources``), and the memories in ``derived_from``. Whether it is muted follows in the
+same way: a muted memory is kept and listed, and reaches no LLM and no spoken answer.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -117,9 +117,23 @@ def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
 
 
 def disclose_all(memories: Iterable[Memory], reader: Reader) -> list[Disclosed]:
-    """Return those of a namespace's memories that may be shown, in their order."""
-    disclosed = (disclose(memory, reader) for memory in memories)
+    """Return those of a namespace's memories that may be shown, in their order.
+
+    Args:
+        memories: All of a namespace. What was made from a local-only one is local-only too, even
+            where an older version stored it without the mark.
+    """
+    every = list(memories)
+    hidden = frozenset[str]() if reader.local else local_only_ids(every)
+    disclosed = (disclose(memory, reader) for memory in every if memory.id not in hidden)
     return [memory for memory in disclosed if memory is not None]
+
+
+def disclose_found(memory: Memory, reader: Reader, find: Find) -> Disclosed | None:
+    """Return a memory for a reader as ``disclose`` does, after looking up what it was made from."""
+    if not reader.local and not memory.local_only and is_derived_local(memory, find):
+        return None
+    return disclose(memory, reader)
 
 
 def is_withheld(memory: Memory) -> bool:
@@ -161,10 +175,38 @@ def origin_of(memory: Memory) -> Origin:
 def has_marked_origin(memory: Memory, find: Find, mark: Mark = LOCAL_ONLY) -> bool:
     """Return whether a memory was made from a marked one, by the marks of its origins.
 
-    That is enough, because the store has every row written with what it inherits.
+    Enough where marks are inherited when rows are written; ``is_derived_local`` looks further.
     """
     sources = (find(scope or memory.scope, id) for scope, id in origins(memory))
     return any(origin is not None and mark.on(origin) for origin in sources)
+
+
+def is_derived_local(memory: Memory, find: Find) -> bool:
+    """Return whether anything that a memory was made from is local-only, however indirectly."""
+    seen, waiting = {origin_of(memory)}, [memory]
+    while waiting:
+        derived = waiting.pop()
+        for scope, id in origins(derived):
+            if (scope, id) in seen:
+                continue
+            seen.add((scope, id))
+            origin = find(scope or derived.scope, id)
+            if origin is not None and origin.local_only:
+                return True
+            if origin is not None:
+                waiting.append(origin)
+    return False
+
+
+def local_only_ids(memories: Sequence[Memory]) -> frozenset[str]:
+    """Return the ids of the local-only ones among all of a namespace's memories.
+
+    What was made from a local-only one counts, even where it was stored without the mark.
+    """
+    if not any(memory.local_only for memory in memories):
+        return frozenset()
+    corrected = corrected_marks(memories, lambda origin: False)
+    return frozenset(memory.id for memory in (*memories, *corrected) if memory.local_only)
 
 
 def corrected_marks(

@@ -18,7 +18,13 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import Clock
 from slowcat_memory.core.catalogue import searched_text
-from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, may_read
+from slowcat_memory.core.disclosure import (
+    Reader,
+    disclose_found,
+    is_derived_local,
+    local_only_ids,
+    may_read,
+)
 from slowcat_memory.core.extraction.slots import with_entities
 from slowcat_memory.core.facts.fact import is_fact, key_id
 from slowcat_memory.core.memory import (
@@ -191,7 +197,7 @@ class Search:
                 for memory in chain(retired, turns)
                 if memory.id not in query.exclude
                 and matches(memory)
-                and (shown := disclose(memory, reader))
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             )
             more = time_travel.scan(read, recollection.words, wiring.tokenizer, k)
         more = with_endings(more, wiring.namespaces, scope, query.now)
@@ -219,7 +225,7 @@ class Search:
                 for row, own, behind in promising
                 if (memory := snapshot.memory(scope, row.id))
                 and memory.text.strip()
-                and (shown := disclose(memory, reader))
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             ]
             hits = self._rank(text, candidates, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
@@ -256,7 +262,7 @@ class Search:
             return cosines
         away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
         for place, row in enumerate(memories[:EMBEDDED]):
-            if away and row.local_only:
+            if away and (row.local_only or is_derived_local(row, snapshot.memory)):
                 continue
             stored = snapshot.vector(space, row.scope, key_id(row)) if is_fact(row) else None
             values = stored.values if stored else self._vector(space, searched_text(row))
@@ -289,7 +295,7 @@ def hotwords(
     namespace = wiring.namespaces.get(scope)
     with wiring.store.snapshot() as snapshot:
         memories = list(snapshot.memories(scope))
-    if not any(memory.muted or (memory.local_only and not local) for memory in memories):
+    if not any(memory.muted for memory in memories) and (local or not local_only_ids(memories)):
         return namespace.searcher.hotwords(n)
     names = {name.word.lower(): name for name in namespace.searcher.hotwords(MOST_NAMES)}
     with wiring.store.snapshot() as snapshot:
@@ -303,7 +309,7 @@ def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]
     chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
     seen = set[str]()
     for memory in chain(snapshot.memories(scope), chunks):
-        if shown := disclose(memory, reader):
+        if shown := disclose_found(memory, reader, snapshot.memory):
             seen |= _words_of(shown) & wanted
     return frozenset(seen)
 
@@ -352,7 +358,7 @@ def read_graph(
     reader = memory.reader(scope, local=local)
     with memory.snapshot() as snapshot:
         entities, facts = (
-            disclose_all(rows, reader)
+            [shown for memory in rows if (shown := disclose_found(memory, reader, snapshot.memory))]
             for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
         )
         chunks = _chunks(snapshot, scope, facts)

@@ -12,8 +12,10 @@ from slowcat_memory.core.disclosure import (
     corrected_marks,
     disclose,
     disclose_all,
-    has_marked_origin,
+    disclose_found,
+    is_derived_local,
     is_listed,
+    local_only_ids,
     origins,
 )
 from slowcat_memory.core.facts.merging import Pair, merge
@@ -61,13 +63,25 @@ def derived(id: str, sources: Any = (), derived_from: Any = (), **more: Any) -> 
     return memory(id, *sources, derived_from=tuple(map(tuple, derived_from)), **more)
 
 
-def test_disclosure_what_was_made_from_it_gets_its_mark_however_far_away() -> None:
-    for name, rows in listed("rules/disclosure.jsonl", "chains"):
-        chain = [derived(**row) for row in rows]
-        marked = corrected_marks([*chain, chunk(1)], lambda origin: False)
-        assert {one.id for one in marked} == {one.id for one in chain}, name
-        assert disclose_all([*marked, chunk(1)], AWAY) == []
-        assert corrected_marks([*chain, chunk(1, local=False)], lambda origin: False) == []
+CHAINS = {
+    name: tuple(derived(**row) for row in rows)
+    for name, rows in listed("rules/disclosure.jsonl", "chains")
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_disclosure_of_what_was_made_from_it_is_refused_however_far_away(name: str) -> None:
+    chain = CHAINS[name]
+    stored = [*chain, chunk(1)]
+    last = chain[-1]
+    assert is_derived_local(last, find(*stored))
+    assert disclose_found(last, AWAY, find(*stored)) is None
+    assert disclose_found(last, HERE, find(*stored)) == last
+    assert local_only_ids(stored) == {one.id for one in stored}
+    assert disclose_all(stored, AWAY) == []
+    opened = [*chain, chunk(1, local=False)]
+    assert disclose_all(opened, AWAY) == opened
+    assert not is_derived_local(last, find(*opened))
 
 
 def test_disclosure_a_mark_stays_when_its_origin_was_deleted() -> None:
@@ -126,4 +140,4 @@ def test_disclosure_a_fact_that_stands_for_one_kept_here_is_kept_here() -> None:
     newer = memory("fact/2", 2, kind="fact/person", local_only=True)
     kept, gone = merge(Pair(older, newer), "same", NOON)
     assert (kept.id, gone.id) == ("fact/1", "fact/2")
-    assert has_marked_origin(kept, find(gone))
+    assert is_derived_local(kept, find(gone))

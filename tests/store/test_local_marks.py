@@ -148,6 +148,9 @@ def test_local_marks_what_is_written_with_it_or_was_made_of_an_earlier_version_f
     later = derived("fact/2", 3, derived_from=(("anna", "fact/1"),))
     write(talk, later, derived("fact/1", 1), derived("summary/day/1", 1))
     assert {"fact/1", "fact/2", "summary/day/1", "block/1"} <= local(talk)
+    write(talk, derived("fact/4", 3))
+    write(talk, replace(memory(chunk_id(3), sources=(3,)), local_only=True))  # it had no row
+    assert {"chunk/3", "fact/4"} <= local(talk) and "block/1" in local(talk)
 
 
 IDS = ("fact/1", "fact/2", "summary/day/1", "summary/day/2", "episode/1")

@@ -61,7 +61,7 @@ class KnownIndex:
         self._by_word = defaultdict[str, set[str]](set)  # ids of facts, by words and entities
         self._summaries: dict[str, Memory] = {}
 
-    def put(self, memory: Memory, snapshot: object = None) -> None:
+    def put(self, memory: Memory) -> None:
         """Add or replace a memory; local-only, muted, retired and uncertain ones are left out."""
         self.drop(memory.id)
         if is_withheld(memory) or is_uncertain(memory) or not memory.sources:

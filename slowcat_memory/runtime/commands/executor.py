@@ -32,6 +32,7 @@ from slowcat_memory.core.disclosure import (
     Reader,
     disclose,
     disclose_all,
+    disclose_found,
     is_listed,
     is_uncertain,
 )
@@ -163,7 +164,7 @@ class CommandExecutor:
             candidates = [m for m in every if not m.retired_at and m.scope == context.scope]
             dialogue = Said(asked.text, answer, is_statement=said in candidates)
         reader = self._reader(context)
-        shown = [seen for m in candidates if (seen := disclose(m, reader))]
+        shown = [seen for m in candidates if (seen := disclose_found(m, reader, snapshot.memory))]
         texts = [memory.text for memory in shown]
         verdict = find_corrected(right, dialogue, texts, self._language, self._tokenize)
         return shown[verdict] if isinstance(verdict, int) else verdict
@@ -345,7 +346,7 @@ class CommandExecutor:
                 shown
                 for memory in (offered(snapshot, asked.id) if asked else ())
                 if memory.id not in waiting_to_be_erased(snapshot, memory.scope)
-                and (shown := disclose(memory, reader))
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             ]
         now, zone = self.clock(), self.zone
         text = describe_sources(self._language, told, self.options.tell, now, zone)
