@@ -425,14 +425,6 @@ class Forgotten(Struct, frozen=True, kw_only=True):
 # ------------------------------------------------------------------- ageing
 
 
-class Aged(Struct, frozen=True, kw_only=True):
-    """The result of moving events between tiers."""
-
-    warmed: int = 0  # how many events went into warm blocks
-    cooled: int = 0  # how many went on into cold ones
-    done: bool = True  # false when it was stopped with more left to move
-
-
 class Held(Struct, frozen=True, kw_only=True):
     """The size of a tier."""
 

@@ -110,7 +110,7 @@ def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderR
 
 @takes("as_json")
 def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = False) -> None:
-    """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
+    """Check the store, the models, the LLM server, idle work, disk and permissions.
 
     The exit code is 1 when something is wrong. A repair rebuilds derived data and narrows
     permissions. Only an unreadable store is replaced, by what can be recovered from it; its files
@@ -181,7 +181,6 @@ def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Findi
 def _inside(engine: "MemoryEngine") -> Iterator[Finding]:
     health, overdue = engine.upkeep.check(), engine.upkeep.overdue()
     yield from _store(health)
-    yield from _indexes(health)
     yield model(engine)
     yield _vectors(engine)
     yield from _queue(engine)
@@ -258,18 +257,6 @@ def _store(health: "Health") -> Iterator[Finding]:
 
 def _tables(rows: dict[str, int]) -> str:
     return listed([f"{n:,} in {table}" for table, n in rows.items()])
-
-
-def _indexes(health: "Health") -> Iterator[Finding]:
-    for bad in health.indexes:
-
-        def seal(engine: "MemoryEngine", scope: str = bad.scope) -> None:
-            engine.upkeep.seal(scope)
-
-        text = f"{bad.scope}: {bad.file} is damaged"
-        yield Finding("index", "wrong", text, "slowcat-memory doctor --repair", seal)
-    if not health.indexes:
-        yield Finding("index", "fine", "all indexes are intact")
 
 
 def model(engine: "MemoryEngine") -> Finding:

@@ -23,7 +23,7 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError
-from slowcat_memory.records import Aged, Forget, Forgotten, SessionEdge
+from slowcat_memory.records import Forget, Forgotten, SessionEdge
 from slowcat_memory.runtime.commands.undo_log import is_due
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, OnProgress
 from slowcat_memory.runtime.namespaces.registry import check_scope
@@ -273,8 +273,10 @@ class Upkeep:
             wiring.indexer.reload(namespace.scope)
             wiring.indexer.embed(namespace.scope)
 
-    def age(self, scope: str, stop: Stop = lambda: False) -> Aged:
+    def age(self, scope: str, stop: Stop = lambda: False) -> bool:
         """Move a scope's old turns into compressed blocks; search results and reads do not change.
+
+        Returns whether nothing more is to be moved.
 
         Args:
             stop: Called between two short transactions; True ends it.

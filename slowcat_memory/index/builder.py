@@ -1,17 +1,15 @@
-"""Writes a sealed index from documents that come one by one; memory is bounded by columns."""
+"""Writes a sealed index from documents that come one by one: their texts are not kept."""
 
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.index.format import (
-    COLUMNS,
     FORMAT,
     HEADER,
     KEY_VIEWS,
@@ -20,8 +18,8 @@ from slowcat_memory.index.format import (
     IndexOptions,
     split_key_id,
 )
-from slowcat_memory.index.table import Ids, chunk_of, find_sealed
-from slowcat_memory.index.vectors import VECTORS, KeyWriter, VectorSpool
+from slowcat_memory.index.table import DocumentTable
+from slowcat_memory.index.vectors import VECTORS, KeyView, VectorSpool, VectorView
 from slowcat_memory.index.words import OWN, NameLexicon, SealedPostings, Vocabulary
 
 
@@ -42,105 +40,76 @@ class Builder:
         """
         self._folder, self._tokenizer, self._options = folder, tokenizer, options
         self._reading = reading
-        self._turns, self._others = array("q"), list[str]()
-        self._columns: dict[str, array[Any]] = {
-            name: array("b" if kind == "bool" else np.dtype(kind).char)
-            for name, kind in COLUMNS.items()
-        }
-        self._speakers: dict[str, int] = {}
+        self._table = DocumentTable(None, None)
         self._names = NameLexicon()
         self._words = LexicalWriter()
         self._unresolved: dict[int, str] = {}  # documents whose predecessor had not come yet
         self._vectors = VectorSpool(folder, VECTORS, dim)
-        self._keys = {name: KeyWriter() for name in KEY_VIEWS}
+        self._keys = {name: KeyView(name, VectorView(dim)) for name in KEY_VIEWS}
         self._key_vectors = {
             name: VectorSpool(folder, f"{VECTORS}.{name}", dim) for name in KEY_VIEWS
         }
 
     def add(self, document: Document) -> None:
-        """Add the next document: first chunks, by their turns' numbers, then others, by id.
-
-        Raises:
-            ValueError: They come in another order.
-        """
-        self._append_id(document.id)
-        columns = self._columns
-        number = len(columns["before"])
-        before = self._find(document.before) if document.before else -1
-        if document.before and before < 0:
-            self._unresolved[number] = document.before
-        place = {"before": before, "after": -1, "digest": digest(document.text), "session": -1}
-        speaker = self._speakers.setdefault(document.speaker, len(self._speakers))
-        row = document.columns(speaker) | place
-        for name, value in row.items():
-            columns[name].append(value)
+        """Add the next document: first chunks, by their turns' numbers, then others, by id."""
+        table = self._table
+        number = table.append(document, digest(document.text))
+        if document.before:
+            table.before[number] = table.find(document.before)
+            if table.before[number] < 0:
+                self._unresolved[number] = document.before
         self._names.add(document.text, document.speaker)
         self._words.add(self._tokenizer(document.text))
-        for name, writer in self._keys.items():
-            writer.add(number, document.pointers(name))
-
-    def _append_id(self, memory_id: str) -> None:
-        turn = chunk_of(memory_id)
-        if turn and not self._others and turn > (self._turns or (0,))[-1]:
-            self._turns.append(turn)
-        elif self._others and memory_id <= self._others[-1]:
-            raise ValueError("documents out of order")
-        else:
-            self._others.append(memory_id)
-
-    def _find(self, memory_id: str) -> int:
-        return find_sealed(memory_id, self._turns, self._others)
+        for name, keys in self._keys.items():
+            if pointers := document.pointers(name):
+                keys.put(number, pointers)
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set the vector of a document or key, shape (dim,), unit length; an unknown id is ignored.
 
         All documents must have been added.
         """
-        if (number := self._find(memory_id)) >= 0:
-            self._vectors.put(number, len(self._turns) + len(self._others), vector)
+        if (number := self._table.find(memory_id)) >= 0:
+            self._vectors.put(number, len(self._table), vector)
             return
         owner, name = split_key_id(memory_id)
-        if (target := self._find(owner) if owner else -1) < 0:
+        if (target := self._table.find(owner)) < 0:
             return
-        for view, writer in self._keys.items():
-            if (key := writer.find(target, name)) >= 0:
-                self._key_vectors[view].put(key, len(writer), vector)
+        for view, keys in self._keys.items():
+            if (key := keys.find(target, name)) >= 0:
+                self._key_vectors[view].put(key, len(keys.digests), vector)
 
     def finish(self) -> Header:
-        folder = self._folder
-        Ids.write(np.frombuffer(self._turns, np.int64), self._others, folder)
-        columns = self._finish_columns()
-        before, after = columns["before"], columns["after"]
-        for name, values in columns.items():
-            np.save(folder / f"{name}.npy", values)
+        """Write the files.
+
+        Raises:
+            ValueError: The documents came in another order.
+        """
+        folder, table = self._folder, self._table
+        before, after = table.before.values, table.after.values
+        for number, predecessor in self._unresolved.items():
+            before[number] = table.find(predecessor)
+        after[before[before >= 0]] = np.flatnonzero(before >= 0)
+        table.session.values[:] = number_sessions(before)
+        table.write(folder)
         self._names.write(folder)
         tokens = self._words.finish(folder, self._options, before, after)
-        for name, writer in self._keys.items():
-            writer.finish(folder, name)
+        for name, keys in self._keys.items():
+            keys.write(folder, name)
         header = Header(
             format=FORMAT,
             reading=self._reading,
-            documents=len(before),
-            words=int(columns["words"].sum()),
+            documents=len(table),
+            words=table.total_words,
             k1=self._options.k1,
             b=self._options.b,
             tokens=tokens,
             vectors=self._vectors.finish(),
             keys={name: spool.finish() for name, spool in self._key_vectors.items()},
-            speakers=list(self._speakers),
+            speakers=table.speakers,
         )
         (folder / HEADER).write_bytes(msgspec.json.encode(header))
         return header
-
-    def _finish_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns with all neighbours resolved and the sessions numbered."""
-        columns = {name: np.array(self._columns.pop(name), kind) for name, kind in COLUMNS.items()}
-        before = columns["before"]
-        for number, predecessor in self._unresolved.items():
-            before[number] = self._find(predecessor)
-        columns["after"][before[before >= 0]] = np.flatnonzero(before >= 0)
-        columns["session"] = number_sessions(before)
-        return columns
 
 
 def number_sessions(before: np.ndarray) -> np.ndarray:

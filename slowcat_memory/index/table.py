@@ -13,8 +13,8 @@ maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a mil
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -123,14 +123,19 @@ class Ids:
         self._tail: list[str] = []
         self._number: dict[str, int] = {}
 
-    @staticmethod
-    def write(turns: np.ndarray, others: list[str], folder: Path) -> None:
-        """Store ids; both arguments are rising.
+    def write(self, folder: Path) -> None:
+        """Store the ids, all of them appended: chunks, by their turns' numbers, then others, by id.
 
-        ``turns`` are the turn numbers of the chunks, the first documents, shape (n,); ``others``
-        the ids of the documents after them.
+        Raises:
+            ValueError: They are in another order.
         """
-        np.save(folder / f"{TURNS}.npy", np.asarray(turns, np.int64))
+        turns = [chunk_of(memory_id) for memory_id in self._tail]
+        chunks = (*turns, 0).index(0)
+        others = self._tail[chunks:]
+        for ids in (turns[:chunks], others):
+            if any(first >= second for first, second in pairwise(ids)):  # type: ignore[operator]
+                raise ValueError("documents out of order")
+        np.save(folder / f"{TURNS}.npy", np.array(turns[:chunks], np.int64))
         Texts.write([memory_id.encode() for memory_id in others], folder, IDS)
 
     def __len__(self) -> int:
@@ -165,18 +170,16 @@ class Ids:
     def find(self, memory_id: str) -> int:
         """Return an id's latest number, -1 when there is none. A sealed one may be dead."""
         number = self._number.get(memory_id)
-        return find_sealed(memory_id, self._turns, self._others) if number is None else number
+        return self._find_sealed(memory_id) if number is None else number
 
-
-def find_sealed(memory_id: str, turns: Any, others: Texts | list[str]) -> int:
-    """Return an id's number among chunks, by turn, and then the others; both rise; -1 for none."""
-    turn = chunk_of(memory_id)
-    place = bisect_left(turns, turn) if turn else len(turns)
-    if place < len(turns) and turns[place] == turn:
-        return place
-    place = bisect_left(others, memory_id)
-    is_other = place < len(others) and others[place] == memory_id
-    return len(turns) + place if is_other else -1
+    def _find_sealed(self, memory_id: str) -> int:
+        turn = chunk_of(memory_id)
+        place = bisect_left(self._turns, turn) if turn else self._chunks
+        if place < self._chunks and self._turns[place] == turn:
+            return place
+        place = bisect_left(self._others, memory_id)
+        is_other = place < len(self._others) and self._others[place] == memory_id
+        return self._chunks + place if is_other else -1
 
 
 RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]
@@ -205,6 +208,12 @@ class DocumentTable:
         self.alive = Column(np.ones(self.sealed_count, bool))
         self.living = self.sealed_count
         self.total_words = header.words if header else 0
+
+    def write(self, folder: Path) -> None:
+        """Store a table that has no sealed part; raises ``ValueError`` as ``Ids.write`` does."""
+        self.ids.write(folder)
+        for name, column in self._columns.items():
+            np.save(folder / f"{name}.npy", column.values)
 
     def __len__(self) -> int:
         return len(self.ids)

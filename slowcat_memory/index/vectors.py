@@ -3,8 +3,6 @@
 A document's newest vector wins: one set after sealing tombstones the sealed one.
 """
 
-import os
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,17 +97,13 @@ def form(count: int, dim: int) -> str:
 
 
 class VectorSpool:
-    """Collects the vectors of an index being built in a file, so that memory stays bounded."""
+    """Collects the vectors of an index being built, two bytes for each value."""
 
     def __init__(self, folder: Path, name: str, dim: int) -> None:
-        """Start with none, and no file. ``name`` is the prefix of the files to write."""
+        """Start with none. ``name`` is the prefix of the files to write."""
         self._folder, self._name, self._dim = folder, name, dim
-        self._rows: np.memmap | None = None
+        self._rows: np.ndarray | None = None
         self._has = np.zeros(0, bool)
-
-    @property
-    def _path(self) -> Path:
-        return self._folder / f"{self._name}.spool.f16"
 
     def put(self, number: int, count: int, vector: np.ndarray) -> None:
         """Add the vector of a document, shape (dim,), unit length.
@@ -117,11 +111,7 @@ class VectorSpool:
         ``count`` is the number of documents, the same every time.
         """
         if self._rows is None:
-            with self._path.open("wb") as file:
-                if hasattr(os, "posix_fallocate"):  # else a full disk kills the process by SIGBUS
-                    os.posix_fallocate(file.fileno(), 0, 2 * count * self._dim)
-            shape = (count, self._dim)
-            self._rows = np.memmap(self._path, mode="r+", dtype=np.float16, shape=shape)
+            self._rows = np.zeros((count, self._dim), np.float16)
             self._has = np.zeros(count, bool)
         self._rows[number] = vector
         self._has[number] = True
@@ -132,8 +122,6 @@ class VectorSpool:
             return 0
         documents = np.flatnonzero(self._has)
         write(documents, self._rows, self._folder, self._name)
-        self._rows = None
-        self._path.unlink()
         return len(documents)
 
 
@@ -143,7 +131,7 @@ def write(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str = 
 
     Args:
         documents: Numbers of documents that have a vector, rising, shape (n,).
-        vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
+        vectors: Unit vectors by document number, shape (documents, dim).
     """
     import faiss
 
@@ -281,35 +269,6 @@ COLUMNS = {"targets": np.int32, "names": np.int64, "digests": np.int64, "weights
 """The files of a view: each key's document, and the digests of its name and its text."""
 
 
-class KeyWriter:
-    """Collects one view's keys, document by document, and stores them."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, array[Any]] = {
-            name: array(np.dtype(kind).char) for name, kind in COLUMNS.items()
-        }
-
-    def __len__(self) -> int:
-        return len(self._columns["targets"])
-
-    def add(self, target: int, pointers: Sequence[Pointer]) -> None:
-        """Add all keys of a document, whose number is higher than any before."""
-        for pointer in pointers:
-            row = (target, digest(pointer.name), digest(pointer.text), pointer.weight)
-            for column, value in zip(self._columns.values(), row, strict=True):
-                column.append(value)
-
-    def find(self, target: int, name: str) -> int:
-        targets = np.frombuffer(self._columns["targets"], np.int32)
-        first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
-        names, wanted = self._columns["names"], digest(name)
-        return next((n for n in range(first, last) if names[n] == wanted), -1)
-
-    def finish(self, folder: Path, view: str) -> None:
-        for name, kind in COLUMNS.items():
-            np.save(folder / f"{view}.{name}.npy", np.frombuffer(self._columns[name], kind))
-
-
 class KeyView:
     """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
@@ -322,6 +281,12 @@ class KeyView:
         self._alive = Column(np.ones(self._sealed, bool))
         self._tail: dict[int, list[int]] = {}  # by document: its keys in the tail
         self.dense = dense
+
+    def write(self, folder: Path, view: str) -> None:
+        """Store the keys, all of them living, of documents in the order of their numbers."""
+        columns = (self._targets, self._names, self.digests, self._weights)
+        for name, column in zip(COLUMNS, columns, strict=True):
+            np.save(folder / f"{view}.{name}.npy", column.values)
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._alive.values))

@@ -6,7 +6,7 @@ To find a record by its content, see ``index``.
 
 from slowcat_memory.store.care.backups import Restored, restore
 from slowcat_memory.store.care.copies import backups_of, drafting
-from slowcat_memory.store.care.health import BadIndex, Health
+from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.disk.environment import disk_error
 from slowcat_memory.store.disk.folder import damaged_folders, data_file
@@ -17,7 +17,6 @@ from slowcat_memory.store.writer import Ack, new_future
 
 __all__ = [
     "Ack",
-    "BadIndex",
     "Health",
     "OpenReport",
     "Restored",

@@ -28,7 +28,7 @@ from slowcat_memory.core.disclosure import (
     origins,
     with_mark,
 )
-from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
+from slowcat_memory.core.memory import CHUNK, MADE_AGAIN, NOTE, chunk, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.records import (
     Context,
@@ -116,20 +116,23 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
 
 def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
-    replaced = list[tuple[Memory, Memory]]()  # before and after
+    named = {origin for record in batch.memories for origin in origins(record)}
+    written = list[tuple[Memory | None, Memory]]()  # before and after
     for record in batch.memories:
         gone = bookkeeping.names_forgotten(record.scope, record.id, tx)
         if gone or bookkeeping.any_forgotten(record.sources, tx):
             continue
-        before = tx.read(Memory, "memories", codec.scoped_key(record.scope, record.id))
+        before = bookkeeping.memory_or_chunk(record.scope, record.id, tx)
         kept = inherit(record, before, tx)
         _put_memory(kept, tx)
-        if before is not None:
-            replaced.append((before, kept))
+        # Of new ids only these can be named already: by this batch, or before they were dropped.
+        if before is not None or origin_of(kept) in named or family(kept.id) in MADE_AGAIN:
+            written.append((before, kept))
     changed = list[Memory]()
     for mark, marks in ((LOCAL_ONLY, batch.marks), (MUTED, batch.mutes)):
         changed += change_marks(marks, tx, mark)
-        changed += spread((new for old, new in replaced if mark.on(old) != mark.on(new)), tx, mark)
+        other = (new for old, new in written if (old is not None and mark.on(old)) != mark.on(new))
+        changed += spread(other, tx, mark)
     return changed
 
 

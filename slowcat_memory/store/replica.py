@@ -24,7 +24,13 @@ from slowcat_memory.store.disk import codec, folder, outbox
 from slowcat_memory.store.disk.environment import Environment, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import mark_stopped
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact, write_copy
+from slowcat_memory.store.disk.transaction import (
+    Transaction,
+    drop_sent,
+    reading,
+    transact,
+    write_copy,
+)
 from slowcat_memory.store.options import StoreOptions
 
 PART_BYTES = 2 << 20  # of a part before compression
@@ -122,15 +128,14 @@ class Replica:
 
     def trim(self) -> None:
         """Delete now what was sent. Blocks."""
-        self._env.run(partial(transact, self._env, self.outbox.trim))
+        self._env.run(partial(transact, self._env, partial(drop_sent, self.outbox.sent)))
 
     def scrub(self) -> bool:
         """Erase the bytes of what was sent before the last forgetting; return whether that is done.
 
-        Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
-        while somebody reads.
+        Blocks; it cannot be done while somebody reads.
         """
-        return self.outbox.is_scrubbed or copies.rewrite(self._env)
+        return copies.rewrite(self._env)
 
     def erased(self) -> int | None:
         """Return how many deletions there were; None while bytes of the last one are here."""

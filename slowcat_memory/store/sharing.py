@@ -29,7 +29,6 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 POLL_S = 0.001
 TAKE_S = 2.0  # how long an event waits for its id; on a busy machine a process is paused in between
 CONFIRM_S = 5.0  # how long a forget waits until every process has let go of it
-MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
 RECORD = 1024  # bytes, at least, of what a process's file says
 ID_BYTES = 8
 
@@ -235,8 +234,7 @@ class LogIds(_OpenFile):
         """
         lock(self._fd, TAKE_S, "another process is stopped while it takes an id")
         try:
-            known = int.from_bytes(os.pread(self._fd, ID_BYTES, 0), "big")
-            first = max(known if known <= MOST_ID else 0, least)
+            first = max(int.from_bytes(os.pread(self._fd, ID_BYTES, 0), "big"), least)
             os.pwrite(self._fd, (first + count).to_bytes(ID_BYTES, "big"), 0)
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)

@@ -300,10 +300,7 @@ class Snapshot:
 
     def trusted_time(self) -> TrustedTime | None:
         """Return what is known of the clock; None if it was never doubted."""
-        try:
-            return msgspec.convert(self.meta(tables.CLOCK), TrustedTime | None)
-        except msgspec.ValidationError:
-            return None
+        return msgspec.convert(self.meta(tables.CLOCK), TrustedTime | None)
 
     def forget_epoch(self) -> int:
         return int(self.meta(tables.EPOCH, 0))

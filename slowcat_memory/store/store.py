@@ -27,7 +27,6 @@ from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import (
-    Aged,
     Cursor,
     Event,
     Forget,
@@ -399,11 +398,11 @@ class Store:
         options: TierOptions = TierOptions(),
         now: datetime | None = None,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Aged:
+    ) -> bool:
         """Move a namespace's old events into compressed blocks. Blocks.
 
         Works in small transactions, so that other reads and writes continue between them. Results
-        of reads do not change.
+        of reads do not change. Returns whether nothing more is to be moved.
 
         Args:
             hot: How many of its latest turns stay as they are.
@@ -454,7 +453,7 @@ class Store:
     def health(self) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one."""
         self._check_open()
-        return health.look(self._env, self._options.min_free_mb, self.opened.unclean_stop)
+        return health.look(self._env, self._options.min_free_mb)
 
     def repair(self) -> dict[str, int]:
         """Delete derived rows that are orphaned or do not read back. Blocks.

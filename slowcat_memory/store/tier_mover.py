@@ -22,7 +22,7 @@ from slowcat_memory.core import retention as policy
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.retention import Aging, EventRow, TierOptions, use_score
 from slowcat_memory.errors import StoreDamagedError, StoreError
-from slowcat_memory.records import Aged, Cursor, LedgerEntry
+from slowcat_memory.records import Cursor, LedgerEntry
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import move_cursor
 from slowcat_memory.store.disk import codec
@@ -52,8 +52,8 @@ class TierMover:
         self._env, self._commit, self._read = env, commit, read
         self._lock = threading.Lock()
 
-    def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
-        """Move all due events and blocks, oldest first.
+    def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> bool:
+        """Move all due events and blocks, oldest first; return whether nothing more is to be moved.
 
         ``hot`` is how many of its latest turns keep rows of their own. ``stop`` is called between
         two transactions; True ends the round.
@@ -63,65 +63,61 @@ class TierMover:
         """
         with self._lock:
             try:
-                aged = self._warm(scope, hot, options, stop)
-                return self._cool(scope, options, now, stop, aged) if aged.done else aged
+                return self._warm(scope, hot, options, stop) and self._cool(
+                    scope, options, now, stop
+                )
             except OvertakenError:
-                return Aged(done=False)
+                return False
 
     @contextmanager
     def _view(self) -> Iterator["TierView"]:
         with self._env.reading() as (txn, handles):
             yield TierView(Rows(txn, handles), self._read)
 
-    def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
-        warmed, upto, last = 0, -1, False
+    def _warm(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> bool:
+        upto, last = -1, False
         waiting: dict[int, EventRow] = {}  # too few to fill a block yet
         while not last:
             if stop():
-                return Aged(warmed=warmed, done=False)
+                return False
             with self._view() as view:
                 at = view.reached(scope)
                 rows, upto, last = view.slice(scope, max(upto, at.position), hot, SLICE)
                 rows = waiting | rows
                 unfinished = view.unfinished({row.session for row in rows.values()}, upto)
             shares, rest = policy.share(list(rows.values()), unfinished, options)
-            moved, done = self._pack(pack_warm, shares, stop)
-            warmed += moved
-            if not done:
-                return Aged(warmed=warmed, done=False)
+            if not self._pack(pack_warm, shares, stop):
+                return False
             waiting = {id: rows[id] for id in rest}
             reached = min(rest, default=upto + 1) - 1
             if shares or reached > at.position:
                 cursor = replace(at, position=reached, note="" if shares else at.note)
                 self._commit(partial(move_cursor, cursor))
-        return Aged(warmed=warmed)
+        return True
 
-    def _cool(
-        self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
-    ) -> Aged:
+    def _cool(self, scope: str, options: TierOptions, now: datetime, stop: Stop) -> bool:
         with self._view() as view:
             # Under another one, blocks may have to move without new ones.
             at, key = view.reached(scope), f"{view.forget_epoch()} {options.warm}"
             if at.note == key:
-                return aged
+                return True
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
-        cooled, done = self._pack(partial(pack_cold, options.level), due, stop)
-        if done:
-            self._commit(partial(move_cursor, replace(at, note=key)))
-        return replace(aged, cooled=cooled, done=done)
+        if not self._pack(partial(pack_cold, options.level), due, stop):
+            return False
+        self._commit(partial(move_cursor, replace(at, note=key)))
+        return True
 
-    def _pack(self, pack: Callable[..., int], some: Sequence[Any], stop: Stop) -> tuple[int, bool]:
-        """Pack blocks, some in each transaction; return how many events, and whether all were."""
-        moved = 0
+    def _pack(self, pack: Callable[..., None], some: Sequence[Any], stop: Stop) -> bool:
+        """Pack blocks, some in each transaction; return whether all were."""
         for first in range(0, len(some), BLOCKS):
             if stop():
-                return moved, False
-            moved += self._commit(partial(pack, some[first : first + BLOCKS]))
-        return moved, True
+                return False
+            self._commit(partial(pack, some[first : first + BLOCKS]))
+        return True
 
 
-def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> int:
-    """Move events from rows of their own into blocks, one for each share; return how many."""
+def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> None:
+    """Move events from rows of their own into blocks, one for each share."""
     for ids in shares:
         key, bodies = codec.id_key(ids[0]), dict[int, bytes]()
         for id in ids:
@@ -132,12 +128,10 @@ def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> int:
             tx.drop("log", row)
             tx.put(blocks.PLACES, row, blocks.encode_location(row, ids[0]))
         tx.put(blocks.WARM, key, blocks.lz4_row(key, list(bodies.items())))
-    return sum(map(len, shares))
 
 
-def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> int:
-    """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
-    events = 0
+def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> None:
+    """Pack warm blocks by zstd. A damaged one is not moved."""
     for number in numbers:
         key = codec.id_key(number)
         if (value := tx.get(blocks.WARM, key)) is None:
@@ -148,8 +142,6 @@ def pack_cold(level: int, numbers: Sequence[int], tx: Transaction) -> int:
             continue
         tx.drop(blocks.WARM, key)
         tx.put(blocks.COLD, key, blocks.zstd_row(key, block, level))
-        events += len(block.ids)
-    return events
 
 
 # ------------------------------------------------------------------- what the tiers have

@@ -34,7 +34,7 @@ def found(sm: Any, *options: str, code: int | None = 0) -> dict[str, dict[str, A
 def test_doctor_a_sound_memory(kept: Any) -> None:
     told = found(kept)
     assert {what for what, one in told.items() if one["state"] == "wrong"} == set()
-    assert {"permissions", "disk", "store", "index", "model", "vectors", "queue"} <= set(told)
+    assert {"permissions", "disk", "store", "model", "vectors", "queue"} <= set(told)
     assert "Nothing is wrong" in kept.ok("doctor")
 
 
@@ -44,14 +44,6 @@ def test_doctor_others_are_shut_out(kept: Any) -> None:
     assert "data.mdb" in kept("doctor").stdout
     assert found(kept, "--repair")["permissions"]["state"] == "fine"
     assert (kept.store / "data.mdb").stat().st_mode & 0o777 == 0o600
-
-
-def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
-    file = min(path for path in (kept.store / "index").rglob("*") if path.is_file())
-    file.write_bytes(file.read_bytes() + b"x")
-    assert "is damaged" in found(kept, code=1)["index"]["found"]
-    assert found(kept, "--repair")["index"]["state"] == "fine"
-    assert "tea" in kept.ok("search", "tea", "--scope", "anna")
 
 
 def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:

@@ -1,8 +1,12 @@
 """Local-only marks in the store: inherited when a row is written, and when a mark changes."""
 
+import random
+
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import origin_of
+from slowcat_memory.core.disclosure import origins as origins_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Made, WriteBatch
 from slowcat_memory.store.disk.transaction import Transaction
@@ -134,6 +138,49 @@ def test_local_marks_of_what_does_not_exist_change_nothing(talk):
     mark(talk, chunk_id(99))
     mark(talk, chunk_id(1), scope="ben")
     assert local(talk) == set() and local(talk, "ben") == set()
+
+
+def test_local_marks_what_is_written_with_it_or_was_made_of_an_earlier_version_follows(talk):
+    write(talk, derived("summary/day/1", 3))
+    write(talk, derived("block/1", derived_from=(("anna", "summary/day/1"),)))
+    talk.apply("test", WriteBatch(drop=(("anna", "summary/day/1"),))).wait(30)
+    mark(talk, chunk_id(1))
+    later = derived("fact/2", 3, derived_from=(("anna", "fact/1"),))
+    write(talk, later, derived("fact/1", 1), derived("summary/day/1", 1))
+    assert {"fact/1", "fact/2", "summary/day/1", "block/1"} <= local(talk)
+    write(talk, derived("fact/4", 3))
+    write(talk, replace(memory(chunk_id(3), sources=(3,)), local_only=True))  # it had no row
+    assert {"chunk/3", "fact/4"} <= local(talk) and "block/1" in local(talk)
+
+
+IDS = ("fact/1", "fact/2", "summary/day/1", "summary/day/2", "episode/1")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_local_marks_nothing_made_of_a_marked_memory_lacks_the_mark(talk, seed):
+    """Whoever shows a memory asks for its own mark alone, not for those of its origins."""
+    chance, known = random.Random(seed), set[str]()
+    for _ in range(60):
+        match chance.randrange(4):
+            case 0:
+                marked = chance.choice([*map(chunk_id, (1, 3)), *known])
+                mark(talk, marked, chance.random() < 0.6)
+            case 1:
+                again = ("anna", chance.choice(IDS[2:]))  # jobs drop no fact
+                talk.apply("test", WriteBatch(drop=(again,))).wait(30)
+            case _:
+                ids = chance.sample(IDS, 3)
+                # Of earlier ones, and of each other in whatever order.
+                origins = [("anna", id) for id in {*ids, *known}]
+                write(talk, *(
+                    derived(id, *chance.sample((1, 2, 3), chance.randrange(2)),
+                            derived_from=tuple(chance.sample(origins, chance.randrange(3))))
+                    for id in ids))  # fmt: skip
+                known |= {*ids}
+        stored = {origin_of(one): one for one in Look(talk).memories("anna")}
+        marked = {key for key, one in stored.items() if one.local_only}
+        reached = {key for key, one in stored.items() if not marked.isdisjoint(origins_of(one))}
+        assert reached <= marked
 
 
 def test_local_marks_are_known_to_indexes_as_changes(talk):

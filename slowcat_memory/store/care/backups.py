@@ -10,14 +10,12 @@ Deletions of a store that no longer exists cannot be known: tombstones restored 
 are the backup's own.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
@@ -26,11 +24,11 @@ from slowcat_memory.store.care import copies, health, open
 from slowcat_memory.store.care.copies import created, delete_forgotten, erase, tombstones_of
 from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
+from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
 from slowcat_memory.store.forget import end, forget
 from slowcat_memory.store.options import StoreOptions, utc_now
-from slowcat_memory.store.sharing import MOST_ID, alone
+from slowcat_memory.store.sharing import alone
 
 OnStep = Callable[[str], None]
 ALONE_S = 60.0  # how long a restoration waits for another process's erasure
@@ -132,7 +130,6 @@ def restore(
     _check(backup, path)
     with (
         closing(open.to_write(path, options, utc_now)) as opened,
-        errors_of(str(backup)),
         alone(path / folder.ERASING, ALONE_S),
         folder.fresh_folder(path) as workshop,
     ):
@@ -154,7 +151,6 @@ def _restore(
     on_step("copying it")
     copies.copy_file(backup, workshop / folder.DATA)
     with closing(Environment(workshop)) as copied:
-        check_rows(copied, str(backup))
         related = created(copied) == created(env)
         if not (related or foreign or _is_empty(env)):
             raise StoreError(
@@ -208,56 +204,3 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
     tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
         tx.clear(table)
-
-
-# ------------------------------------------------------------------- what a backup must be
-# Checks a backup's tables and counters before it may replace a store.
-#
-# A file with valid checksums may still be crafted, or written by a faulty program: a key of the wrong
-# shape or an id at the end of the numbers would break every later opening or append.
-
-
-_Number = Annotated[int, Meta(ge=0, le=MOST_ID)]
-
-
-class Counters(Struct):
-    """The rows of ``meta`` by their names (see ``disk.tables``), as they must be."""
-
-    schema: str
-    created: str
-    next_id: Annotated[int, Meta(ge=1, le=MOST_ID)]
-    forget_epoch: _Number | None
-    unended: list[str] | None
-    last_change: _Number | None
-    last_run: _Number | None
-    last_call: _Number | None
-    counts: dict[str, int] | None
-    embedders: dict[str, str] | None
-
-
-@contextmanager
-def errors_of(what: str) -> Iterator[None]:
-    """Raise ``StoreDamagedError`` for anything that unexpected content leads to."""
-    try:
-        yield
-    except (StoreError, OSError):
-        raise
-    except Exception as error:
-        hint = "Try an older one."
-        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=hint) from error
-
-
-def check_rows(env: Environment, what: str) -> None:
-    """Check the counters and the keys of every table.
-
-    Raises:
-        StoreDamagedError: One is not as the store writes it.
-    """
-    with errors_of(what), reading(env) as tx:
-        counts = {name: tx.meta(name, None) for name in Counters.__struct_fields__}
-        msgspec.convert(counts, Counters)
-        for table in TABLES:
-            alone = table.key.startswith("u64")
-            for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
-                if (alone and len(key) != 8) or not 0 < codec.id_of(key) <= MOST_ID:
-                    raise ValueError(f"a key of {table.name} is {key!r:.40}")

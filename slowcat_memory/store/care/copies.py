@@ -36,6 +36,7 @@ from slowcat_memory.store.disk.transaction import (
     Transaction,
     copy_and_swap,
     copy_out,
+    drop_sent,
     open_alone,
     read_meta,
     reading,
@@ -47,8 +48,6 @@ from slowcat_memory.store.sharing import CONFIRM_S, is_locked, unconfirmed
 from slowcat_memory.store.snapshot import Snapshot
 
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
-ROW_BYTES = 10  # of a page, for each row, besides key and value
-FULL = 0.9  # share of a copy's pages that rows fill
 COPIES = 3  # made beside the writers, before one is made under their lock
 BACKUP_NAME = re.compile(r"(\d{6,})-(\d{8}T\d{6})\.\d+Z\.mdb")
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
@@ -99,10 +98,8 @@ def rewrite(env: Environment) -> bool:
         StoreError: The copy could not be made; the file is as before.
         OSError: Likewise.
     """
-    without = 0
     if env.outbox is not None:
-        without = env.outbox.sent  # before: the shipper goes on
-        env.run(partial(transact, env, env.outbox.trim))
+        env.run(partial(transact, env, partial(drop_sent, env.outbox.sent)))
     for _ in range(COPIES):
         copied = env.env
         with folder.fresh_folder(env.path) as fresh:
@@ -111,8 +108,6 @@ def rewrite(env: Environment) -> bool:
                 break
     else:
         env.run(partial(copy_and_swap, env))
-    if env.outbox is not None:
-        env.outbox.note_rewritten(without)
     return env.wait_for_readers(READER_TIMEOUT_S)
 
 
@@ -126,7 +121,7 @@ def _swap(env: Environment, fresh: Path, copied: lmdb.Environment, last: int) ->
 
 
 def shrink(env: Environment) -> bool:
-    """Swap in a copy when it would be much smaller: without free pages, and with full ones.
+    """Swap in a copy when it would be much smaller: without free pages.
 
     Returns False when it would not, or a reader kept the file open.
 
@@ -137,18 +132,10 @@ def shrink(env: Environment) -> bool:
 
 
 def _saved_share(env: Environment) -> float:
-    """Return the share of the file that a copy would save. Reads all vectors: 0.1 s for 200,000.
-
-    Their rows, the most, fill pages to two thirds where several namespaces grow at once.
-    """
+    """Return the share of the file that a copy would save: that of its free pages."""
     with reading(env) as tx:
-        pages: float = sum(pages_of(tx.stat(table)) for table in tx.tables())
-        held = tx.stat("vectors")
-        used = sum(len(key) + len(value) + ROW_BYTES for key, value in tx.rows("vectors"))
-    if used:
-        needed = used / (FULL * held["psize"])
-        pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
-    return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))
+        pages = sum(pages_of(tx.stat(table)) for table in tx.tables())
+    return 1 - pages / (int(env.env.info()["last_pgno"]) + 1)
 
 
 # ------------------------------------------------------------------- backups that are there
@@ -318,6 +305,7 @@ def erase(env: Environment, sparing: Path | None = None) -> Forgotten:
         logger.error("deleted text could not be erased yet: {}", "; ".join(problems))
     else:
         env.run(partial(transact, env, end))
+        clear_unerased(env.folder)
     is_gone = not (problems or remains)
     return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 

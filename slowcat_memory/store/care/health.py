@@ -8,7 +8,6 @@ file is never taken for whole because nothing could read it.
 The check of the rows only reads, and works beside a writer: about 4 s per million.
 """
 
-import hashlib
 import shutil
 import subprocess
 from collections import Counter
@@ -22,14 +21,12 @@ from msgspec import Struct
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFormatError, StoreFullError
-from slowcat_memory.records import Manifest
 from slowcat_memory.store.bookkeeping import Subject, embedders, exists
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.care.copies import last_backup
 from slowcat_memory.store.disk import codec, folder, page_reader
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
-from slowcat_memory.store.disk.folder import distrust, is_unclean
-from slowcat_memory.store.disk.tables import ERASE_DUE
+from slowcat_memory.store.disk.folder import distrust
 from slowcat_memory.store.disk.transaction import Transaction, reading
 from slowcat_memory.store.sharing import living
 
@@ -115,48 +112,28 @@ def looks_cut(file: Path) -> bool:
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")
 
 
-class BadIndex(Struct, frozen=True):
-    """A sealed index that differs from its manifest; it is rebuilt when it is opened.
-
-    ``file`` is the first file that differs or is missing.
-    """
-
-    scope: str
-    file: str
-
-
 class Health(Struct, frozen=True, kw_only=True):
     """The state of a store; contains no text of a memory.
 
     Attributes:
         live_bytes: How much of ``file_bytes`` is used by rows.
         scarce: Whether the disk is so full that only turns are saved.
-        writer: Process that has it open for writing, 0 for none.
-        unclean_stop: The last writer did not close it, or this one found that so when it opened.
         damaged: Number of rows that do not read back, by table.
         orphans: Number of contexts, keys and vectors without their memory, by table.
-        erase_due: Deleted text may still be in free pages.
         backup_at: Time of the latest existing backup; None without one.
         backup: Its file.
-        backups: How many are in the store's own folder.
         aside: Files of former stores in its folder: damaged, or replaced by a backup.
-        indexes: Sealed indexes that are damaged.
     """
 
     file_bytes: int
     live_bytes: int
     disk_free_bytes: int
     scarce: bool
-    writer: int
-    unclean_stop: bool
     damaged: dict[str, int]
     orphans: dict[str, int]
-    erase_due: bool
     backup_at: datetime | None
     backup: Path | None
-    backups: int
     aside: tuple[Path, ...]
-    indexes: tuple[BadIndex, ...]
 
     @property
     def bloated(self) -> bool:
@@ -187,11 +164,10 @@ def check_file(path: Path) -> None:
     )
 
 
-def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
+def look(env: Environment, min_free_mb: int) -> Health:
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
-    running = [process.pid for process in living(path)]
     with reading(env) as tx:
         stats = map(tx.stat, tx.tables())
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
@@ -200,16 +176,11 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
             live_bytes=sum(pages_of(stat) * stat["psize"] for stat in stats),
             disk_free_bytes=free,
             scarce=free < min_free_mb * folder.MB,
-            writer=next(iter(running), 0),
-            unclean_stop=unclean_stop or (is_unclean(path) and not running),
             damaged=dict(Counter(table for table, _ in damaged)),
             orphans=dict(Counter(table for table, _ in orphans)),
-            erase_due=bool(tx.meta(ERASE_DUE, False)),
             backup_at=backup[0] if backup else None,
             backup=backup[1] if backup else None,
-            backups=len(list((path / folder.BACKUPS).glob("*.mdb"))),
             aside=tuple(sorted(folder.entries(path, f"{folder.CORRUPT}*", f"{folder.REPLACED}*"))),
-            indexes=tuple(_bad_indexes(tx, path)),
         )
 
 
@@ -259,20 +230,3 @@ def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     if table == "vectors" and tx.get("keys", codec.scoped_key(scope, id)) is None:
         return exists(scope, id, tx)  # of a memory whose id looks like a key's
     return exists(scope, owner, tx)
-
-
-def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:
-    for manifest in tx.records(Manifest, "manifest"):
-        root = folder.index_folder(path, manifest.scope) / manifest.generation
-        for file in manifest.files:
-            if _digest(root / file.name) != file.sha256:
-                yield BadIndex(manifest.scope, file.name)
-                break
-
-
-def _digest(file: Path) -> str:
-    try:
-        with file.open("rb") as data:
-            return hashlib.file_digest(data, "sha256").hexdigest()
-    except OSError:
-        return ""

@@ -42,7 +42,7 @@ from slowcat_memory.store.disk.outbox import COPY, Outbox
 from slowcat_memory.store.disk.page_reader import FORMAT
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
-from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
+from slowcat_memory.store.sharing import LogIds, Presence, alone, living
 from slowcat_memory.store.tier_mover import CURSOR
 
 BLOCKS = 1000  # unpacked in one transaction
@@ -143,6 +143,10 @@ def _open(
                 f"{env.path} is a worker's copy of the memory of {copy['person']!r}",
                 hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
             )
+        if outbox is not None:
+            if copy is None:
+                raise StoreDamagedError("this folder is not the copy of a memory in a database")
+            outbox.seq = copy["seq"]
         if is_new:
             try:
                 transact(env, partial(_create, now()))
@@ -152,12 +156,8 @@ def _open(
 
 
 def next_id(tx: Transaction) -> int:
-    """Return a store's next log id, also when its counter is out of range."""
-    counter, last = tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx)
-    if type(counter) is int and counter <= MOST_ID:
-        return max(counter, last + 1)
-    ids = [last, *forgotten_ids(tx)]
-    return max((id for id in ids if id <= MOST_ID), default=0) + 1
+    """Return a store's next log id."""
+    return max(tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx) + 1)
 
 
 def to_read(path: Path, options: StoreOptions) -> Opened:
@@ -313,13 +313,9 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     return events
 
 
-def forgotten_ids(tx: Transaction) -> list[int]:
-    """Return the log ids of forgotten turns."""
-    return [codec.id_of(key) for key in tx.keys("tombstones") if codec.is_turn_tombstone(key)]
-
-
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
-    last = max([last, *forgotten_ids(tx)])
+    forgotten = [key for key in tx.keys("tombstones") if codec.is_turn_tombstone(key)]
+    last = max([last, *map(codec.id_of, forgotten)])
     tx.set_meta(tables.NEXT_ID, max(tx.meta(tables.NEXT_ID, 1), last + 1))
     tx.set_meta(tables.FORMAT_ROW, FORMAT)
     tx.set_meta(tables.CREATED, tx.meta(tables.CREATED, now.isoformat()))

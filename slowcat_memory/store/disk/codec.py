@@ -32,7 +32,8 @@ NUMBERED = b"\xff"  # begins the id of such a memory in a vector's key: no UTF-8
 
 _U64 = struct.Struct(">Q")
 PAST = b"\xff" * 9  # behind every number
-_NUMBER = re.compile("[1-9][0-9]{0,18}(?![0-9])")  # as ``str`` writes it, below 2 ** 64
+# A turn's memory or a key of it; the number as ``str`` writes it, below 2 ** 64.
+_OF_TURN = re.compile(rf"{CHUNK}([1-9][0-9]{{0,18}})((?:\?[^\0]*)?)")
 
 
 def id_key(position: int) -> bytes:
@@ -93,12 +94,9 @@ def vector_part(id: str) -> bytes:
     That of a turn has its number in 8 bytes, so that vectors lie in the order of the log: rows that
     are only ever appended fill their pages, and rows in the order of digits do to two thirds.
     """
-    if not id.startswith(CHUNK) or not (match := _NUMBER.match(id, len(CHUNK))):
-        return _part(id)
-    end = match.end()
-    if end == len(id):
-        return NUMBERED + _U64.pack(int(match[0]))
-    return NUMBERED + _U64.pack(int(match[0])) + _part(id[end:]) if id[end] == "?" else _part(id)
+    if match := _OF_TURN.fullmatch(id):
+        return NUMBERED + _U64.pack(int(match[1])) + match[2].encode()
+    return _part(id)
 
 
 def vector_key(embedder: str, scope: str, id: str) -> bytes:

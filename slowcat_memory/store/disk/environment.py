@@ -32,9 +32,8 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
 )
 from slowcat_memory.store.disk import folder
-from slowcat_memory.store.disk.codec import name_key
 from slowcat_memory.store.disk.folder import RENEW_S, KnownFolder, vouch
-from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
+from slowcat_memory.store.disk.outbox import OUTBOX, Outbox
 from slowcat_memory.store.disk.page_reader import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -195,9 +194,6 @@ class Environment:
             generation = Generation(env, self.path, path.relative_to(self.path) / folder.DATA)
             undo.callback(generation.close)
             generation.handles = self._open_tables(env)
-            if self.outbox is not None:
-                with env.begin() as txn:
-                    self.outbox.read(txn.get(name_key(COPY), db=generation.handles["meta"]))
             if not self.readonly:
                 env.reader_check()
             generation.files = self._inodes(generation)

@@ -8,7 +8,6 @@ umask.
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import stat
 import time
@@ -53,7 +52,6 @@ LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
 MOUNTS = Path("/proc/self/mountinfo")
-ESCAPE = re.compile(r"\\([0-7]{3})")  # escape sequence of mountinfo, for example a space
 
 RENEW_S = 1.0  # between two renewals of the time of STATE while transactions are written
 LATE_S = 3.0  # a write later than this after the last renewal is not of those who vouched
@@ -113,7 +111,7 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
             _check_owner(file, status)
     kind = ""
     with suppress(OSError):  # no Linux, or no /proc
-        kind = filesystem(str(path.resolve()), MOUNTS.read_text())
+        kind = filesystem(path.stat().st_dev, MOUNTS.read_text())
     if kind in NETWORK and not allow_unsafe_fs:
         raise StoreUnsafeError(
             f"{path} is on a network file system ({kind})",
@@ -129,23 +127,17 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
         )
 
 
-def filesystem(path: str, mountinfo: str) -> str:
-    """Return the type of a path's file system, for example "ext4"; "" for none.
+def filesystem(device: int, mountinfo: str) -> str:
+    """Return the type of a device's file system, for example "ext4"; "" for none.
 
-    The path is absolute, without symbolic links; ``mountinfo`` is the text of
-    ``/proc/self/mountinfo``.
+    ``mountinfo`` is the text of ``/proc/self/mountinfo``.
     """
-    best, kind = "", ""
+    number = f"{os.major(device)}:{os.minor(device)}"
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
-        fields = before.split()
-        if len(fields) < 5 or not after:
-            continue
-        point = ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
-        # A later mount on the same point hides the earlier one.
-        if Path(path).is_relative_to(point) and len(point) >= len(best):
-            best, kind = point, after.split()[0]
-    return kind
+        if after and number in before.split()[2:3]:
+            return after.split()[0]
+    return ""
 
 
 def generation(path: Path) -> Path:

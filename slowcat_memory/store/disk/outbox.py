@@ -11,20 +11,17 @@ the same. A change set is deleted by a later transaction, once it is known to ha
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 import zstandard
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.page_reader import enclose
 from slowcat_memory.store.disk.tables import COUNTS, EPOCH
-
-if TYPE_CHECKING:
-    from slowcat_memory.store.disk.transaction import Transaction
 
 T = TypeVar("T")
 Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
@@ -130,82 +127,27 @@ def encode(unsent: Unsent) -> tuple[bytes, bytes]:
     return key, enclose(key, _pack(unsent))
 
 
+@dataclass(eq=False)
 class Outbox:
-    """Numbers and keeps the change sets of one open store.
-
-    ``add_to`` and ``committed`` belong to the thread that writes; the rest to any.
+    """How far the change sets of one open store have come; ``disk.transaction`` writes them.
 
     Attributes:
+        epoch: Epoch of the present lease.
+        seq: Number of the last change set that is committed here.
+        sent: Number of the last one that is known to be sent; a later transaction deletes them.
         on_commit: Called on the writing thread after each committed change set.
     """
 
-    def __init__(self, epoch: int) -> None:
-        """Take the epoch of the present lease."""
-        self._epoch = epoch
-        self.on_commit: Callable[[], object] = lambda: None
-        self._state: CopyState | None = None
-        self.sent = 0  # number of the last change set that is known to be sent
-        self._forgot = 0  # number of the last one that forgets something
-        self._clean = 0  # number up to which no byte is left in the file
-
-    def read(self, row: bytes | None) -> None:
-        """Read the copy's state, a row of ``meta``, as the store is opened.
-
-        Raises:
-            StoreDamagedError: The store is nobody's copy.
-        """
-        if row is None:
-            raise StoreDamagedError("this folder is not the copy of a memory in a database")
-        self._state = msgspec.convert(codec.decode_meta(codec.name_key(COPY), row), CopyState)
-
-    @property
-    def seq(self) -> int:
-        """Number of the last change set that is committed here."""
-        return self._state.seq if self._state else 0
-
-    @property
-    def is_scrubbed(self) -> bool:
-        """Whether no byte is left here of what was written before the last forgetting.
-
-        False where that is not known: the store was opened since.
-        """
-        return 0 < self._forgot <= self._clean + 1
-
-    def note_rewritten(self, without: int) -> None:
-        """Record that the file was rewritten after change sets up to a number were deleted."""
-        self._clean = max(self._clean, without)
+    epoch: int
+    seq: int = 0
+    sent: int = 0
+    on_commit: Callable[[], object] = lambda: None
 
     def note_sent(self, upto: int) -> None:
-        """Record that change sets were sent; a later transaction deletes them here."""
         self.sent = max(self.sent, upto)
 
-    def trim(self, tx: "Transaction") -> None:
-        """Delete what was sent."""
-        for key in tx.keys(OUTBOX):
-            if codec.id_of(key) > self.sent:
-                return
-            tx.drop(OUTBOX, key)
-
-    def add_to(self, tx: "Transaction") -> CopyState | None:
-        """Add a transaction's own change set to it, and delete what was sent.
-
-        Returns the copy's state after it, for ``committed``.
-        """
-        state, changes = self._state, shared(tx.changes)
-        self.trim(tx)
-        if state is None or not changes:
-            return state
-        state = replace(state, seq=state.seq + 1, epoch=self._epoch)
-        if forgets(changes):
-            self._forgot = state.seq
-        events = map(codec.id_of, tx.puts("log"))
-        unsent = Unsent(state.seq, self._epoch, max(events, default=0), pack(changes))
-        tx.put(OUTBOX, *encode(unsent))
-        tx.set_meta(COPY, state)
-        return state
-
-    def committed(self, state: CopyState | None) -> None:
-        """Record that the transaction of the last ``add_to`` is on disk."""
-        before, self._state = self.seq, state
-        if self.seq > before:
+    def committed(self, seq: int) -> None:
+        """Record that the transaction with this change set, or none of its own, is on disk."""
+        if seq > self.seq:
+            self.seq = seq
             self.on_commit()

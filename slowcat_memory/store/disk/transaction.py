@@ -15,14 +15,26 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import lmdb
+import msgspec
+from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
-from slowcat_memory.store.disk.outbox import Changes
+from slowcat_memory.store.disk.outbox import (
+    COPY,
+    OUTBOX,
+    Changes,
+    CopyState,
+    Outbox,
+    Unsent,
+    encode,
+    pack,
+    shared,
+)
 from slowcat_memory.store.disk.page_reader import LZ4, MAX_TABLES
-from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
+from slowcat_memory.store.disk.tables import COUNTS, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
 BeforeRead = Callable[[], object]
@@ -207,12 +219,6 @@ class Transaction(Rows):
         """Drop every row of a table, those that are to be put included."""
         self.changes[table] = dict.fromkeys(self.keys(table))
 
-    def erased(self) -> bool:
-        """Return whether this transaction records that nothing deleted is left to erase."""
-        key = codec.name_key(ERASE_DUE)
-        value = self.puts("meta").get(key)
-        return value is not None and not codec.decode_meta(key, value)
-
     def empty(self) -> bool:
         return not any(self.changes.values())
 
@@ -253,8 +259,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                         size = folder.add_unerased(env.folder, forgotten)
                     undo.callback(folder.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
-                    if env.outbox is not None:
-                        copy_state = env.outbox.add_to(tx)
+                    last = _put_change_set(env.outbox, tx) if env.outbox is not None else 0
                     tx.write()
                 number, reached = tx.number, (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
                 txn.commit()
@@ -262,12 +267,35 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             if writes:  # one that changes nothing gets no number of its own
                 env.committed(number, *reached)
             if writes and env.outbox is not None:
-                env.outbox.committed(copy_state)
-            if tx.erased():
-                folder.clear_unerased(env.folder)
+                env.outbox.committed(last)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)
+
+
+def _put_change_set(outbox: Outbox, tx: Transaction) -> int:
+    """Add a copy's transaction its own change set, and delete what was sent.
+
+    Returns the number of the last change set.
+    """
+    changes, state = shared(tx.changes), msgspec.convert(tx.meta(COPY), CopyState)
+    drop_sent(outbox.sent, tx)
+    if not changes:
+        return state.seq
+    state = replace(state, seq=state.seq + 1, epoch=outbox.epoch)
+    events = map(codec.id_of, tx.puts("log"))
+    unsent = Unsent(state.seq, outbox.epoch, max(events, default=0), pack(changes))
+    tx.put(OUTBOX, *encode(unsent))
+    tx.set_meta(COPY, state)
+    return state.seq
+
+
+def drop_sent(upto: int, tx: Transaction) -> None:
+    """Delete a copy's change sets up to a number, which were sent."""
+    for key in tx.keys(OUTBOX):
+        if codec.id_of(key) > upto:
+            return
+        tx.drop(OUTBOX, key)
 
 
 def change_beside(env: Environment, change: Callable[[Transaction], T]) -> T:

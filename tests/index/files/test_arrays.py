@@ -46,9 +46,11 @@ def test_column_holds_what_was_appended(values):
 def test_ids_are_found_by_name_and_by_number(turns, names):
     others = sorted(name for name in names if not name.startswith("chunk/"))
     with tempfile.TemporaryDirectory() as folder:
-        Ids.write(np.array(sorted(turns), np.int64), others, Path(folder))
-        made = Ids(Path(folder))
         names_in_order = [f"chunk/{turn}" for turn in sorted(turns)] + others
+        written = Ids()
+        assert [written.append(name) for name in names_in_order] == list(range(len(written)))
+        written.write(Path(folder))
+        made = Ids(Path(folder))
         for late in ("chunk/7", "note/é"):
             if late not in names_in_order:
                 assert made.append(late) == len(names_in_order)

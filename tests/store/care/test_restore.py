@@ -1,9 +1,7 @@
 """Backups: their order, made while others write, restored without what is forgotten, or refused."""
 
 import random
-import struct
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,13 +11,9 @@ from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, restore
 from slowcat_memory.store.care.copies import noted, remove_drafts
-from slowcat_memory.store.disk import codec, tables
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.page_reader import FORMAT
-from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import at, memory, token, traces, turn
 from tests.harness.thinking import think
-from tests.support.memories import Look, ids
+from tests.support.memories import Look
 from tests.support.other_process import printed_by
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -260,85 +254,3 @@ def test_drafts_a_living_writer_keeps_its_file_at_an_opening(tmp_path):
         draft.write_text("My dog is called Max.")
         remove_drafts(folder, running=False)
         assert draft.exists()
-
-
-# ------------------------------------------------------------------- A crafted backup is refused with an error of ours, and never poisons a store
-
-Craft = Callable[[Transaction], None]
-
-
-def meta(name: str, value: object) -> Craft:
-    return lambda tx: tx.set_meta(name, value)
-
-
-def no_meta(name: str) -> Craft:
-    return lambda tx: tx.drop("meta", codec.name_key(name))
-
-
-def row(table: str, key: bytes) -> Craft:
-    return lambda tx: tx.put(table, key, codec.seal(key))
-
-
-CRAFTED = {
-    "format is a list": meta(tables.FORMAT_ROW, [FORMAT]),
-    "no format": no_meta(tables.FORMAT_ROW),
-    "next_id is a text": meta(tables.NEXT_ID, "many"),
-    "next_id is the last number": meta(tables.NEXT_ID, 2**64 - 1),
-    "next_id is beyond the numbers": meta(tables.NEXT_ID, 2**70),
-    "no next_id": no_meta(tables.NEXT_ID),
-    "created is a number": meta(tables.CREATED, 17),
-    "epoch is a text": meta(tables.EPOCH, "x"),
-    "embedders is a text": meta(tables.EMBEDDERS, "x"),
-    "a short key in the log": row("log", b"abc"),
-    "a long key in the log": row("log", b"0123456789"),
-    "the last id in the log": row("log", struct.pack(">Q", 2**64 - 1)),
-    "a ledger row without a number": row("ledger", b"x"),
-    "an id that is no number": row("log_by_scope", b"anna\0x"),
-}
-
-
-@pytest.fixture
-def of_one_turn(store: Store, tmp_path: Path) -> Path:
-    store.append(turn(1)).wait()
-    return store.backup(tmp_path / "kept.mdb")
-
-
-def craft(of_one_turn: Path, folder: Path, change: Craft) -> Path:
-    """Write a change into a copy of a backup, with valid checksums."""
-    folder.mkdir()
-    (folder / "data.mdb").write_bytes(of_one_turn.read_bytes())
-    env = Environment(folder, map_size=1 << 26)
-    transact(env, change)
-    env.close()
-    return folder / "data.mdb"
-
-
-@pytest.mark.parametrize("name", CRAFTED)
-def test_a_crafted_backup_is_refused_and_the_store_is_as_before(
-    store, of_one_turn, path, tmp_path, name
-):
-    crafted = craft(of_one_turn, tmp_path / "crafted", CRAFTED[name])
-    store.append(turn(2)).wait()
-    store.close()
-    with pytest.raises(StoreError):
-        restore(path, crafted, options=SMALL)
-    with Store.open(path, options=SMALL) as again:
-        assert ids(Look(again).turns()) == [1, 2]
-        assert again.append(turn(3)).id == 3
-    assert restore(path, of_one_turn, options=SMALL).events == 1
-
-
-def test_a_store_with_a_poisoned_counter_appends_and_is_healed_by_a_good_backup(
-    store, of_one_turn, path
-):
-    store._writer.call(lambda: transact(store._env, meta(tables.NEXT_ID, 2**64 - 1)))
-    store.close()
-    with Store.open(path, options=SMALL) as again:
-        ack = again.append(turn(2))
-        ack.wait()
-        assert ack.id == 2
-    restore(path, of_one_turn, options=SMALL)
-    with Store.open(path, options=SMALL) as healed:
-        ack = healed.append(turn(3))
-        ack.wait()
-        assert ack.id == 3

@@ -181,7 +181,7 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store):
 
 def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store):
     say(store, 400)  # long, and not to be compressed well
-    while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
+    while not store.age("anna", hot=50, options=TierOptions(warm=100)):
         pass
     killed = leave(store)
     data = data_file(killed)

@@ -201,15 +201,18 @@ def test_folder_a_folder_that_cannot_be_written_is_refused(path, open_store, mon
 
 
 @each_listed("store/locks")
-def test_folder_which_file_system(where, kind):
-    assert folder.filesystem(where, (DATA / "store/mountinfo.txt").read_text()) == kind
+def test_folder_which_file_system(device, kind):
+    number = os.makedev(*map(int, device.split(":")))
+    assert folder.filesystem(number, (DATA / "store/mountinfo.txt").read_text()) == kind
 
 
 def test_folder_network_file_systems_are_refused_unless_allowed(
     path, open_store, tmp_path, monkeypatch
 ):
     mounts = tmp_path / "mountinfo"
-    mounts.write_text(f"30 22 0:30 / {tmp_path.resolve()} rw - nfs4 nas:/x rw\n")
+    device = tmp_path.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    mounts.write_text(f"30 22 {number} / {tmp_path} rw - nfs4 nas:/x rw\n")
     monkeypatch.setattr(folder, "MOUNTS", mounts)
     with pytest.raises(StoreUnsafeError, match="nfs4"):
         open_store()
