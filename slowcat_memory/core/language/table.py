@@ -421,8 +421,6 @@ class Language(Sentences, frozen=True, kw_only=True):
         other_names: Further names, e.g. the three-letter code.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
-        importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
-            together below 0.5, so that pins stay above.
     """
 
     name: str
@@ -439,7 +437,6 @@ class Language(Sentences, frozen=True, kw_only=True):
     names: NameWords
     overview: OverviewWords
     orders: OrderWords
-    importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
     extracts: ExtractWords
