@@ -121,7 +121,7 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
         gone = bookkeeping.names_forgotten(record.scope, record.id, tx)
         if gone or bookkeeping.any_forgotten(record.sources, tx):
             continue
-        before = tx.read(Memory, "memories", codec.scoped_key(record.scope, record.id))
+        before = bookkeeping.memory_or_chunk(record.scope, record.id, tx)
         kept = inherit(record, before, tx)
         _put_memory(kept, tx)
         if before is not None:
