@@ -244,8 +244,6 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
     """Patterns for open threads and icebreakers.
 
     Attributes:
-        dated: Dated events worth asking about.
-        own: First-person words.
         reminds: Words that ask to be reminded.
         off: Words for what does not take place any more.
         moved: Words for what takes place at another time.
@@ -258,8 +256,6 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
         generic: Words that do not tell what a matter is about, separated by spaces.
     """
 
-    dated: str
-    own: str
     reminds: str
     off: str
     moved: str

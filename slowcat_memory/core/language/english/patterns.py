@@ -50,12 +50,6 @@ OVERVIEW = table.OverviewWords(
 ORDERS = read_toml(__package__, "orders.toml", OrderWords)
 
 PROACTIVE = table.ProactiveWords(
-    dated=(
-        r"interview|exam|test|appointment|meeting|deadline|presentation|talk|flight|trip|holiday|"
-        r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|"
-        r"vet|move|moving|visit|date|audition|hearing|match"
-    ),
-    own="i|i'm|i’m|i've|i’ve|i'll|i’ll|my|we|our",
     reminds=r"remind (?:me|us)|reminder|be reminded|don['’]t let me forget",
     off=(
         r"cancell?ed|called off|calling off|fell through|fallen through|falls through|not happening|"

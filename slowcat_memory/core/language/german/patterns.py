@@ -31,11 +31,6 @@ OVERVIEW = table.OverviewWords(
 ORDERS = read_toml(__package__, "orders.toml", OrderWords)
 
 PROACTIVE = table.ProactiveWords(
-    dated=(
-        r"prüfung|termin|arzt|zahnarzt|reise|urlaub|hochzeit|geburtstag|umzug|"
-        r"vorstellungsgespräch|besuch"
-    ),
-    own=r"ich|mein\w*|wir|unser\w*",
     reminds=r"erinner\w* (?:mich|uns)|(?:mich|uns)\b.{0,60}\berinnern|erinnert werden|nicht vergessen",
     off=(
         r"abgesagt|fällt aus|ausgefallen|fällt flach|geplatzt|ins wasser gefallen|gestrichen|storniert|"
