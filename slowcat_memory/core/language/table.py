@@ -322,24 +322,6 @@ class ExtractWords(Struct, frozen=True, kw_only=True):
     chatter: tuple[str, ...]
 
 
-class NotedWords(Struct, frozen=True, kw_only=True):
-    """How what another program wrote about a user, often without a subject, becomes their sentence.
-
-    Attributes:
-        subjects: What notes call the user: "the user".
-        i: The first person, before a verb.
-        mine: The possessives before a noun: "my".
-        verbs: Verbs in the third person whose first person is irregular: "is" of "am".
-        endings: Endings of the third person and of the first, the first match counts.
-    """
-
-    subjects: tuple[str, ...]
-    i: str
-    mine: tuple[str, ...]
-    verbs: tuple[tuple[str, str], ...]
-    endings: tuple[tuple[str, str], ...]
-
-
 class TalkWords(Struct, frozen=True, kw_only=True):
     """Talk that says nothing by itself, and what questions ask for; see `core.query`.
 
@@ -417,6 +399,7 @@ class Language(Sentences, frozen=True, kw_only=True):
         other_names: Further names, e.g. the three-letter code.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
+        noted: What notes of other programs call the user: "the user".
     """
 
     name: str
@@ -436,7 +419,7 @@ class Language(Sentences, frozen=True, kw_only=True):
     proactive: ProactiveWords
     summary: SummaryWords
     extracts: ExtractWords
-    noted: NotedWords
+    noted: tuple[str, ...]
     talk: TalkWords
     capital_nouns: bool = False
 

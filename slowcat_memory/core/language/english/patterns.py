@@ -126,13 +126,7 @@ SUMMARY = filled(
     ),
 )
 
-NOTED = table.NotedWords(
-    subjects=("the user", "user"),
-    i="I",
-    mine=("My",),
-    verbs=(("is", "am"), ("was", "was"), ("has", "have"), ("does", "do"), ("goes", "go")),
-    endings=(("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("s", "")),
-)
+NOTED = ("the user", "user")
 
 _BE = (
     "is|are|was|were|am|isn't|aren't|wasn't|weren't|has|have|had|hasn't|haven't|can|can't|cannot|"
