@@ -275,6 +275,7 @@ class Upkeep:
             check_scope(scope),
             hot=config.memory.hot_cache_size,
             options=config.tiers,
+            now=wiring.clock(),
             stop=stop,
         )
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
+from math import inf
 from typing import TypeVar
 
 import lz4.block
@@ -25,6 +26,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
+from slowcat_memory.core.retention import importance_of_words
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Held, Turn
 from slowcat_memory.store.disk import codec
@@ -50,6 +52,7 @@ class Head(Struct, frozen=True, array_like=True):
         events: Number of events.
         turns: How many of them are turns.
         last: Time of the last event, seconds since the epoch.
+        words: The importance of its most important words.
     """
 
     scope: str
@@ -59,6 +62,7 @@ class Head(Struct, frozen=True, array_like=True):
     events: int
     turns: int
     last: float
+    words: float
 
 
 class _Index(Struct, frozen=True, array_like=True):
@@ -100,24 +104,31 @@ def decode_event(body: bytes) -> Event:
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
-def lz4_row(key: bytes, events: Sequence[tuple[int, bytes]]) -> bytes:
+def lz4_row(key: bytes, events: Sequence[tuple[int, bytes]], words_at_most: float = inf) -> bytes:
     """Return the envelope of a warm block.
 
-    ``events`` are log ids and bytes of a session's events, in log order, at least one.
+    ``events`` are log ids and bytes of a session's events, in log order, at least one;
+    ``words_at_most`` is a known bound of the importance of their words.
     """
     ids = [id for id, _ in events]
     steps = [ids[0], *(after - before for before, after in pairwise(ids))]
     index = _pack(_Index(steps, [len(body) for _, body in events]))
     plain = b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
     said = [decode_event(body) for _, body in events]
+    turns, words = [event for event in said if isinstance(event, Turn)], 0.0
+    for turn in turns:
+        if words >= words_at_most:
+            break
+        words = max(words, importance_of_words(turn.text))
     head = Head(
         scope=said[0].scope,
         session=said[0].session,
         codec=LZ4,
         unpacked=len(plain),
         events=len(said),
-        turns=sum(isinstance(event, Turn) for event in said),
+        turns=len(turns),
         last=said[-1].at.timestamp(),
+        words=words,
     )
     return _row(key, head, lz4.block.compress(plain, store_size=False))
 
@@ -321,7 +332,7 @@ def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None
     _drop(number, tx)
     if kept:
         key = codec.id_key(number)
-        tx.put(WARM, key, lz4_row(key, kept))
+        tx.put(WARM, key, lz4_row(key, kept, words_at_most=block.head.words))
 
 
 def _drop(number: int, tx: Transaction) -> None:

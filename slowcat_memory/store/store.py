@@ -397,6 +397,7 @@ class Store:
         *,
         hot: int = HOT,
         options: TierOptions = TierOptions(),
+        now: datetime | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Aged:
         """Move a namespace's old events into compressed blocks. Blocks.
@@ -413,7 +414,7 @@ class Store:
                 then remain.
         """
         self._checked_writer()
-        return self._tier_mover.run(scope, hot, options, stop)
+        return self._tier_mover.run(scope, hot, options, now or self._now(), stop)
 
     def shrink(self) -> bool:
         """Return the space of deleted rows to the disk. Blocks.

@@ -8,8 +8,10 @@ meanwhile, the round ends.
 """
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -17,9 +19,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from slowcat_memory.core import retention as policy
-from slowcat_memory.core.retention import EventRow, TierOptions
+from slowcat_memory.core.memory import turn_of
+from slowcat_memory.core.retention import Aging, EventRow, TierOptions, use_score
 from slowcat_memory.errors import StoreDamagedError, StoreError
-from slowcat_memory.records import Aged, Cursor
+from slowcat_memory.records import Aged, Cursor, LedgerEntry
 from slowcat_memory.store import blocks
 from slowcat_memory.store.bookkeeping import move_cursor
 from slowcat_memory.store.disk import codec
@@ -49,7 +52,7 @@ class TierMover:
         self._env, self._commit, self._read = env, commit, read
         self._lock = threading.Lock()
 
-    def run(self, scope: str, hot: int, options: TierOptions, stop: Stop) -> Aged:
+    def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
         """Move all due events and blocks, oldest first.
 
         ``hot`` is how many of its latest turns keep rows of their own. ``stop`` is called between
@@ -61,7 +64,7 @@ class TierMover:
         with self._lock:
             try:
                 aged = self._warm(scope, hot, options, stop)
-                return self._cool(scope, options, stop, aged) if aged.done else aged
+                return self._cool(scope, options, now, stop, aged) if aged.done else aged
             except OvertakenError:
                 return Aged(done=False)
 
@@ -93,13 +96,15 @@ class TierMover:
                 self._commit(partial(move_cursor, cursor))
         return Aged(warmed=warmed)
 
-    def _cool(self, scope: str, options: TierOptions, stop: Stop, aged: Aged) -> Aged:
+    def _cool(
+        self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
+    ) -> Aged:
         with self._view() as view:
             # Under another one, blocks may have to move without new ones.
             at, key = view.reached(scope), f"{view.forget_epoch()} {options.warm}"
             if at.note == key:
                 return aged
-            due = view.cooling(scope, options.warm)
+            due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
         cooled, done = self._pack(partial(pack_cold, options.level), due, stop)
         if done:
             self._commit(partial(move_cursor, replace(at, note=key)))
@@ -190,19 +195,30 @@ class TierView(Snapshot):
         rows = map(self.session, sessions)
         return {row.id for row in rows if row is not None and row.last_turn > upto}
 
-    def cooling(self, scope: str, room: int) -> list[int]:
-        """Return the numbers of the warm blocks to make cold, the oldest first.
+    def warm(self, scope: str, now: datetime) -> list[Aging]:
+        """Return the data that decides how long each warm block stays warm."""
+        pins, uses = set[int](), defaultdict[int, list[float]](list)
+        for memory in self.memories(scope):
+            if memory.pinned:
+                pins |= {self._block(turn) for turn in (*memory.sources, turn_of(memory.id))}
+        for entry in self._rows.latest(LedgerEntry, "ledger"):
+            if entry.scope == scope:
+                for offer in entry.offers:
+                    uses[self._block(turn_of(offer.memory))].append(entry.at.timestamp())
+        return [
+            Aging(
+                block=number,
+                turns=head.turns,
+                at=head.last,
+                words=head.words,
+                use=use_score(uses.get(number, ()), now.timestamp()),
+                pinned=number in pins,
+            )
+            for number, head in self._heads(scope)
+        ]
 
-        ``room`` is how many turns stay warm.
-        """
-        heads = sorted(self._heads(scope), key=lambda row: (row[1].last, row[0]))
-        held, going = sum(head.turns for _, head in heads), list[int]()
-        for number, head in heads:
-            if held <= room:
-                break
-            going.append(number)
-            held -= head.turns
-        return going
+    def _block(self, turn: int) -> int:
+        return blocks.block_of(codec.id_key(turn), self._rows) if turn else 0
 
     def _heads(self, scope: str) -> Iterator[tuple[int, blocks.Head]]:
         for key, value in self._rows.rows(blocks.WARM):

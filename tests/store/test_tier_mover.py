@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.core.retention import TierOptions
-from slowcat_memory.records import Forget
+from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
 from slowcat_memory.store import Store, blocks, data_file
 from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.transaction import transact
-from tests.harness.samples import at, edge, turn
+from tests.harness.samples import at, edge, memory, turn
 from tests.support.memories import Look
 from tests.support.rows import cases
 from tests.support.tiered_stores import (
@@ -127,11 +127,19 @@ def test_tier_mover_it_stops_between_two_transactions_and_goes_on_later(store):
     check_places(store)
 
 
-def test_tier_mover_the_oldest_blocks_are_cold(store):
+def test_tier_mover_pinned_and_recalled_blocks_stay_warm_longer(store):
     say(store, 120)
-    age(store, options=TierOptions(block_exchanges=4, warm=24))
+    age(store, options=TierOptions(block_exchanges=4, warm=1000))
+    pinned = memory("chunk/5", sources=(5,), pinned=True)
+    store.apply("person", WriteBatch(memories=(pinned,))).wait()
+    for n in (30, 31, 32):
+        offers = (Offer("chunk/50", 0.5),)
+        store.write_ledger(LedgerEntry(turn=n, scope="anna", session="s", at=at(n), offers=offers))
+    store.flush()
+    age(store, options=TierOptions(block_exchanges=4, warm=24), now=at(1000))
     warm = {id for n in rows(store, "warm") for id in every_block(store)[n].ids}
-    assert warm and min(warm) > 70 and 10 not in warm
+    assert {5, 50} <= warm
+    assert 10 not in warm and 90 not in warm
 
 
 # ------------------------------------------------------------------- what is forgotten leaves nothing in blocks

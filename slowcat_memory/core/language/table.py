@@ -400,6 +400,8 @@ class Language(Sentences, frozen=True, kw_only=True):
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
         noted: What notes of other programs call the user: "the user".
+        importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
+            together below 0.5, so that pins stay above.
     """
 
     name: str
@@ -416,6 +418,7 @@ class Language(Sentences, frozen=True, kw_only=True):
     names: NameWords
     overview: OverviewWords
     orders: OrderWords
+    importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
     extracts: ExtractWords

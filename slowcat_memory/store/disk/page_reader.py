@@ -34,7 +34,7 @@ from typing import NamedTuple, TypeAlias
 
 import lmdb
 
-FORMAT = "slowcat-8"  # of a store; change it whenever a row, a key or a table changes
+FORMAT = "slowcat-7"  # of a store; change it whenever a row, a key or a table changes
 FORMAT_KEY = b"schema"  # of its row in ``meta``, which all stores have
 MAX_TABLES = 32  # limit to set in LMDB
 

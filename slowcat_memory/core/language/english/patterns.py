@@ -49,6 +49,13 @@ OVERVIEW = table.OverviewWords(
 
 ORDERS = read_toml(__package__, "orders.toml", OrderWords)
 
+# Words from the requirements; the weights are our choice and add up to less than a pin.
+IMPORTANCE = (
+    (r"\b(?:remember|recall|told you|mention(?:ed)?|said)\b", 0.15),
+    (r"\bwhat (?:is|was|are|were) my\b|\bdo you know my\b", 0.15),
+    (r"\b(?:last time|before|previously|earlier)\b", 0.10),
+)
+
 PROACTIVE = table.ProactiveWords(
     reminds=r"remind (?:me|us)|reminder|be reminded|don['’]t let me forget",
     off=(

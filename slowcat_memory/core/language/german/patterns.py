@@ -30,6 +30,13 @@ OVERVIEW = table.OverviewWords(
 
 ORDERS = read_toml(__package__, "orders.toml", OrderWords)
 
+# As in English.
+IMPORTANCE = (
+    (r"\b(?:erinner\w*|merk dir|gemerkt|erzählt|erwähnt|gesagt)\b", 0.15),
+    (r"\b(?:was|wer|wie) (?:ist|war|sind|waren|heißt) mein\w*\b|\bkennst du mein\w*\b", 0.15),
+    (r"\b(?:letztes mal|vorher|früher|damals)\b", 0.10),
+)
+
 PROACTIVE = table.ProactiveWords(
     reminds=r"erinner\w* (?:mich|uns)|(?:mich|uns)\b.{0,60}\berinnern|erinnert werden|nicht vergessen",
     off=(
