@@ -318,7 +318,7 @@ DOORS = listed_texts("exits", "doors")  # to an LLM
 # Their functions that read memories and are no exit; each with the reason.
 NOT_SHOWN = {(door, name) for door, name, _ in listed("exits", "not shown")}
 READS = {"memories", "memory", "read", "turns"}
-GATES = {"disclose", "disclose_all", "disclose_found"}
+GATES = {"disclose"}
 
 
 def _ungated(tree: ast.Module) -> Iterator[str]:

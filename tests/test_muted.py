@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from slowcat_memory.core import disclosure
-from slowcat_memory.core.disclosure import disclose_all
+from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.engine import hotwords
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.transfer.formats.rows import export
@@ -34,7 +34,7 @@ def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind):
     assert "Siemens" in repr(blocks), "blocks are written again without it"
     assert set(layers(mind)) >= {"fact", "summary/session"}, "it is kept"
     person = mind.engine.reader("anna", local=True, muted=True)
-    listed = repr(disclose_all(Look(mind.engine).memories("anna"), person))
+    listed = repr([disclose(one, person) for one in Look(mind.engine).memories("anna")])
     assert SECRET in listed, "a person sees it in lists"
     mind.close()
     mind.open()

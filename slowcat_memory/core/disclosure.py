@@ -11,7 +11,7 @@ same way: a muted memory is kept and listed, and reaches no LLM and no spoken an
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -116,26 +116,6 @@ def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
     return memory
 
 
-def disclose_all(memories: Iterable[Memory], reader: Reader) -> list[Disclosed]:
-    """Return those of a namespace's memories that may be shown, in their order.
-
-    Args:
-        memories: All of a namespace. What was made from a local-only one is local-only too, even
-            where an older version stored it without the mark.
-    """
-    every = list(memories)
-    hidden = frozenset[str]() if reader.local else local_only_ids(every)
-    disclosed = (disclose(memory, reader) for memory in every if memory.id not in hidden)
-    return [memory for memory in disclosed if memory is not None]
-
-
-def disclose_found(memory: Memory, reader: Reader, find: Find) -> Disclosed | None:
-    """Return a memory for a reader as ``disclose`` does, after looking up what it was made from."""
-    if not reader.local and not memory.local_only and is_derived_local(memory, find):
-        return None
-    return disclose(memory, reader)
-
-
 def is_withheld(memory: Memory) -> bool:
     """Return whether what any LLM may read must not be made from a memory."""
     return memory.local_only or memory.muted
@@ -157,7 +137,7 @@ def is_uncertain(memory: Memory) -> bool:
 def origins(memory: Memory) -> Iterator[Origin]:
     """Yield what a memory was made from, except itself.
 
-    Older versions recorded a summary's parts and an icebreaker's source in facets.
+    A summary's parts and an icebreaker's source are facets.
     """
     own = turn_of(memory.id)
     yield from (("", chunk_id(turn)) for turn in memory.sources if turn != own)
@@ -175,38 +155,10 @@ def origin_of(memory: Memory) -> Origin:
 def has_marked_origin(memory: Memory, find: Find, mark: Mark = LOCAL_ONLY) -> bool:
     """Return whether a memory was made from a marked one, by the marks of its origins.
 
-    Enough where marks are inherited when rows are written; ``is_derived_local`` looks further.
+    These have what they inherit, as every row is marked when it is written.
     """
     sources = (find(scope or memory.scope, id) for scope, id in origins(memory))
     return any(origin is not None and mark.on(origin) for origin in sources)
-
-
-def is_derived_local(memory: Memory, find: Find) -> bool:
-    """Return whether anything that a memory was made from is local-only, however indirectly."""
-    seen, waiting = {origin_of(memory)}, [memory]
-    while waiting:
-        derived = waiting.pop()
-        for scope, id in origins(derived):
-            if (scope, id) in seen:
-                continue
-            seen.add((scope, id))
-            origin = find(scope or derived.scope, id)
-            if origin is not None and origin.local_only:
-                return True
-            if origin is not None:
-                waiting.append(origin)
-    return False
-
-
-def local_only_ids(memories: Sequence[Memory]) -> frozenset[str]:
-    """Return the ids of the local-only ones among all of a namespace's memories.
-
-    What was made from a local-only one counts, even where it was stored without the mark.
-    """
-    if not any(memory.local_only for memory in memories):
-        return frozenset()
-    corrected = corrected_marks(memories, lambda origin: False)
-    return frozenset(memory.id for memory in (*memories, *corrected) if memory.local_only)
 
 
 def corrected_marks(

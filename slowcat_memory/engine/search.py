@@ -20,9 +20,7 @@ from slowcat_memory.clock import Clock
 from slowcat_memory.core.catalogue import searched_text
 from slowcat_memory.core.disclosure import (
     Reader,
-    disclose_found,
-    is_derived_local,
-    local_only_ids,
+    disclose,
     may_read,
 )
 from slowcat_memory.core.extraction.slots import with_entities
@@ -197,7 +195,7 @@ class Search:
                 for memory in chain(retired, turns)
                 if memory.id not in query.exclude
                 and matches(memory)
-                and (shown := disclose_found(memory, reader, snapshot.memory))
+                and (shown := disclose(memory, reader))
             )
             more = time_travel.scan(read, recollection.words, wiring.tokenizer, k)
         more = with_endings(more, wiring.namespaces, scope, query.now)
@@ -225,7 +223,7 @@ class Search:
                 for row, own, behind in promising
                 if (memory := snapshot.memory(scope, row.id))
                 and memory.text.strip()
-                and (shown := disclose_found(memory, reader, snapshot.memory))
+                and (shown := disclose(memory, reader))
             ]
             hits = self._rank(text, candidates, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
@@ -262,7 +260,7 @@ class Search:
             return cosines
         away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
         for place, row in enumerate(memories[:EMBEDDED]):
-            if away and (row.local_only or is_derived_local(row, snapshot.memory)):
+            if away and row.local_only:
                 continue
             stored = snapshot.vector(space, row.scope, key_id(row)) if is_fact(row) else None
             values = stored.values if stored else self._vector(space, searched_text(row))
@@ -295,7 +293,7 @@ def hotwords(
     namespace = wiring.namespaces.get(scope)
     with wiring.store.snapshot() as snapshot:
         memories = list(snapshot.memories(scope))
-    if not any(memory.muted for memory in memories) and (local or not local_only_ids(memories)):
+    if not any(memory.muted or (memory.local_only and not local) for memory in memories):
         return namespace.searcher.hotwords(n)
     names = {name.word.lower(): name for name in namespace.searcher.hotwords(MOST_NAMES)}
     with wiring.store.snapshot() as snapshot:
@@ -309,7 +307,7 @@ def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]
     chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
     seen = set[str]()
     for memory in chain(snapshot.memories(scope), chunks):
-        if shown := disclose_found(memory, reader, snapshot.memory):
+        if shown := disclose(memory, reader):
             seen |= _words_of(shown) & wanted
     return frozenset(seen)
 
@@ -358,7 +356,7 @@ def read_graph(
     reader = memory.reader(scope, local=local)
     with memory.snapshot() as snapshot:
         entities, facts = (
-            [shown for memory in rows if (shown := disclose_found(memory, reader, snapshot.memory))]
+            [shown for memory in rows if (shown := disclose(memory, reader))]
             for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
         )
         chunks = _chunks(snapshot, scope, facts)

@@ -21,7 +21,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import is_derived_local
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import (
@@ -238,7 +237,7 @@ class JobLLM:
                 if memory and memory.muted:
                     raise PromptRefusedError(f"a prompt of {prompt.job} holds a muted memory")
                 memory = snapshot.read(scope, id) if remote else None
-                if memory and (memory.local_only or is_derived_local(memory, snapshot.memory)):
+                if memory and memory.local_only:
                     raise PromptRefusedError(f"a prompt of {prompt.job} holds a local-only memory")
 
     def _count(self, tokens_in: int, tokens_out: int) -> None:

@@ -25,7 +25,7 @@ from loguru import logger
 
 from slowcat_memory.config import Config, tokenizer
 from slowcat_memory.core.commands.corrections import mentions
-from slowcat_memory.core.disclosure import disclose_found, is_listed, is_uncertain, is_withheld
+from slowcat_memory.core.disclosure import disclose, is_listed, is_uncertain, is_withheld
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import (
     BLOCK,
@@ -222,7 +222,7 @@ class Call:
                     (memory.id, *map(chunk_id, memory.sources))
                 ):
                     return None
-                return disclose_found(memory, reader, snapshot.memory)
+                return disclose(memory, reader)
 
             yield snapshot, show
 

@@ -19,7 +19,7 @@ from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameProcessor
 
 from slowcat_memory.config import Config
-from slowcat_memory.core.disclosure import disclose_found
+from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, describe_error, how_to_install
@@ -312,5 +312,5 @@ def texts_of(engine: MemoryEngine, event: MemoryEvent) -> dict[str, str]:
     with engine.snapshot() as snapshot:
         gone = waiting_to_be_erased(snapshot, event.scope)
         rows = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
-        shown = (disclose_found(row, reader, snapshot.memory) for row in rows if row)
+        shown = (disclose(row, reader) for row in rows if row)
         return {row.id: row.text for row in shown if row}

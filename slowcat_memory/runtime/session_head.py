@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.core.blocks.statements import DATED, may_have_line
 from slowcat_memory.core.catalogue import Catalogue
-from slowcat_memory.core.disclosure import Reader, disclose_found
+from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, NOTE, SESSION_SUMMARY, family, holds
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
@@ -152,7 +152,7 @@ class Icebreakers:
         with self._lock:
             with self.store.snapshot() as snapshot:
                 every = _all(snapshot, scope)
-                shown = (disclose_found(memory, reader, snapshot.memory) for memory in every)
+                shown = (disclose(memory, reader) for memory in every)
                 known = {memory.id: memory for memory in shown if memory}
                 taken = _taken(snapshot, scope)
             if taken and taken.after == after and (going or now) - taken.at <= HOLD:
@@ -248,7 +248,7 @@ class Heads:
                 replace(shown, retired_at=None)
                 for row in rows
                 if (memory := snapshot.memory(scope, row.id))
-                and (shown := disclose_found(memory, reader, snapshot.memory))
+                and (shown := disclose(memory, reader))
             ]
         icebreaker = self.icebreakers.for_session(scope, sessions, reader)
         told = [m for m in memories if last and m.kind == SESSION_SUMMARY and _is_of(m, last)]

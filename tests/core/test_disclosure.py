@@ -11,11 +11,8 @@ from slowcat_memory.core.disclosure import (
     Reader,
     corrected_marks,
     disclose,
-    disclose_all,
-    disclose_found,
-    is_derived_local,
+    has_marked_origin,
     is_listed,
-    local_only_ids,
     origins,
 )
 from slowcat_memory.core.facts.merging import Pair, merge
@@ -47,7 +44,6 @@ def test_disclosure_of_a_memory_depends_on_reader_and_place(scopes, local, shown
     reader = Reader(frozenset(scopes), local=local)
     stored = [memory("note/1"), memory("note/2", local_only=True)]
     stored.append(memory("fact/1", kind="fact/quarantined"))
-    assert [one.id for one in disclose_all(stored, reader)] == shown
     assert [one.id for one in stored if disclose(one, reader)] == shown
 
 
@@ -73,15 +69,12 @@ CHAINS = {
 def test_disclosure_of_what_was_made_from_it_is_refused_however_far_away(name: str) -> None:
     chain = CHAINS[name]
     stored = [*chain, chunk(1)]
-    last = chain[-1]
-    assert is_derived_local(last, find(*stored))
-    assert disclose_found(last, AWAY, find(*stored)) is None
-    assert disclose_found(last, HERE, find(*stored)) == last
-    assert local_only_ids(stored) == {one.id for one in stored}
-    assert disclose_all(stored, AWAY) == []
-    opened = [*chain, chunk(1, local=False)]
-    assert disclose_all(opened, AWAY) == opened
-    assert not is_derived_local(last, find(*opened))
+    corrected = corrected_marks(stored, lambda origin: False)
+    assert [(one.id, one.local_inherited) for one in corrected] == [(one.id, True) for one in chain]
+    assert [disclose(one, AWAY) for one in corrected] == [None] * len(chain)
+    assert [disclose(one, HERE) for one in corrected] == corrected
+    opened = [*corrected, chunk(1, local=False)]
+    assert corrected_marks(opened, lambda origin: False) == list(chain)
 
 
 def test_disclosure_a_mark_stays_when_its_origin_was_deleted() -> None:
@@ -140,4 +133,4 @@ def test_disclosure_a_fact_that_stands_for_one_kept_here_is_kept_here() -> None:
     newer = memory("fact/2", 2, kind="fact/person", local_only=True)
     kept, gone = merge(Pair(older, newer), "same", NOON)
     assert (kept.id, gone.id) == ("fact/1", "fact/2")
-    assert is_derived_local(kept, find(gone))
+    assert has_marked_origin(kept, find(gone))

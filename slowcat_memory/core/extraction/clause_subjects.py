@@ -166,6 +166,8 @@ def _first(text: str, front: str, me: Subject, signs: Signs) -> Iterator[ReadCla
         yield ReadClause(me, text[match.end() :].strip(), front)
     elif match := signs["owned"].match(text):
         yield ReadClause(me, f"'s {text[match.end() :].strip()}", front)
+    elif text.startswith((f"{me.name} ", f"{me.name}'s ")):  # as others write about the speaker
+        yield from _behind(me, text[len(me.name) :], front, signs)
 
 
 def _relatives(text: str, front: str, clause: Clause) -> Iterator[ReadClause]:

@@ -19,71 +19,25 @@ from slowcat_memory.core.extraction.slots import Slot, content, is_functional, s
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
-from slowcat_memory.core.memory import ENTITY, family, names_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Statement
 
 _KIN = "has_"  # beginning of predicates that name a relative by a noun
 
 
-class Subjects:
-    """The names of the entities of a scope. Not thread-safe."""
+MOST_SHARING = 64  # facts that share a word, the latest ones: a word of more tells nothing
+UNREAD = "?"  # in place of a predicate
+Near = tuple[Memory, float | None]
+Group = tuple[str, str, str]  # speaker, trust, subject
 
-    def __init__(self) -> None:
-        self._names: dict[str, frozenset[str]] = {}  # by id of an entity
-        self._entities: dict[str, set[str]] = {}  # by name
-        self._kin: dict[str, tuple[str, str, str]] = {}  # by id of a fact
 
-    def put(self, memory: Memory) -> None:
-        """Add or replace an entity, or a fact that names a relative; others are ignored."""
-        self.drop(memory.id)
-        claim = memory.statement
-        if memory.retired_at:
-            return
-        if family(memory.kind) == ENTITY:
-            names = frozenset(fold(known) for known in names_of(memory) if known)
-            self._names[memory.id] = names
-            for name in names:
-                self._entities.setdefault(name, set()).add(memory.id)
-        elif claim.object_id and claim.predicate.startswith(_KIN) and not claim.over:
-            noun = claim.predicate.removeprefix(_KIN).replace("_", " ")
-            self._kin[memory.id] = (claim.subject_id, noun, claim.object_id)
-
-    def drop(self, id: str) -> None:
-        self._kin.pop(id, None)
-        for name in self._names.pop(id, frozenset()):
-            self._entities[name].discard(id)
-
-    def same(self, subject: str, known: Iterable[str]) -> list[str]:
-        """Return those of some folded names, of one speaker's subjects, that mean a subject too."""
-        others = [name for name in known if name != subject]
-        spoken = self._also(subject)
-        return [name for name in others if name in spoken or _is_only_short(subject, name, others)]
-
-    def _also(self, name: str) -> frozenset[str]:
-        """Return the other names of the only entity with a name; none if two have it."""
-        ids = self._entities.get(name, set()) | self._of_kin(name)
-        if len(ids) != 1:
-            return frozenset()
-        (entity,) = ids
-        return self._names.get(entity, frozenset()) | self._as_kin(entity)
-
-    def _as_kin(self, entity: str) -> frozenset[str]:
-        """Return what an entity is to others, where they have one such: "anna's sister"."""
-        names = set[str]()
-        for subject, noun, object_ in self._kin.values():
-            if object_ == entity:
-                names |= {f"{name}'s {noun}" for name in self._names.get(subject, ())}
-        return frozenset(name for name in names if len(self._of_kin(name)) == 1)
-
-    def _of_kin(self, name: str) -> set[str]:
-        owner, _, noun = name.partition("'s ")
-        owners = self._entities.get(owner, set()) if noun else set[str]()
-        return {
-            object_
-            for subject, kin, object_ in self._kin.values()
-            if kin == noun and subject in owners
-        }
+def _kin_of(fact: Memory) -> Group | None:
+    """Return what a fact calls its object, where it names a relative: "anna's sister"."""
+    claim = fact.statement
+    if claim.over or not claim.object or not claim.predicate.startswith(_KIN):
+        return None
+    noun = claim.predicate.removeprefix(_KIN).replace("_", " ")
+    return fact.speaker, fact.trust, f"{subject_of(fact)}'s {noun}"
 
 
 def _is_only_short(name: str, other: str, every: Iterable[str]) -> bool:
@@ -92,12 +46,6 @@ def _is_only_short(name: str, other: str, every: Iterable[str]) -> bool:
     if " " in short or not long.startswith(f"{short} "):
         return False
     return not any(third.startswith(f"{short} ") for third in every if third not in (long, short))
-
-
-MOST_SHARING = 64  # facts that share a word, the latest ones: a word of more tells nothing
-UNREAD = "?"  # in place of a predicate
-Near = tuple[Memory, float | None]
-Group = tuple[str, str, str]  # speaker, trust, subject
 
 
 class FactIndex:
@@ -109,8 +57,9 @@ class FactIndex:
         self._group_of: dict[str, _Group] = {}
         self._ending: dict[str, Memory] = {}  # those that hold until a day
         self._enders: dict[Group, dict[str, None]] = {}  # ids of those that end another subject's
-        self._subjects: dict[tuple[str, str], set[str]] = {}  # by speaker and trust
-        self.names = Subjects()
+        # Ids of the entities that have a subject's name, by speaker and trust, and by name.
+        self._subjects: dict[tuple[str, str], dict[str, set[str]]] = {}
+        self._kin: dict[Group, dict[str, str]] = {}  # "anna's sister": names, by id of a fact
 
     def get(self, id: str) -> Memory | None:
         group = self._group_of.get(id)
@@ -126,7 +75,10 @@ class FactIndex:
             return
         at = (fact.speaker, fact.trust, subject_of(fact))
         group = self._group_of[fact.id] = self._groups.setdefault(at, _Group())
-        self._subjects.setdefault(at[:2], set()).add(at[2])
+        ids = self._subjects.setdefault(at[:2], {}).setdefault(at[2], set())
+        ids.update(filter(None, (fact.statement.subject_id,)))
+        if kin := _kin_of(fact):
+            self._kin.setdefault(kin, {})[fact.id] = fold(fact.statement.object)
         group.add(fact, set(self._tokenize(fact.text)), vector)
         for other in self._ended_groups(fact):
             self._enders.setdefault(other, {})[fact.id] = None
@@ -136,6 +88,7 @@ class FactIndex:
         if group := self._group_of.pop(id, None):
             for other in self._ended_groups(group.facts[id]):
                 self._enders.get(other, {}).pop(id, None)
+            self._kin.get(_kin_of(group.facts[id]) or ("", "", ""), {}).pop(id, None)
             group.remove(id, set(self._tokenize(group.facts[id].text)))
 
     def ending_by(self, id: str) -> list[Memory]:
@@ -154,16 +107,34 @@ class FactIndex:
 
     def of_one_subject(self, fact: Memory, other: Memory) -> bool:
         """Return whether the subjects of two facts are two names of one, or equal."""
-        mine, theirs = subject_of(fact), subject_of(other)
-        known = self._subjects.get((fact.speaker, fact.trust), ())
-        return mine == theirs or theirs in self.names.same(mine, known)
+        return subject_of(other) in self._names(fact, subject_of(fact))
 
     def _of_subject(self, new: Memory, subject: str) -> list["_Group"]:
         """Return the groups of a subject, and of its other names."""
-        known = self._subjects.get((new.speaker, new.trust), set())
-        every = (subject, *sorted(self.names.same(subject, known)))
-        groups = (self._groups.get((new.speaker, new.trust, name)) for name in every)
+        names = self._names(new, subject)
+        groups = (self._groups.get((new.speaker, new.trust, name)) for name in names)
         return [group for group in groups if group]
+
+    def _names(self, fact: Memory, subject: str) -> list[str]:
+        """Return a subject's name, and the other names of the one whom a fact's speaker means."""
+        of = (fact.speaker, fact.trust)
+        known, meant = self._subjects.get(of, {}), self._meant(*of, subject)
+        others = sorted(known.keys() - {subject})
+        return [
+            subject,
+            *(
+                name
+                for name in others
+                if self._meant(*of, name) == meant or _is_only_short(subject, name, others)
+            ),
+        ]
+
+    def _meant(self, speaker: str, trust: str, name: str) -> str:
+        """Return the only entity with a name, or that is a relative ("anna's sister"); else it."""
+        relatives = set(self._kin.get((speaker, trust, name), {}).values())
+        name = relatives.pop() if len(relatives) == 1 else name
+        ids = self._subjects.get((speaker, trust), {}).get(name, set())
+        return next(iter(ids)) if len(ids) == 1 else name
 
     def _ended_groups(self, fact: Memory) -> list[Group]:
         """Return the groups of other subjects, whose facts a fact may end: "our dog died"."""

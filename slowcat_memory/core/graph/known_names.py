@@ -51,7 +51,7 @@ class _Scene(Struct, frozen=True):
 
 
 class KnownIndex:
-    """What a namespace's memories state about names. Not thread-safe."""
+    """What a namespace's memories state about names. A view of a ``WorkingSet``; not thread-safe."""
 
     beginnings = (f"{READING}/", f"{FACT}/", f"{SESSION_SUMMARY}/")
 
@@ -61,7 +61,7 @@ class KnownIndex:
         self._by_word = defaultdict[str, set[str]](set)  # ids of facts, by words and entities
         self._summaries: dict[str, Memory] = {}
 
-    def put(self, memory: Memory) -> None:
+    def put(self, memory: Memory, snapshot: object = None) -> None:
         """Add or replace a memory; local-only, muted, retired and uncertain ones are left out."""
         self.drop(memory.id)
         if is_withheld(memory) or is_uncertain(memory) or not memory.sources:

@@ -244,8 +244,6 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
     """Patterns for open threads and icebreakers.
 
     Attributes:
-        dated: Dated events worth asking about.
-        own: First-person words.
         reminds: Words that ask to be reminded.
         off: Words for what does not take place any more.
         moved: Words for what takes place at another time.
@@ -258,8 +256,6 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
         generic: Words that do not tell what a matter is about, separated by spaces.
     """
 
-    dated: str
-    own: str
     reminds: str
     off: str
     moved: str
@@ -324,24 +320,6 @@ class ExtractWords(Struct, frozen=True, kw_only=True):
     articles: frozenset[str]
     changes: frozenset[str]
     chatter: tuple[str, ...]
-
-
-class NotedWords(Struct, frozen=True, kw_only=True):
-    """How what another program wrote about a user, often without a subject, becomes their sentence.
-
-    Attributes:
-        subjects: What notes call the user: "the user".
-        i: The first person, before a verb.
-        mine: The possessives before a noun: "my".
-        verbs: Verbs in the third person whose first person is irregular: "is" of "am".
-        endings: Endings of the third person and of the first, the first match counts.
-    """
-
-    subjects: tuple[str, ...]
-    i: str
-    mine: tuple[str, ...]
-    verbs: tuple[tuple[str, str], ...]
-    endings: tuple[tuple[str, str], ...]
 
 
 class TalkWords(Struct, frozen=True, kw_only=True):
@@ -421,6 +399,7 @@ class Language(Sentences, frozen=True, kw_only=True):
         other_names: Further names, e.g. the three-letter code.
         orders: The grammar of orders to the agent.
         capital_nouns: Whether nouns are written like names, with a capital letter.
+        noted: What notes of other programs call the user: "the user".
         importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
             together below 0.5, so that pins stay above.
     """
@@ -443,7 +422,7 @@ class Language(Sentences, frozen=True, kw_only=True):
     proactive: ProactiveWords
     summary: SummaryWords
     extracts: ExtractWords
-    noted: NotedWords
+    noted: tuple[str, ...]
     talk: TalkWords
     capital_nouns: bool = False
 

@@ -17,7 +17,6 @@ from slowcat_memory.core.blocks.statements import EVENT, THREAD, SourcedLine, da
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.extraction.quoted import reads_aloud
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, of_any, words_of_any
 from slowcat_memory.core.language.table import ProactiveWords
 from slowcat_memory.core.memory import FACT, ICEBREAKER
@@ -25,8 +24,6 @@ from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, hex_digest, neutralise
-from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Made, Memory, Turn
 
 # Whether a later statement closes an open matter: it is done, called off, or moved.
@@ -156,11 +153,6 @@ def _is_participle(word: str, verb: str) -> bool:
     return len(stem) >= LEAST_VERB and "ge" in word and word.replace("ge", "", 1) in forms
 
 
-def change_of(sentence: str) -> Outcome | None:
-    """Return whether a sentence says that something is called off or moved."""
-    return "off" if _OFF.search(sentence) else "moved" if _MOVED.search(sentence) else None
-
-
 def _likeness(word: str, other: str) -> float:
     """Return 1 for forms or parts of one word, 1/2 if only their stem is common: passed, passport."""
     shorter, longer = sorted((word, other), key=len)
@@ -178,24 +170,22 @@ VERSION = 2
 PLAN = "fact/plan"
 DAYS = timedelta(days=2)
 QUOTE_CHARS = 160
-PRIORITY = {"reminder": 0.9, "event": 0.7, "thread": 0.5, "said": 0.4}
+PRIORITY = {"reminder": 0.9, "event": 0.7, "thread": 0.5}
 WANTS_REMINDER = "wants_reminder"  # predicate
 
-_DATED = re.compile(rf"\b(?:{of_any(lambda table: table.proactive.dated)})\b", re.IGNORECASE)
 _REMINDS = re.compile(rf"\b(?:{of_any(lambda table: table.proactive.reminds)})\b", re.IGNORECASE)
-_OWN = re.compile(rf"\b(?:{of_any(lambda table: table.proactive.own)})\b", re.IGNORECASE)
 
 
-What = Literal["event", "thread", "said", "reminder"]
+What = Literal["event", "thread", "reminder"]
 
 
 class OpenThread(Struct, frozen=True, kw_only=True):
     """A matter that the agent may ask about.
 
     Attributes:
-        source: Id of the fact or chunk it is about.
+        source: Id of the fact it is about.
         what: Its origin.
-        said: The user's words.
+        said: The fact as a line.
         due: Earliest time to bring it up.
         until: Latest time to bring it up.
     """
@@ -255,54 +245,6 @@ def _when(memory: Memory, zone: tzinfo) -> tuple[What, datetime] | None:
     if days is None or days[0] <= memory.valid_from and days[1] <= memory.valid_from + DAYS:
         return None
     return ("reminder", days[0]) if reminds else ("event", days[1])
-
-
-def of_turns(
-    turns: Iterable[Turn],
-    now: datetime,
-    zone: tzinfo,
-    options: BringUpOptions,
-    language: str = "english",
-    later: Sequence[Later] = (),
-) -> list[OpenThread]:
-    """Find users' plans in turns, for use without extracted facts; sorted as by ``of_facts``."""
-    threads = list[OpenThread]()
-    for turn in (turn for turn in turns if turn.role == "user" and not turn.aside):
-        for sentence in sentences(turn.text):
-            what = _what(sentence)
-            if what is None or closed_by(sentence, turn.speaker, turn.id, later):
-                continue
-            ahead = _ahead(sentence, turn.at, zone, language)
-            if ahead is not None:
-                line = SourcedLine(text=sentence, at=turn.at, sources=(turn.id,))
-                day = ahead.start if what == "reminder" else ahead.end
-                threads.append(_open_thread(f"chunk/{turn.id}", what, line, day, options))
-    return _ranked(threads, now)
-
-
-def _what(sentence: str) -> What | None:
-    """Return as what a sentence may be brought up; None for one that may not be."""
-    if not keepable(sentence) or reads_aloud(sentence):
-        return None
-    if _REMINDS.search(sentence):
-        return "reminder"
-    plain = not sentence.endswith("?") and _DATED.search(sentence) and _OWN.search(sentence)
-    return "said" if plain else None
-
-
-def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval | None:
-    """Return the first day or two days that a sentence names and that lie ahead.
-
-    Of a sentence that moves something, or calls it off, only a day behind another counts: "Thursday
-    is off, they want me on the 17th".
-    """
-    every = expressions.statement_times(sentence.rstrip("?"), at, zone, language)
-    days = [span for span in every if span.end - span.start <= DAYS and not span.vague]
-    days = [span for span in days if span.end > at]
-    change = change_of(sentence)
-    if change == "off" and len(days) < 2:
-        return None
-    return next(iter(days[-1:] if change else days), None)
 
 
 def _open_thread(

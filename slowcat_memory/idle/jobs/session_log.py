@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
-from slowcat_memory.core.disclosure import is_derived_local, is_withheld
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.memory import NOTE, chunk_id
@@ -105,20 +105,10 @@ def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
     return [m for m in memories if not (m.muted or (remote and m.local_only))]
 
 
-class KnownView(KnownIndex):
-    """The statements of a namespace; see ``WorkingSet``."""
-
-    def put(self, memory: Memory, snapshot: Snapshot | None = None) -> None:
-        if snapshot and is_derived_local(memory, snapshot.memory):
-            self.drop(memory.id)
-        else:
-            super().put(memory)
-
-
 def known_before(turns: Sequence[Turn], context: JobContext) -> Known:
     """Return who and what was known before some turns of one namespace, at least one."""
     with context.snapshot() as snapshot:
-        index = context.view(KnownView, snapshot, turns[0].scope)
+        index = context.view(KnownIndex, snapshot, turns[0].scope)
     return index.before(
         turns, context.zone, min(KNOWN_TOKENS, context.prompt_tokens // SHARE_OF_PROMPT)
     )

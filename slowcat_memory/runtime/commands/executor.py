@@ -31,8 +31,6 @@ from slowcat_memory.core.commands.replies import (
 from slowcat_memory.core.disclosure import (
     Reader,
     disclose,
-    disclose_all,
-    disclose_found,
     is_listed,
     is_uncertain,
 )
@@ -164,7 +162,7 @@ class CommandExecutor:
             candidates = [m for m in every if not m.retired_at and m.scope == context.scope]
             dialogue = Said(asked.text, answer, is_statement=said in candidates)
         reader = self._reader(context)
-        shown = [seen for m in candidates if (seen := disclose_found(m, reader, snapshot.memory))]
+        shown = [seen for m in candidates if (seen := disclose(m, reader))]
         texts = [memory.text for memory in shown]
         verdict = find_corrected(right, dialogue, texts, self._language, self._tokenize)
         return shown[verdict] if isinstance(verdict, int) else verdict
@@ -346,7 +344,7 @@ class CommandExecutor:
                 shown
                 for memory in (offered(snapshot, asked.id) if asked else ())
                 if memory.id not in waiting_to_be_erased(snapshot, memory.scope)
-                and (shown := disclose_found(memory, reader, snapshot.memory))
+                and (shown := disclose(memory, reader))
             ]
         now, zone = self.clock(), self.zone
         text = describe_sources(self._language, told, self.options.tell, now, zone)
@@ -517,7 +515,8 @@ def known_facts(snapshot: Snapshot, scope: str, reader: Reader, now: datetime) -
     Pinned ones first, then the most important; of equal importance the newest. Uncertain ones are
     left out, and of two with the same words the latter.
     """
-    memories = map(_as_right, disclose_all(snapshot.memories(scope), reader))
+    shown = (disclose(memory, reader) for memory in snapshot.memories(scope))
+    memories = map(_as_right, filter(None, shown))
     known = [m for m in memories if is_listed(m) and held_at(m, now) and not is_uncertain(m)]
     first: dict[str, Disclosed] = {}
     for memory in sorted(known, key=_order):

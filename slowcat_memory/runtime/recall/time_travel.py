@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import disclose_found
+from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import (
     ICEBREAKER,
     SESSION_SUMMARY,
@@ -302,7 +302,7 @@ def _summaries(snapshot: Snapshot, recall: Recall, past: Sequence[Interval]) -> 
     for memory in _candidates(snapshot, recall, past):
         if memory.id in seen or memory.id in query.exclude or memory.retired_at:
             continue
-        if shown := disclose_found(memory, recall.reader, snapshot.memory):
+        if shown := disclose(memory, recall.reader):
             seen.add(memory.id)
             yield shown
 

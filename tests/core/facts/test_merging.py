@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.options import MergeOptions
 from slowcat_memory.core.extraction.slots import statement_of
 from slowcat_memory.core.extraction.stated import read_sentence
-from slowcat_memory.core.facts.fact_index import FactIndex, Subjects
+from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.matter import days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import (
     Pair,
@@ -25,7 +25,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Ending, Memory, Statement
 from tests.support import said
 from tests.support.rows import cases, each_listed, each_row, listed
-from tests.support.said import NOON, fact, memory
+from tests.support.said import NOON, fact
 
 TOKENIZE = Tokenizer("english")
 
@@ -238,33 +238,21 @@ def test_fact_index_finds_what_ends_a_fact_of_another_subject_in_both_orders() -
 # ------------------------------------------------------------------- which names of a subject mean one
 
 
-def entity(id: str, name: str, also: str = "") -> Memory:
-    facets = {"name": name} | ({"also": also} if also else {})
-    return memory("entity/person", name, id=f"entity/{id}", facets=facets)
+def about(number: int, subject: str, entity: str, **parts: str) -> Memory:
+    return numbered(number, f"{subject} {number}.", subject=subject, subject_id=entity, **parts)
 
 
-def sister(id: str, of: str, object: str) -> Memory:
-    of_whom = {"subject_id": f"entity/{of}", "object_id": f"entity/{object}"}
-    return said.fact("", id=f"fact/{id}", predicate="has_sister", **of_whom)
-
-
-def test_an_entity_has_its_other_names_and_what_it_is_to_somebody() -> None:
-    names = Subjects()
-    hana = entity("2", "Hana", "Hanni; Schwesterherz")
-    for one in (entity("1", "Mira"), hana, sister("3", "1", "2")):
-        names.put(one)
-    assert set(names.same("hana", ["hanni", "mira's sister", "tom"])) == {"hanni", "mira's sister"}
-    assert names.same("mira's sister", ["hana", "tom"]) == ["hana"]
-    names.put(entity("4", "Bea"))
-    names.put(sister("5", "1", "4"))
-    assert names.same("mira's sister", ["hana", "bea"]) == [], "she has two"
-
-
-def test_a_retired_entity_joins_no_names() -> None:
-    names = Subjects()
-    names.put(entity("2", "Hana", "Hanni"))
-    names.put(replace(entity("2", "Hana", "Hanni"), retired_at=NOON))
-    assert names.same("hana", ["hanni"]) == []
+def test_a_subject_has_the_other_names_of_its_entity_and_what_it_is_to_somebody() -> None:
+    sister = about(1, "Mira", "entity/1", predicate="has_sister", object="Hana")
+    hana, hanni = about(2, "Hana", "entity/2"), about(3, "Hanni", "entity/2")
+    described, tom = about(4, "Mira's sister", ""), about(5, "Tom", "entity/5")
+    index = index_of([sister, hana, hanni, described, tom])
+    assert index.of_one_subject(hana, hanni) and index.of_one_subject(hana, described)
+    assert index.of_one_subject(described, hanni) and not index.of_one_subject(hana, tom)
+    index.put(about(6, "Mira", "entity/1", predicate="has_sister", object="Bea"), None)
+    assert not index.of_one_subject(described, hana), "she has two"
+    index.put(about(7, "Hana", "entity/7"), None)
+    assert not index.of_one_subject(hana, hanni), "two have that name"
 
 
 def test_facts_of_two_names_of_one_person_are_compared_with_their_cosine() -> None:

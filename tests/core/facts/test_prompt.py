@@ -17,8 +17,6 @@ from slowcat_memory.core.facts.prompt import (
     build_prompt,
     check_reply,
 )
-from slowcat_memory.core.proactive.open_threads import of_turns
-from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.summaries.by_rule import split_turn
 from slowcat_memory.records import Made, Turn
 from tests.support.injections import HARMLESS, injections, placed
@@ -140,13 +138,8 @@ def test_a_reported_fact_is_uncertain_and_never_shown_by_itself() -> None:
     assert valid_of_kind([memory], "fact") == []
 
 
-def test_what_is_read_aloud_is_neither_summed_up_nor_brought_up() -> None:
+def test_what_is_read_aloud_is_not_summed_up() -> None:
     assert [line.text for line in split_turn("Mira", LETTER, 1)] == ["I live in Leeds."]
-    plain = "I have a dentist appointment on Friday at nine."
-    read = "The letter says I have a dentist appointment on Friday at nine."
-    options = BringUpOptions()
-    assert of_turns([turn(plain)], NOON, UTC, options)
-    assert not of_turns([turn(read)], NOON, UTC, options)
 
 
 # ------------------------------------------------------------------- what will still hold, and what notes state

@@ -23,7 +23,7 @@ from tests.support import said as facts
 from tests.support.rows import each_listed
 from tests.support.said import NOON
 
-# ------------------------------------------------------------------- what is worth bringing up: from facts, or from words where there are none
+# ------------------------------------------------------------------- what is worth bringing up
 
 NOW = NOON
 OPTIONS = BringUpOptions()
@@ -55,9 +55,6 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
     (one,) = of_facts([wish], NOW, UTC, OPTIONS)
     assert [one.due, one.until] == [datetime(2026, 5, day, tzinfo=UTC) for day in (13, 14)]
     assert threads.phrase(one, UTC) == "Remind them of this: “Anna has a wish” (12 May 2026)."
-    for text in ("Can you remind me to water the ferns tomorrow?", "Remind us to pay tomorrow."):
-        (asked,) = threads.of_turns([said(text)], NOW, UTC, OPTIONS)
-        assert (asked.what, asked.due) == ("reminder", one.due)
 
 
 @each_listed("rules/open_threads")

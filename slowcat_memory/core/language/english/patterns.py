@@ -57,12 +57,6 @@ IMPORTANCE = (
 )
 
 PROACTIVE = table.ProactiveWords(
-    dated=(
-        r"interview|exam|test|appointment|meeting|deadline|presentation|talk|flight|trip|holiday|"
-        r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|"
-        r"vet|move|moving|visit|date|audition|hearing|match"
-    ),
-    own="i|i'm|i’m|i've|i’ve|i'll|i’ll|my|we|our",
     reminds=r"remind (?:me|us)|reminder|be reminded|don['’]t let me forget",
     off=(
         r"cancell?ed|called off|calling off|fell through|fallen through|falls through|not happening|"
@@ -139,13 +133,7 @@ SUMMARY = filled(
     ),
 )
 
-NOTED = table.NotedWords(
-    subjects=("the user", "user"),
-    i="I",
-    mine=("My",),
-    verbs=(("is", "am"), ("was", "was"), ("has", "have"), ("does", "do"), ("goes", "go")),
-    endings=(("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("s", "")),
-)
+NOTED = ("the user", "user")
 
 _BE = (
     "is|are|was|were|am|isn't|aren't|wasn't|weren't|has|have|had|hasn't|haven't|can|can't|cannot|"

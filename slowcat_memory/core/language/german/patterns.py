@@ -38,11 +38,6 @@ IMPORTANCE = (
 )
 
 PROACTIVE = table.ProactiveWords(
-    dated=(
-        r"prüfung|termin|arzt|zahnarzt|reise|urlaub|hochzeit|geburtstag|umzug|"
-        r"vorstellungsgespräch|besuch"
-    ),
-    own=r"ich|mein\w*|wir|unser\w*",
     reminds=r"erinner\w* (?:mich|uns)|(?:mich|uns)\b.{0,60}\berinnern|erinnert werden|nicht vergessen",
     off=(
         r"abgesagt|fällt aus|ausgefallen|fällt flach|geplatzt|ins wasser gefallen|gestrichen|storniert|"
@@ -93,13 +88,7 @@ SUMMARY = filled(
     advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
 )
 
-NOTED = table.NotedWords(
-    subjects=("der nutzer", "die nutzerin", "der benutzer", "die benutzerin", "nutzer", "benutzer"),
-    i="Ich",
-    mine=("Mein", "Meine"),
-    verbs=(("ist", "bin"), ("war", "war"), ("hat", "habe"), ("mag", "mag"), ("heißt", "heiße"), ("isst", "esse"), ("fährt", "fahre"), ("spricht", "spreche"), ("wird", "werde")),
-    endings=(("tet", "te"), ("det", "de"), ("t", "e")),
-)  # fmt: skip
+NOTED = ("der nutzer", "die nutzerin", "der benutzer", "die benutzerin", "nutzer", "benutzer")
 
 _IS = (
     "ist|sind|war|waren|bin|hat|haben|hatte|habe|heißt|heiße|wohnt|wohne|wohnen|arbeitet|arbeite|"

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from msgspec.structs import replace
 
 from slowcat_memory.core.catalogue import Catalogue
-from slowcat_memory.core.disclosure import is_derived_local, is_withheld
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
@@ -174,17 +174,9 @@ def _nearest(
 
 
 def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
-    """Return facts as lines of a prompt, with the day on which they were said.
-
-    None that was made from what must stay here, if the LLM is elsewhere.
-    """
-    remote = context.remote
+    """Return facts as lines of a prompt, with the day on which they were said."""
     with context.snapshot() as snapshot:
-        rows = [
-            (fact, snapshot.turn(fact.sources[0]) if fact.sources else None)
-            for fact in facts
-            if not (remote and is_derived_local(fact, snapshot.memory))
-        ]
+        rows = [(fact, snapshot.turn(fact.sources[0]) if fact.sources else None) for fact in facts]
     return [
         KnownLine(fact.text, "", turn.at if turn else fact.valid_from, fact.id, fact.sources)
         for fact, turn in rows

@@ -16,7 +16,7 @@ from slowcat_memory.core.facts.fact import key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.facts.merging import MAX_PAIRS, VERSION, Outcome, Pair, PairsReply
-from slowcat_memory.core.memory import ENTITY, FACT, family, revive, supersede
+from slowcat_memory.core.memory import FACT, revive, supersede
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import Job, JobContext, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, fact_batch, merge_task
@@ -123,15 +123,12 @@ def _was_asked(pair: Pair) -> bool:
 class CurrentFacts:
     """The facts of a namespace, for all steps; see ``WorkingSet``."""
 
-    beginnings = (f"{FACT}/", f"{ENTITY}/")
+    beginnings = (f"{FACT}/",)
 
     def __init__(self, space: str) -> None:
         self.index, self._space = FactIndex(Tokenizer("english")), space
 
     def put(self, memory: Memory, snapshot: Snapshot) -> None:
-        self.index.names.put(memory)
-        if family(memory.kind) != FACT:
-            return
         vector = None
         if self._space:
             vector = snapshot.vector(self._space, memory.scope, key_id(memory))
@@ -139,7 +136,6 @@ class CurrentFacts:
 
     def drop(self, id: str) -> None:
         self.index.drop(id)
-        self.index.names.drop(id)
 
 
 class _MergeState:

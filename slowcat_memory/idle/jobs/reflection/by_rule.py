@@ -8,11 +8,10 @@ from slowcat_memory.core.blocks import block as blocks
 from slowcat_memory.core.blocks import lasting
 from slowcat_memory.core.blocks.block import OWNERS, PROFILE
 from slowcat_memory.core.blocks.lasting import PROFILE_VERSION, ProfileField
-from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import EVENT, THREAD
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
-from slowcat_memory.core.facts.fact import key_id, stating_turns
+from slowcat_memory.core.facts.fact import key_id
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import EPISODE, ICEBREAKER, family
 from slowcat_memory.core.proactive import open_threads
@@ -35,7 +34,7 @@ from slowcat_memory.store import Snapshot
 
 NAME = "bring_up"
 RANK, PROFILE_RANK = 88, 89  # after their input facts
-SESSIONS = 6  # searched for open threads without a fact
+SESSIONS = 6  # searched for what closes open threads
 _BROUGHT_UP = (THREAD, EVENT, PLAN)
 
 
@@ -57,7 +56,7 @@ class BringUp(ScopeJob):
             sessions = recent_sessions(snapshot, task.scope, memories, SESSIONS)
             user = user_of(snapshot, task.scope)
         later = later_of((turn for session in sessions for turn in session.turns), memories)
-        matters = matters_of(memories, sessions, later, context)
+        matters = open_threads.of_facts(memories, context.now, context.zone, options, later)
         known = {memory.id: memory for memory in memories}
         usable = _usable(matters, task.scope, memories)
         wanted = {matter.id(task.scope): matter for matter in usable[: options.most]}
@@ -86,22 +85,6 @@ class BringUp(ScopeJob):
             drop=tuple((m.scope, m.id) for m in mine if m not in stale and m.id not in wanted),
             drop_keys=tuple((fact.scope, key_id(fact)) for fact in over),
         )
-
-
-def matters_of(
-    memories: Sequence[Memory],
-    sessions: Sequence[SessionView],
-    later: Sequence[Later],
-    context: JobContext,
-) -> list[OpenThread]:
-    """Return open threads: of facts, then of turns without facts; those that are due come first."""
-    given = (context.now, context.zone, context.options)
-    drawn = {t for m in memories if m.kind.startswith(_BROUGHT_UP) for t in stating_turns(m)}
-    bare = [turn for session in sessions for turn in session.turns if turn.id not in drawn]
-    every = open_threads.of_facts(memories, *given, later) + open_threads.of_turns(
-        bare, *given, context.language, later
-    )
-    return sorted(every, key=lambda matter: matter.due > context.now)
 
 
 def _usable(
