@@ -17,10 +17,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
+from slowcat_memory.core.language.english.vocabulary import CALENDAR
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_given_name, is_ordinary
 from slowcat_memory.core.query.asked_facts import names_in
+from slowcat_memory.core.text.numerals import digits_of
 
 MOST = 12  # words of a question
 _NEAR = 3  # words of the shortest question
@@ -178,7 +179,7 @@ def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(
-        word.isdecimal() or word in NUMBERS for word in words
+        digits_of(word).isdecimal() for word in words
     )
     personal = _names_people(table.personal, line, table)
     if personal and not numbers:
