@@ -15,10 +15,10 @@ from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import Ground, held, names_in
 from slowcat_memory.core.extraction.prompt_record import Aliases
-from slowcat_memory.core.language.english.vocabulary import MONTHS
 from slowcat_memory.core.render.repeats import SentenceStems, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import hex_digest, neutralise
+from slowcat_memory.core.time.written_dates import MONTHS
 
 # ------------------------------------------------------------------- what supports a line
 

@@ -28,7 +28,6 @@ from slowcat_memory.core.language.word_classes import OTHER, STOP, IntentWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 MAX_CHARS = 1200
-MAX_VALUE = 3  # words of a right value alone
 _CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
 SURE: Final = 0.6
 _RATHER_SURE = 0.5  # of what takes nothing away, or not before a "yes"
@@ -99,10 +98,10 @@ class Sentence:
                     codes = codes[:at] + agent + codes[at + len(parts) :]
         return codes
 
-    def find(self, slot: str) -> re.Match[str] | None:
-        """Return the first match of a slot's patterns, in their order."""
-        tried = (pattern.search(self.codes) for pattern in self.table.compiled[slot])
-        return next(filter(None, tried), None)
+    @cached_property
+    def is_against(self) -> bool:
+        """Whether a third person, a condition or a report speaks against a command."""
+        return any(pattern.search(self.codes) for pattern in self.table.compiled)
 
     @cached_property
     def is_reported(self) -> bool:
@@ -130,14 +129,12 @@ class Doubts(NamedTuple):
         elsewhere: It is addressed to somebody else, or holds a quotation.
         foreign: It has a thing that is no memory; what is to be forgotten may be about one.
         against: A third person, a condition, a report.
-        asks: It is a question.
     """
 
     known: bool
     elsewhere: bool
     foreign: bool
     against: bool
-    asks: bool
 
 
 def find_doubts(sentence: Sentence) -> Doubts:
@@ -148,8 +145,7 @@ def find_doubts(sentence: Sentence) -> Doubts:
         known=not table.needed.isdisjoint(codes),
         elsewhere=sentence.is_reported or sentence.calls_another or begins_with_name,
         foreign=table.code_of["foreign"] in codes,
-        against=sentence.find("against") is not None,
-        asks=sentence.find("question") is not None,
+        against=sentence.is_against,
     )
 
 
@@ -183,7 +179,7 @@ def find_intended(sentence: Sentence, model: IntentModel) -> Command | None:
         return None
     certain = kind in QUESTIONS | OWN_WORDS | _NEEDS_ARGUMENT or intent.share >= _THIS_KIND
     sure = certain and intent.asks >= _bar(kind, doubts)
-    likely = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
+    likely = LIKELY if doubts.known and not doubts.against else SURE
     if not sure and (kind in QUESTIONS | OWN_WORDS or intent.asks < likely):
         return None
     span = find_argument(kind, sentence, model)
@@ -204,8 +200,7 @@ def _only_stores(words: list[str], table: IntentWords) -> bool:
 
 
 def _bar(kind: str, doubts: Doubts) -> float:
-    against = doubts.against and kind not in OWN_WORDS
-    if against or not doubts.known or (doubts.asks and kind not in QUESTIONS):
+    if not doubts.known or (doubts.against and kind not in OWN_WORDS):
         return _QUITE_SURE
     return SURE if kind in _ERASES else _RATHER_SURE
 
@@ -251,7 +246,7 @@ class Heard:
         phrase = self._phrase(asked)
         if phrase is None:
             return self._intended()
-        reported = phrase.kind in _CHANGES and self._said.find("against") is not None
+        reported = phrase.kind in _CHANGES and self._said.is_against
         return None if reported or self._said.calls_another else phrase
 
     def asks_change(self) -> bool:
@@ -284,8 +279,6 @@ class Heard:
         original = self._original(*match.span("x")) if argument else ""
         if kind == "off_record":
             return Command(kind=kind, rest=original)
-        if kind == "forget_about" and argument in self._table.everything:
-            return Command(kind="forget_everything")
         return Command(kind=kind, argument=original, shared=bool(match.groupdict().get("shared")))
 
     def _original(self, start: int, end: int) -> str:
@@ -305,16 +298,7 @@ class Heard:
         command = find_intended(self._said, self._model) if self._model else None
         if command is None or command.kind in QUESTIONS:
             return command
-        states = command.kind not in OWN_WORDS or self._is_statement(command)
-        return command if states and self._orders else None
-
-    def _is_statement(self, command: Command) -> bool:
-        """Return whether an argument says something whole, or is a value to correct."""
-        line, first = _line(command.argument), command.argument[:1]
-        is_value = command.kind == "correct" and line.count(" ") < MAX_VALUE
-        if is_value and (first.isupper() or first.isdigit()):
-            return True
-        return compiled(self._table.statement).match(line) is not None
+        return command if self._orders else None
 
 
 def prepare(language: str, names: tuple[str, ...] = ()) -> None:
@@ -323,7 +307,6 @@ def prepare(language: str, names: tuple[str, ...] = ()) -> None:
     read_model(language)
     for rule, _ in (*_rules(language, names, True), *_rules(language, names, False)):
         _fits(rule, "it is")
-    compiled(table.statement)
     _ = table.intents.compiled
 
 
@@ -335,10 +318,8 @@ def _line(text: str) -> str:
 def _fits(rule: CommandRule, argument: str) -> bool:
     if not argument:
         return not rule.needs
-    return (
-        argument.count(" ") < rule.max_words
-        and (not rule.needs or compiled(rule.needs).match(argument) is not None)
-        and not (rule.never and compiled(rule.never).match(argument))
+    return argument.count(" ") < rule.max_words and (
+        not rule.needs or compiled(rule.needs).match(argument) is not None
     )
 
 

@@ -14,8 +14,9 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.clauses import languages_of, straight
 from slowcat_memory.core.language import LANGUAGES, Language, of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
-from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.language.names import is_given_name, is_ordinary
+from slowcat_memory.core.text.numerals import DATED, digits_of
 from slowcat_memory.records import Turn
 
 STEM = 4  # common first letters of two forms of a word
@@ -32,7 +33,7 @@ _NAMELESS = (
     "kin", "titles", "before_object", "starts", "verbs", "helpers", "denials",
 )  # fmt: skip
 _NOT_NAMES = STOP_WORDS.union(
-    DAYS, MONTHS, *(language.persons.sets[name] for language in LANGUAGES for name in _NAMELESS)
+    DATED, *(language.persons.sets[name] for language in LANGUAGES for name in _NAMELESS)
 )
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object"]
@@ -106,7 +107,7 @@ def tokens(text: str) -> list[Token]:
         word = raw[: clitic.start()] if clitic else raw
         capital = raw[0].isupper() and not (begins and is_ordinary(word.lower()))
         lower = word.lower()
-        parts.append(Token(NUMBERS.get(lower, lower), clitic[0] if clitic else "", capital))
+        parts.append(Token(digits_of(lower), clitic[0] if clitic else "", capital))
         begins = raw in _ENDS
     return parts
 

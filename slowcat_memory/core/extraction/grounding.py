@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.derived_text import content_of, keepable, repeats
 from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
-from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import ROLES, STOP_WORDS
 from slowcat_memory.core.language.names import is_ordinary
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.core.text.numerals import Number, numbers
+from slowcat_memory.core.text.numerals import DATED, Number, numbers
 from slowcat_memory.core.text.rare_words import capitalised_names
 from slowcat_memory.core.time import expressions
 from slowcat_memory.core.time.written_dates import (
@@ -183,7 +183,7 @@ def names_in(text: str) -> Iterator[str]:
 
 
 def _ordinary(word: str, before: str) -> bool:
-    if word in STOP_WORDS or word in ROLES or word in MONTHS or word in DAYS or len(word) < 2:
+    if word in STOP_WORDS or word in ROLES or word in DATED or len(word) < 2:
         return True
     return bool(_BEGINNING.search(before)) and is_ordinary(word)
 

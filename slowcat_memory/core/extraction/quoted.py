@@ -28,8 +28,8 @@ from slowcat_memory.core.extraction.attributed import (
 )
 from slowcat_memory.core.extraction.clauses import languages_of, pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS
 from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.numerals import DATED
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.records import Statement, Turn
 
@@ -48,7 +48,6 @@ _SUBJECTS = words_of_any(
 )
 _SUPPOSED = re.compile(of_any(lambda table: table.persons.supposed), re.IGNORECASE)
 _TAG = re.compile(of_any(lambda table: f"(?:{table.persons.statement_tag})"), re.IGNORECASE)
-_DATES = frozenset((*DAYS, *MONTHS))
 _READ = re.compile(of_any(lambda table: f"(?:{table.persons.read_aloud})"), re.IGNORECASE)
 _OWN = re.compile(of_any(lambda table: f"(?:{table.persons.own_doing})"), re.IGNORECASE)
 _STOP = re.compile(r"[.!?…](?=\s|$)")
@@ -134,7 +133,7 @@ def _main(speech: Sequence[Token]) -> list[Token]:
 
 
 def _has_content(word: str) -> bool:
-    return not (word in _MARKS or word in _HELPERS or word in _DATES or any(map(str.isdigit, word)))
+    return not (word in _MARKS or word in _HELPERS or word in DATED or any(map(str.isdigit, word)))
 
 
 def _is_off(written: Sequence[Token], quote: str) -> bool:

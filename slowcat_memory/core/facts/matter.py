@@ -25,9 +25,9 @@ from slowcat_memory.core.facts.fact import (
 )
 from slowcat_memory.core.facts.holding import COMING, claim_of
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.memory import supersede
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, written_date, written_dates
 from slowcat_memory.records import Made, Memory
 
@@ -48,6 +48,7 @@ _BARE_MONTH = re.compile(
     r"(?:,?\s+\d{4}\b)?(?!\.?\s+\d)",
     re.IGNORECASE,
 )
+_EDGES = ".,;:!?"
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
 _CHANGE = tuple(language.talk.change for language in LANGUAGES)
@@ -91,15 +92,20 @@ def _without_dates(text: str) -> str:
 def numbers(text: str) -> frozenset[str]:
     """Return the numbers of a text, in digits or words, without those of days."""
     bare = without_days(text)
-    words = re.findall(r"[a-z]+", bare.lower())
-    spelt = {SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS}
-    return frozenset(spelt | set(_DIGITS.findall(bare)))
+    words = (word.lower().strip(_EDGES) for word in bare.split())
+    return frozenset(filter(None, (*map(_in_digits, words), *_DIGITS.findall(bare))))
 
 
 def without_values(text: str) -> str:
     """Return a text without its days and numbers."""
     words = _DIGITS.sub(" ", without_days(text)).split()
-    return " ".join(word for word in words if word.lower().strip(".,;") not in SMALL_NUMBERS)
+    return " ".join(word for word in words if not _in_digits(word.lower().strip(_EDGES)))
+
+
+def _in_digits(word: str) -> str:
+    """Return a number in words as digits; "" for other words, ordinals, and an article ("one")."""
+    number, ordinal = number_of(word) or (1, False)
+    return "" if ordinal or number == 1 else str(number)
 
 
 def values_differ(text: str, other: str) -> bool:

@@ -19,8 +19,9 @@ from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.extraction.options import SPELT
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, NUMBERS, SAME_ROLES
+from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, SAME_ROLES
 from slowcat_memory.core.language.names import aliases, forms_of_one
+from slowcat_memory.core.text.numerals import digits_of
 from slowcat_memory.core.text.pronunciations import consonants, heard_as, sound_code
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
@@ -39,7 +40,7 @@ _ARTICLES = words_of_any(lambda table: table.names.articles)
 _EMPTY = _ARTICLES | words_of_any(lambda table: table.names.fillers)
 _LEGAL = words_of_any(lambda table: table.names.legal)
 _ORDER = re.compile(rf"\b(?:{of_any(lambda table: '|'.join(table.names.orders))})\b", re.IGNORECASE)
-_LONG = NUMBERS | {
+_LONG = {
     short: long for language in LANGUAGES for short, long in language.names.abbreviations.items()
 }
 _ORDINAL = frozenset("st nd rd th".split())
@@ -160,7 +161,7 @@ def _long(part: str, place: int, parts: list[str]) -> str:
         return "no"
     if part == "st":  # "St. Louis", "Main St"
         return "saint" if place + 1 < len(parts) and not place else "street"
-    return _LONG.get(part, part)
+    return _LONG.get(part) or digits_of(part)
 
 
 def _words(text: str) -> list[str]:

@@ -50,14 +50,12 @@ class CommandRule(Struct, frozen=True, kw_only=True):
         kind: The command.
         says: The pattern.
         needs: Pattern that the argument must begin with; "" for anything.
-        never: Pattern that the argument must not begin with; "" for nothing.
         max_words: Length limit of the argument.
     """
 
     kind: CommandKind
     says: str
     needs: str = ""
-    never: str = ""
     max_words: int = 60
 
 
@@ -71,7 +69,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         parts: Named patterns that rules insert.
         rules: In order; the first match counts.
         intents: The classes of words by which the linear model judges what none of ``rules`` matches.
-        statement: Pattern of the beginning of a whole statement, which can be remembered.
         no_order: Pattern of the beginning of a question about a state ("is this off the record"),
             or of a reproach ("you never remember anything"): neither changes anything.
         answers: Answers to a question of the memory; ignored at any other time.
@@ -82,7 +79,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
             says nothing alone.
         own: Pattern of words by which users refer to themselves.
-        everything: Words for everything stored ("forget everything", "forget about me").
         leading: Words before a topic to forget that are not part of it ("my", "the").
     """
 
@@ -92,7 +88,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, str]
     rules: tuple[CommandRule, ...]
     intents: IntentWords
-    statement: str
     no_order: str
     answers: tuple[CommandRule, ...]
     right_value: str
@@ -100,7 +95,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     spelt: str
     right_vague: str
     own: str
-    everything: frozenset[str]
     leading: frozenset[str]
 
 

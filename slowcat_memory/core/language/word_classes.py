@@ -13,8 +13,7 @@ for or against an order, which add up::
     -2 = ["first fast* duty"]   # "I always have to": about a life
 
 ``intents.toml`` has the words of free wordings of voice commands: classes, which are features of
-the linear models, and slots, which are lists of patterns: "against" and "question" find what speaks
-against a command.
+the linear models, and patterns of what speaks against a command.
 """
 
 import re
@@ -172,12 +171,13 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
     """The words of commands of a language.
 
     Attributes:
-        slots: Patterns by slot.
+        against: Patterns of what speaks against a command: what somebody else says or does, a
+            condition, a denial.
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
     """
 
-    slots: Patterns
+    against: tuple[str, ...]
     compounds: str = ""
     enclitics: str = ""
 
@@ -197,10 +197,10 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
         return tuple(sorted(self.compounds.split(), key=len, reverse=True))
 
     @cached_property
-    def compiled(self) -> Mapping[str, Sequence[re.Pattern[str]]]:
-        """The patterns by slot.
+    def compiled(self) -> Sequence[re.Pattern[str]]:
+        """The patterns of ``against``.
 
         Raises:
             KeyError: A pattern has an unknown class.
         """
-        return {slot: [self.compile(text) for text in texts] for slot, texts in self.slots.items()}
+        return [self.compile(text) for text in self.against]

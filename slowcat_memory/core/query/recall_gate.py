@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.english.vocabulary import CALENDAR, EMPTY, NUMBERS
+from slowcat_memory.core.language.english.vocabulary import CALENDAR, EMPTY
 from slowcat_memory.core.language.gate import LAUGHTER, GateWords
 from slowcat_memory.core.language.names import is_german, is_given_name, is_ordinary
 from slowcat_memory.core.text.normalize import WORD, begins_sentence, content_words, fold
-from slowcat_memory.core.text.numerals import counts, is_value
+from slowcat_memory.core.text.numerals import counts, digits_of, is_value
 from slowcat_memory.core.text.rare_words import is_name
 from slowcat_memory.core.text_caches import text_cache
 
@@ -183,7 +183,7 @@ def _is_of_world(forms: Sequence[str], words: Sequence[str], table: GateWords) -
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(
-        word.isdecimal() or word in NUMBERS for word in words
+        digits_of(word).isdecimal() for word in words
     )
     personal = _names_people(table.personal, line, table)
     if personal and not numbers:

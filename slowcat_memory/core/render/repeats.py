@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.language import words_of_any
-from slowcat_memory.core.language.english.vocabulary import NUMBERS
 from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
+from slowcat_memory.core.text.numerals import digits_of
 
 LETTERS = 6  # of a word that count: "arbeitet" and "Arbeit", "January" and "Januar"
 REACH = 4  # words behind a denial that it is about
@@ -113,5 +113,5 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    number = NUMBERS.get(word)
-    return number if number is not None else ("".join(_TOKENIZER(word)) or word)[:LETTERS]
+    number = digits_of(word)
+    return number if number.isdigit() else ("".join(_TOKENIZER(word)) or word)[:LETTERS]

@@ -132,7 +132,13 @@ def number_of(word: str) -> tuple[int, bool] | None:
     return (int(number), meaning[-1][0] in "rRV") if number.denominator == 1 else None
 
 
-_DATED = frozenset(  # weekdays and months
+def digits_of(word: str) -> str:
+    """Return the number in a word in lower case as digits; any other word as it is."""
+    number = number_of(word)
+    return str(number[0]) if number else word
+
+
+DATED = frozenset(  # weekdays and months
     word
     for language in LANGUAGES
     for word, (kind, _) in language.time.table.items()
@@ -142,7 +148,7 @@ _DATED = frozenset(  # weekdays and months
 
 def is_value(word: str) -> bool:
     """Return whether a folded word is a number, a weekday or a month."""
-    return word[0].isdigit() or word.removesuffix("s") in _DATED or counts(word)
+    return word[0].isdigit() or word.removesuffix("s") in DATED or counts(word)
 
 
 def counts(word: str) -> bool:

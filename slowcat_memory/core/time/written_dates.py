@@ -7,9 +7,8 @@ from datetime import date, timedelta
 from msgspec import Struct
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.english.vocabulary import MONTHS as _ENGLISH
 
-MONTHS = _ENGLISH | {
+MONTHS = {
     word: value
     for language in LANGUAGES
     for word, (kind, value) in language.time.table.items()

@@ -16,13 +16,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.options import TopicsOptions
-from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Coverage
 from slowcat_memory.core.text.normalize import Tokenizer, fold
+from slowcat_memory.core.text.numerals import DATED
 from slowcat_memory.core.time.expressions import PeriodKind, day_of, period_of
 from slowcat_memory.idle.job import JobContext, Trigger
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
@@ -138,7 +139,7 @@ def subject_of(id: str, kind: str, rollup: Rollup) -> Coverage:
 
 PARTS = 24  # the latest sessions of a topic used for its summary
 LATEST = 50  # turns whose speakers are no subjects
-_NO_SUBJECTS = STOP_WORDS.union(DAYS, MONTHS)
+_NO_SUBJECTS = STOP_WORDS | DATED
 
 
 class Topics(ScopeJob):

@@ -30,7 +30,7 @@ TIME = time.time_words(
             **time.places("september october november december", 9),
         },
         "m": {
-            **{"jan": 1, "feb": 2, "apr": 4, "april": 4, "june": 6, "august": 8},
+            **{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "april": 4, "june": 6, "august": 8},
             **time.places("jun jul aug sep/sept oct nov dec", 6),
         },
         "v": {"march": 3, "may": 5},

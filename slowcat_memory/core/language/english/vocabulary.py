@@ -32,33 +32,5 @@ _ROLES = read_words(__package__)["roles"]
 SAME_ROLES = tuple(tuple(group.split()) for group in phrase_list(_ROLES["same"]))
 MALE = word_set(_ROLES["male"])
 FEMALE = word_set(_ROLES["female"])
-
-_NUMERALS = read_words(__package__)["numerals"]
-
-
-def _digits(name: str, first: int, step: int = 1) -> dict[str, str]:
-    """Return the words of a list of numerals, each with its number in digits."""
-    return {
-        word: str(first + step * n)
-        for n, spellings in enumerate(_NUMERALS[name].split())
-        for word in spellings.split("/")
-    }
-
-
-SMALL_NUMBERS = {word: digits for word, digits in _digits("units", 0).items() if int(digits) <= 12}
-NUMBERS = {
-    **{"hundred": "100", "thousand": "1000", "million": "1000000", "once": "1", "twice": "2"},
-    **{"couple": "2", "both": "2", "dozen": "12"},
-    **_digits("units", 0),
-    **_digits("tens", 20, 10),
-    **_digits("ordinals", 1),
-    **_digits("ordinal_tens", 20, 10),
-}
-MONTHS = {
-    name: number
-    for number, names in enumerate(_WORDS["months"].split("/"), start=1)
-    for name in names.split()
-}
-DAYS = word_set(_WORDS["days"])
 # Frequent words that do not occur in languages that capitalise nouns.
 MARKERS = frozenset(("the", "and", "is"))

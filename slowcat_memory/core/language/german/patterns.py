@@ -117,13 +117,6 @@ COMMANDS = filled(
             kind="forget_that", says="(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: wieder)?"
         ),
         table.CommandRule(
-            kind="forget_about",
-            says="(?:{forget}){polite} alles(?: was du)? über {x}?(?: weißt| gespeichert hast| "
-            "gemerkt hast)?",
-            never="das\\b$|es\\b$|uns\\b",
-            max_words=5,
-        ),
-        table.CommandRule(
             kind="correct",
             says="(?:nein )*(?:{wrong}) {x}",
             needs="(?:ich|wir|er|sie|es) \\S+ \\S|(?:meine?|unsere?|seine?|ihre?|der|die|das) "
@@ -152,7 +145,6 @@ COMMANDS = filled(
         table.CommandRule(kind="undo", says="rückgängig(?: machen)?"),
     ),
     intents=read_toml(__package__, "intents.toml", IntentWords),
-    statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
     no_order=(
         "(?:ist|sind|war|bin|bist|bleibt) (?:das|dies|wir|es|alles|du|ich)\\b|"
         "(?:hast|nimmst|schreibst|zeichnest|merkst|hörst|speicherst) du\\b(?!.* (?:bitte|mal)\\b)|"
