@@ -116,7 +116,12 @@ class VoiceCommands:
         """
         self.left_to_llm = False
         command, meant = self._confirmed(command), command.meant
-        outcome = await self._execute(command, turn, scopes)
+        outcome = self._at_once(command, scopes)
+        if outcome is None and turn is not None:
+            outcome = await self._execute(command, turn)
+        else:
+            outcome = outcome or self._outcome(command, "failed")
+            self._on_done(command, outcome)
         self.left_to_llm = bool(outcome.rest)
         self.drop_question(scopes)
         until = time.monotonic() + ASKED_S
@@ -148,15 +153,26 @@ class VoiceCommands:
         if self._meant or self._is_asked(scopes):
             self._asked = self._meant = None
 
-    async def _execute(self, command: Command, turn: Turn | None, scopes: Scopes) -> Outcome:
+    def _at_once(self, command: Command, scopes: Scopes) -> Outcome | None:
+        """Return the outcome of a command that the memory has no part in; None for any other."""
         if self.refuses(scopes):
-            return self._done(command, "guest", done=False)
-        if command.kind == "confirm":
-            return self._ask(command)
-        if command.kind in ("off_record", "on_record"):
-            return self._switch_record(command, scopes)
-        if turn is None:
-            return self._apologise(command, "failed")
+            return self._outcome(command, "guest")
+        if command.kind == "confirm":  # ask whether a near miss means a command
+            if command.meant is None:
+                return self._outcome(command, "unchanged")
+            about = quote(command.meant.argument)
+            return self._outcome(command, f"sure_{command.meant.kind}", about=about)
+        if command.kind == "off_record":  # now, so that no later word is kept
+            for scope in scopes:
+                self._deps.off_record.begin(scope)
+            return self._outcome(command, "off", done=True, rest=command.rest)
+        if command.kind == "on_record":
+            if self._deps.off_record.end(scopes[-1]):
+                return self._outcome(command, "on", done=True, rest=command.rest)
+            return self._outcome(command, "still_off")
+        return None
+
+    async def _execute(self, command: Command, turn: Turn) -> Outcome:
         context = CommandContext(
             scope=turn.scope,
             speaker=turn.speaker,
@@ -164,7 +180,7 @@ class VoiceCommands:
             turn=turn.id,
             asked=self._question,
             shared=self._deps.config.people.household,
-            llm="local" if self._deps.locality.local else "remote",
+            llm="local" if self._deps.llm_is_local else "remote",
         )
         # If interrupted or late, it still runs to its end: a command is never half done.
         task = asyncio.create_task(self._run(command, context))
@@ -173,45 +189,22 @@ class VoiceCommands:
         try:
             return await asyncio.wait_for(asyncio.shield(task), self._options.wait_s)
         except TimeoutError:
-            return self._apologise(command, "late")
+            return self._outcome(command, "late")
 
     async def _run(self, command: Command, context: CommandContext) -> Outcome:
         try:
             outcome = await asyncio.to_thread(self._deps.engine.carry_out, command, context)
         except Exception as error:  # nothing a user says may end the conversation
             logger.error(f"a voice command failed: {describe_error(error)}")
-            outcome = self._apologise(command, "failed")
+            outcome = self._outcome(command, "failed")
         self._on_done(command, outcome)
         return outcome
 
-    def _ask(self, command: Command) -> Outcome:
-        """Ask whether a near miss means a command, or say that nothing was changed."""
-        if command.meant is None:
-            return self._done(command, "unchanged", done=False)
-        about = quote(command.meant.argument)
-        return self._done(command, f"sure_{command.meant.kind}", done=False, about=about)
-
-    def _switch_record(self, command: Command, scopes: Scopes) -> Outcome:
-        """Switch off or on the record at once, so that no later word is kept."""
-        if command.kind == "off_record":
-            for scope in scopes:
-                self._deps.off_record.begin(scope)
-            return self._done(command, "off", rest=command.rest)
-        if self._deps.off_record.end(scopes[-1]):
-            return self._done(command, "on", rest=command.rest)
-        return self._done(command, "still_off", done=False)
-
-    def _done(
-        self, command: Command, reply: str, *, done: bool = True, rest: str = "", about: str = ""
+    def _outcome(
+        self, command: Command, reply: str, *, done: bool = False, rest: str = "", about: str = ""
     ) -> Outcome:
         words = say(language_of(self._language), reply, about=about)
-        outcome = Outcome(kind=command.kind, said=words, rest=rest, done=done)
-        self._on_done(command, outcome)
-        return outcome
-
-    def _apologise(self, command: Command, name: str) -> Outcome:
-        words = say(language_of(self._language), name)
-        return Outcome(kind=command.kind, said=words, done=False)
+        return Outcome(kind=command.kind, said=words, rest=rest, done=done)
 
     async def finish(self, timeout_s: float) -> None:
         if self._running:
