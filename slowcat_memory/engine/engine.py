@@ -177,8 +177,7 @@ class MemoryEngine:
             return
         self.upkeep.end_orphaned_sessions()
         self.upkeep.erase_soon()
-        if self.wiring.embedding.needs_export:
-            self.wiring.indexer.later(self.upkeep.export_model)
+        self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
             self.idle.start()
 

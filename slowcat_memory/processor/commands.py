@@ -47,8 +47,9 @@ class VoiceCommands:
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._question = 0  # id of the command that asked it
         self._meant: Command | None = None  # what the next turn confirms or not
-        self._latest: tuple[str, bool, Command | None] = ("", False, None)
-        self._heard: Heard | None = None  # the utterance of ``_latest``
+        self._heard: Heard | None = None  # the latest utterance
+        self._read: tuple[str, bool] | None = None  # its text, and whether it may answer a question
+        self._command: Command | None = None  # that was read in it
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
         if self.enabled:
@@ -66,10 +67,15 @@ class VoiceCommands:
         if not self.enabled:
             return None
         asked = self._is_asked(scopes)
-        if self._latest[:2] != (text, asked):  # a turn is recognised several times
-            self._latest = (text, asked, self._recognise(text, asked))
-        command = self._latest[2]
-        alone = len(scopes) == 1 or self.refuses(scopes)
+        if self._read != (text, asked):  # a turn is recognised several times
+            self._read, self._command = (text, asked), None
+            try:
+                if self._heard is None or self._heard.text != text:
+                    self._heard = Heard(text, self._language, self._names)
+                self._command = self._heard.command(asked=asked)
+            except Exception as error:  # the words must be logged anyway
+                logger.error(f"a voice command could not be recognised: {describe_error(error)}")
+        command, alone = self._command, len(scopes) == 1 or self.refuses(scopes)
         return command if alone or (command and command.kind == "off_record") else None
 
     def is_unserved(self, text: str) -> bool:
@@ -78,7 +84,7 @@ class VoiceCommands:
         The LLM that answers it could promise the change.
         """
         heard = self._heard
-        if heard is None or heard.text != text or self._latest[2] is not None:
+        if heard is None or heard.text != text or self._command is not None:
             return False
         return heard.asks_change()
 
@@ -90,19 +96,6 @@ class VoiceCommands:
     def refuses(self, scopes: Scopes) -> bool:
         """Return whether a guest is among the speakers of a turn."""
         return bool(self._guest) and self._guest in scopes
-
-    def keeps(self, command: Command, scopes: Scopes) -> bool:
-        """Return whether the words of a command may be logged."""
-        return command.kind != "off_record" and not self.refuses(scopes)
-
-    def _recognise(self, text: str, asked: bool) -> Command | None:
-        try:
-            if self._heard is None or self._heard.text != text:
-                self._heard = Heard(text, self._language, self._names)
-            return self._heard.command(asked=asked)
-        except Exception as error:  # the words must be logged anyway
-            logger.error(f"a voice command could not be recognised: {describe_error(error)}")
-            return None
 
     async def answer(self, command: Command, turn: Turn | None, scopes: Scopes) -> bool:
         """Execute a command and speak the answer.

@@ -71,11 +71,12 @@ class LiveConversation:
         """
         deps, scopes, turns = self.deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
-        turn = None if turns.realtime or turns.speculates else self.log.user_turn
+        predicted = turns.speculating is not None
+        turn = None if turns.realtime or predicted else self.log.user_turn
         return Call(
             memory=deps.engine,
             scope=scopes[0] if known else "",
-            turn=turns.count + turns.speculates,
+            turn=turns.count + predicted,
             said=turn,
             hidden=deps.visible.said,
             local=deps.llm_is_local,

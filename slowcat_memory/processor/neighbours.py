@@ -65,15 +65,13 @@ class Places:
 
         None too where several branches have one: which it is cannot be known.
         """
-        near = [
-            other
-            for other in self.of_kind(kind)
-            if other is not processor
-            and self.precedes(*((other, processor) if before else (processor, other)))
-        ]
-        closest = near[::-1] if before else near
-        unsure = len(closest) > 1 and self.precedes(closest[0], closest[1]) is None
-        return None if unsure or not closest else closest[0]
+        near = self.of_kind(kind)
+        if before:
+            near = [other for other in near[::-1] if self.precedes(other, processor)]
+        else:
+            near = [other for other in near if self.precedes(processor, other)]
+        is_unsure = len(near) > 1 and self.precedes(near[0], near[1]) is None
+        return None if is_unsure or not near else near[0]
 
     def _add(self, processor: Any, path: tuple[Step, ...]) -> None:
         self._paths[processor] = path
@@ -92,7 +90,7 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
         users: The user aggregator that the memory works with; None for none.
         assistants: Likewise, the assistant aggregator.
     """
-    llms = places.of_kind(LLMService)
+    reaches_llm = [places.precedes(memory, llm) for llm in places.of_kind(LLMService)]
     if users is None and places.of_kind(LLMUserAggregator):
         wrong = "I am in another branch of the pipeline than the user aggregator, or several could "
         wrong += "be mine: what users say may be missed; pass aggregators=."
@@ -101,9 +99,7 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
         wrong += "answers, is missed. Make an LLMContextAggregatorPair, or pass aggregators=."
     elif places.precedes(memory, users):
         wrong = "I am before the user aggregator, where I see no questions: nothing is recalled."
-    elif any(places.precedes(llm, memory) for llm in llms) and not any(
-        places.precedes(memory, llm) for llm in llms
-    ):
+    elif False in reaches_llm and True not in reaches_llm:
         wrong = "I am behind the LLM, where I see no questions: nothing is recalled."
     elif assistants is None:
         wrong = "the agent's words may be missed: the assistant aggregator is before me, or not in "
@@ -154,19 +150,15 @@ def llm_services(*processors: Any) -> list[Any]:
     A service that an aggregator, or another service, holds for itself (an LLM for summaries, a
     wrapped service) counts too.
     """
-    llms, seen = list[Any](), set[int]()
-    waiting: list[Any] = [part for part in processors if part is not None]
+    seen, waiting = dict[int, Any](), [*processors]
     while waiting:
         part = waiting.pop(0)
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, LLMService):
-            llms.append(part)
-        if isinstance(part, FrameProcessor):
-            waiting += getattr(part, "processors", ())
-        waiting += _held(part)
-    return llms
+        if id(part) not in seen:
+            seen[id(part)] = part
+            if isinstance(part, FrameProcessor):
+                waiting += getattr(part, "processors", ())
+            waiting += _held(part)
+    return [part for part in seen.values() if isinstance(part, LLMService)]
 
 
 def _held(owner: Any) -> Iterator[Any]:

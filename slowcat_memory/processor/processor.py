@@ -183,7 +183,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before the start, without a store, and while another process owns it."""
+        """The engine; None before the start, and while there is no store."""
         return self._engine_handle.engine
 
     def can_generate_metrics(self) -> bool:

@@ -59,6 +59,7 @@ class Turns:
         spoken: The coming turn was spoken.
         realtime: The LLM answers before a turn's words are known; a turn then counts when the user
             starts to speak, else when it is logged.
+        speculating: The message of a turn that may yet be withdrawn; None without one.
         replied: Cleared while a reply is pending; one of which nothing was spoken sets it, too.
     """
 
@@ -74,17 +75,12 @@ class Turns:
         self._conversation, self._commands, self._prefetch = conversation, commands, prefetch
         self.replied = asyncio.Event()
         self.replied.set()
+        self.speculating: dict | None = None
         self._slow = 0  # turns since the last warning of slow ones
         self._quiet_until = 0.0
-        self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
         self._speculated: tuple[Recollection, Packed, Scopes] | None = None
         self._command_held = False  # it is a command, to be executed when the turn is confirmed
-
-    @property
-    def speculates(self) -> bool:
-        """Whether the current turn may yet be withdrawn."""
-        return self._speculating is not None
 
     def was_spoken(self, text: str) -> bool:
         return self.spoken or self._conversation.was_heard(text)
@@ -151,7 +147,7 @@ class Turns:
         self, message: dict, text: str, context: LLMContext, speculation: bool, speakers: Scopes
     ) -> bool:
         turn = None
-        self._speculating, self._speculated = message if speculation else None, None
+        self.speculating, self._speculated = message if speculation else None, None
         if not speculation:
             self._messages.mark_handled(message)
             typed = self._messages.is_typed(message)
@@ -175,7 +171,7 @@ class Turns:
             return True
         if packed.text:
             injection.prefix(message, packed.text)
-        if self._speculating is message:  # not withdrawn meanwhile
+        if self.speculating is message:  # not withdrawn meanwhile
             self._speculated = (recall, packed, scopes)
         return True
 
@@ -198,8 +194,10 @@ class Turns:
         command = self._commands.recognise(text, scopes)
         if command is None:
             self._commands.drop_question(scopes)
-        keep = command is None or self._commands.keeps(command, scopes)
-        turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
+        unkept = command and (command.kind == "off_record" or self._commands.refuses(scopes))
+        turns = self._conversation.user_said(
+            text, channel, aside=command is not None, keep=not unkept
+        )
         turn = turns[-1] if turns else None
         self.count += not self.realtime
         self._messages.set_turn(message, turn, self._conversation.scopes)
@@ -273,7 +271,7 @@ class Turns:
 
     def withdraw(self) -> None:
         """Drop what was recalled for a withdrawn turn: the user continues speaking."""
-        self._speculating = self._speculated = None
+        self.speculating = self._speculated = None
         self._command_held = False
 
     # ---------------------------------------------------------------- recall
