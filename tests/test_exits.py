@@ -123,9 +123,7 @@ EXITS = {**ENGINE_EXITS, **SEARCHES, **TOOL_EXITS, **SPOKEN_EXITS}
 NO_EXIT = {
     *("append", "prefetch", "note_recall", "prepare", "set_activity"),
     *("remember", "edit", "carry_out", "undo", "forget", "apply", "subscribe", "flush"),
-    *("embedding", "opened", "close"),
-    *("reader", "catalogue"),  # says who reads, has rows without texts: they show nothing
-    "snapshot",  # for the doors, which show them to the owner; see the last tests
+    *("embedding", "close"),
 }
 NO_ANSWER = {
     *("remember", "forget_that", "forget_about", "yes", "no", "undo", "who_sees", "local"),

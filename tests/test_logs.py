@@ -55,10 +55,10 @@ def guard(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 def failure(home: Home) -> KeyError:
     """Return an error that has passed a line of the package."""
-    eraser = home.open().eraser
-    eraser.expiry.orders = fail  # type: ignore[method-assign]
+    upkeep = home.open().upkeep
+    upkeep.expiry.orders = fail  # type: ignore[method-assign]
     with pytest.raises(KeyError) as raised:
-        eraser.erase_expired()
+        upkeep.erase_expired()
     return raised.value
 
 

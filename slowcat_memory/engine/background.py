@@ -51,14 +51,9 @@ from slowcat_memory.store.disk.folder import or_undo
 
 KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
-SLOW_S = 20.0  # how long the first try may take before that is reported
 CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words that wait
 FIRST_ID = -(1 << 40)  # far from an id, and from a relative ``reply_to``
-READING = frozenset(("wiring", "store", "upkeep", "_search", "readonly"))
-COMPONENTS = READING | {
-    *("eraser", "notes", "idle", "icebreakers", "_commands", "events", "undo_log"),
-}
-"""What an engine has only while it is open; ``READING`` are those of one which only reads, too."""
+WRITING = frozenset(("notes", "idle", "icebreakers", "_commands"))  # what no reader is asked for
 
 
 class Entry(NamedTuple):
@@ -125,8 +120,8 @@ class BackgroundEngine(MemoryEngine):
     def start(self, wait_s: float) -> None:
         """Begin to open it, and wait for the first try, ``wait_s`` seconds at most.
 
-        A try that takes longer than ``SLOW_S`` (a huge store is checked, or a file system hangs) is
-        reported as a trouble.
+        A try that takes longer (a huge store is checked, or a file system hangs) is reported as a
+        trouble.
         """
         with self._order:
             if self._thread is None and not self._closing.is_set():
@@ -134,12 +129,11 @@ class BackgroundEngine(MemoryEngine):
                     target=self._run, name="slowcat-reopen", daemon=True
                 )
                 self._thread.start()
-        self._tried.wait(wait_s)
+        if wait_s and not self._tried.wait(wait_s):
+            folder = self.config.folder
+            self.availability.fail(StoreError(f"{folder} is still being opened", hint=KEPT))
 
     def _run(self) -> None:
-        slow = threading.Timer(SLOW_S, self._report_slow)
-        slow.daemon = True
-        slow.start()
         pause = FIRST_PAUSE_S
         while not self._closing.is_set():
             self._wake.clear()
@@ -149,14 +143,8 @@ class BackgroundEngine(MemoryEngine):
             is_open = self.attempt()
             self._wake.wait(None if is_open else pause)
             pause = FIRST_PAUSE_S if is_open else min(2 * pause, LONGEST_PAUSE_S)
-        slow.cancel()
         if self.closed:  # it was opening meanwhile
             self._let_go()
-
-    def _report_slow(self) -> None:
-        if not self._tried.is_set():
-            folder = self.config.folder
-            self.availability.fail(StoreError(f"{folder} is still being opened", hint=KEPT))
 
     def give_up(self) -> None:
         """Close the engine soon, and try again to open it. Any thread; returns at once."""
@@ -386,10 +374,10 @@ class BackgroundEngine(MemoryEngine):
         Raises:
             StoreError: There is no engine, nor a reader that has it.
         """
-        if name not in COMPONENTS:
+        if name.startswith("__"):
             raise AttributeError(name)
         self._check_process()
-        if target := self.engine or (self._reader if name in READING else None):
+        if target := self.engine or (None if name in WRITING else self._reader):
             return getattr(target, name)
         if self.closed:
             raise StoreClosedError("the memory was closed before this")

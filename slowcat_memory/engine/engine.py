@@ -7,7 +7,7 @@ Everything is built before any of the engine's own threads starts.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, Unpack
@@ -16,14 +16,12 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
-from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.idle import IdleWork, job_parts
-from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
+from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Marks, Notes
 from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
@@ -53,7 +51,7 @@ from slowcat_memory.runtime.recall.prefetch import (
 )
 from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
+from slowcat_memory.store import Ack, Store
 from slowcat_memory.store.disk.folder import or_undo
 
 T = TypeVar("T")
@@ -99,6 +97,10 @@ class MemoryEngine:
         upkeep: Maintenance of what is on disk.
         icebreakers: What the agent is to bring up by itself.
         blocks: Writes recollections as blocks for the LLM.
+        opened: What was found and done when the store was opened.
+        snapshot: Opens a consistent view of the store; do not hold it across an ``await``.
+        catalogue: See ``EngineWiring.catalogue``.
+        reader: Returns who reads some namespaces; see ``EngineWiring.reader``.
         wiring: The components, for tests and benchmarks only, as all other attributes.
     """
 
@@ -151,18 +153,13 @@ class MemoryEngine:
 
     def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
         config, self.wiring, self.zone = self.config, wiring, wiring.zone
-        self.upkeep = self.eraser = Upkeep(wiring)  # a memory that only reads erases nothing
+        self.upkeep = Upkeep(wiring)
         self.notes = Notes(wiring)
-        self.idle = IdleWork(
-            job_parts(wiring, self.upkeep, llm),
-            config.idle,
-            config.thinking,
-            wiring.metrics,
-            wiring.indexer.take,
-            callers=self.callers,
-        )
+        parts, index = job_parts(wiring, self.upkeep, llm), wiring.indexer.take
+        self.idle = IdleWork(parts, config, wiring.metrics, index, callers=self.callers)
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
-        self.undo_log, self.events = wiring.undo_log, wiring.events
+        self.snapshot, self.opened = wiring.store.snapshot, wiring.store.opened
+        self.reader, self.catalogue = wiring.reader, wiring.catalogue
         self._search = Search(wiring)
         self._commands = CommandExecutor(
             store=wiring.store,
@@ -179,9 +176,8 @@ class MemoryEngine:
         if self.readonly:
             return
         self.upkeep.end_orphaned_sessions()
-        self.eraser.erase_soon()
-        if self.wiring.embedding.needs_export:
-            self.wiring.indexer.later(self.upkeep.export_model)
+        self.upkeep.erase_soon()
+        self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
             self.idle.start()
 
@@ -200,11 +196,6 @@ class MemoryEngine:
         """Which embedding model is in use, and where it came from."""
         return self.wiring.embedding.report
 
-    @property
-    def opened(self) -> OpenReport:
-        """What was found and done when the store was opened."""
-        return self.store.opened
-
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
         """Log events in one transaction, and make turns findable. Does not wait for the disk.
 
@@ -222,31 +213,20 @@ class MemoryEngine:
         """
         check_events(events)
         wiring = self.wiring
-        wiring.gate.busy(APPENDING)  # for its grace period
-        wiring.gate.free(APPENDING)
+        wiring.hear(APPENDING, events)
         wiring.clock_guard.doubt()  # before these turns' dates are the newest ones
-        for event in events:
-            if isinstance(event, Turn) and event.unnamed:
-                wiring.users.learn(event.scope, event.speaker)
         acks = wiring.store.append_all(events, cursor, quiet=True)
         wiring.indexer.add(acks)
         for ack in acks:
             wiring.events.stored(ack)
-        self._wake_soon()
+        # Once the caller has returned: waking a thread costs 0.05 ms, which a frame need not wait for.
+        _call_after(0, wiring.store.wake_writer)
+        # A turn is indexed and embedded when its own recall is over, not beside it.
+        _call_after(INDEX_AFTER_S, wiring.indexer.release, wiring.store.last_id())
         if not self.config.idle.enabled:  # else an idle job does it
             if any(isinstance(event, SessionEdge) and event.kind == "end" for event in events):
-                self.eraser.erase_soon()
+                self.upkeep.erase_soon()
         return acks[-1]
-
-    def _wake_soon(self) -> None:
-        """Wake the writer and, later, the indexer; on an event loop, after the caller has returned.
-
-        Waking a thread costs 0.05 ms, which a frame need not wait for. A turn is indexed and
-        embedded when its own recall is over, not beside it (see ``Indexer.release``).
-        """
-        _call_after(0, self.store.wake_writer)
-        # A turn that comes meanwhile waits for its own recall.
-        _call_after(INDEX_AFTER_S, self.wiring.indexer.release, self.store.last_id())
 
     async def recall(
         self,
@@ -368,33 +348,19 @@ class MemoryEngine:
 
     # ------------------------------------------------------------------- reading
 
-    def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Open a consistent view of the store; do not hold it across an ``await``."""
-        return self.store.snapshot()
-
-    def catalogue(self, scope: str, snapshot: Snapshot) -> AbstractContextManager[Catalogue]:
-        """Lend a scope's catalogue, as new as a snapshot, to one thread at a time."""
-        return self.wiring.catalogue(scope, snapshot)
-
-    def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
-        """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
-
-        Memories disclosed to it carry the users' present names.
-
-        Args:
-            local: Whether the texts stay on this machine; otherwise local-only ones are left out.
-            muted: Whether a person reads them, and no LLM: muted memories are included.
-        """
-        return self.wiring.reader(*scopes, local=local, muted=muted)
-
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
         """Recall without a deadline and, by default, without a threshold; the best hits first.
 
         ``how``: see ``SearchArguments``.
+
+        Raises:
+            ConfigError: There is no such kind.
         """
-        return self._search.search(text, scope, k, **how)
+        with self.wiring.gate.closed("search"):
+            look = self._search.derived if how.get("kinds") else self._search.turns
+            return look(text, scope, k, how)
 
     # ------------------------------------------------------------------- changes
 
@@ -432,10 +398,8 @@ class MemoryEngine:
         scope: str,
         memory_id: str,
         *,
-        pinned: bool | None = None,
-        local_only: bool | None = None,
-        muted: bool | None = None,
         text: str | None = None,
+        **marks: Unpack[Marks],
     ) -> Memory | None:
         """Change the marks of a memory, or its words; None leaves it as it is.
 
@@ -444,12 +408,8 @@ class MemoryEngine:
         ``undo``. A block gets a new version that jobs do not overwrite.
 
         Args:
-            pinned: Whether it always counts.
-            local_only: Whether it, and what was derived from it, never reaches an LLM on another
-                machine.
-            muted: Whether it, and what was derived from it, is never recalled nor put into any
-                prompt, block, head, icebreaker or spoken answer. Lists for a person have it.
             text: The user's own wording.
+            **marks: See ``Marks``.
 
         Returns:
             The changed memory, or what replaces it, durable; None if there is no such current
@@ -460,9 +420,8 @@ class MemoryEngine:
             ConfigError: The scope is that of guests.
         """
         changed = None
-        marks = {"pinned": pinned, "local_only": local_only, "muted": muted}
-        if given := {name: on for name, on in marks.items() if on is not None}:
-            changed = self.notes.mark(scope, memory_id, **given)
+        if any(on is not None for on in marks.values()):
+            changed = self.notes.mark(scope, memory_id, **marks)
         if text is not None:
             changed = self.notes.correct(scope, memory_id, text)
         return self._settled(changed)
@@ -476,7 +435,7 @@ class MemoryEngine:
 
         None when it does not exist or cannot be undone.
         """
-        return self._settled(self.undo_log.undo(entry))
+        return self._settled(self.wiring.undo_log.undo(entry))
 
     def forget(
         self,
@@ -500,8 +459,8 @@ class MemoryEngine:
         if dry_run:
             return self.store.covered(orders)
         if undo_s:
-            return self.eraser.hide(undo_s, *orders)
-        return self.eraser.forget(*orders)
+            return self.upkeep.hide(undo_s, *orders)
+        return self.upkeep.forget(*orders)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""

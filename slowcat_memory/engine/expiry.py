@@ -1,7 +1,7 @@
 """Finds the turns whose retention period is over; while the clock may be wrong, none.
 
-The log is read once, in slices, and from then on only what is new; the date of each turn that may
-expire is kept. So every turn counts, in whatever order the dates are: an old transcript behind
+The log is read once a day, in slices, and from then on only what is new; the date of each turn that
+may expire is kept. So every turn counts, in whatever order the dates are: an old transcript behind
 today's words, for example.
 
 The wall clock is *doubted* while it is more than a day away from the time that it should show: the
@@ -107,7 +107,7 @@ def _newest(snapshot: Snapshot) -> datetime | None:
 
 
 SLICE = 512  # events read from one snapshot: some milliseconds
-AGAIN_S = 86_400.0  # between two looks at turns that a memory keeps
+AGAIN_S = 86_400.0  # between two readings from the beginning: a memory may keep a turn no longer
 
 Stop = Callable[[], bool]
 
@@ -120,12 +120,14 @@ class Expiry:
         self._clock, self._seconds = clock, seconds_of(clock)
         self._guest = guest_scope(config.people)
         self._lock = threading.Lock()
-        # By namespace and log id, in seconds since 1970: of turns that may expire, and of those that
-        # have, and that a memory keeps.
+        self._begin()
+
+    def _begin(self) -> None:
+        # By namespace and log id, in seconds since 1970: turns that may expire.
         self._dates: defaultdict[str, dict[int, float]] = defaultdict(dict)
-        self._kept: defaultdict[str, dict[int, float]] = defaultdict(dict)
+        self._kept: dict[int, float] = {}  # those that have, and that a memory keeps
         self._reached = 0  # log id up to which turns have a date
-        self._again_s = self._seconds()  # when turns that are kept were looked at
+        self._began_s = self._seconds()
 
     def any_due(self) -> bool:
         """Return whether there is something to read or to erase: milliseconds, or a read's end.
@@ -172,8 +174,8 @@ class Expiry:
         Those that ``orders`` met. Also the date of the oldest, None without any.
         """
         with self._lock:
-            dates = [at_s for kept in self._kept.values() for at_s in kept.values()]
-        return len(dates), datetime.fromtimestamp(min(dates), UTC) if dates else None
+            kept = self._kept
+            return len(kept), datetime.fromtimestamp(min(kept.values()), UTC) if kept else None
 
     # ------------------------------------------------------------------- reading
 
@@ -182,11 +184,8 @@ class Expiry:
         ever = self._guest or self._config.retention.raw_days
         if not ever or (self._guard.doubt() and not even_doubted):
             return None
-        if self._seconds() - self._again_s >= AGAIN_S:
-            self._again_s = self._seconds()
-            for scope, dates in self._kept.items():
-                self._dates[scope] |= dates
-            self._kept.clear()
+        if self._seconds() - self._began_s >= AGAIN_S:
+            self._begin()
         return self._clock()
 
     def _read(self) -> bool:
@@ -219,7 +218,7 @@ class Expiry:
             if due and scope != self._guest:  # a memory never keeps a guest's
                 keeping = retention.held(snapshot.memories(scope), self._config.retention)
             ids = tuple(id_ for id_ in due if id_ not in keeping and snapshot.turn(id_))
-        self._kept[scope] |= {id_: dates[id_] for id_ in due if id_ in keeping}
+        self._kept |= {id_: dates[id_] for id_ in due if id_ in keeping}
         for id_ in set(due).difference(ids):  # kept, or forgotten meanwhile
             del dates[id_]
         return Forget(scope=scope, turns=ids, copies=False) if ids else None

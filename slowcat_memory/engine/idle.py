@@ -19,17 +19,17 @@ from loguru import logger
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.clock import seconds_of
+from slowcat_memory.config import Config
 from slowcat_memory.engine.availability import Callers
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
-from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.task_queue import Forecast, forecast
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import LLM, CircuitBreakerLLM, ThinkingOptions, open_llm
+from slowcat_memory.providers import LLM, CircuitBreakerLLM, open_llm
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 
@@ -47,8 +47,7 @@ class IdleWork:
     def __init__(
         self,
         parts: JobDeps,
-        options: IdleOptions,
-        llm: ThinkingOptions,
+        config: Config,
         metrics: Metrics,
         index: Callable[[WriteBatch], None],
         jobs: Sequence[Job] | None = None,
@@ -60,7 +59,6 @@ class IdleWork:
 
         Args:
             parts: Dependencies of the jobs; their LLM and options are set here.
-            llm: The LLM's options, unless the parts bring an LLM.
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add; None for the built-in ones.
@@ -69,9 +67,9 @@ class IdleWork:
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
-        self._parts, self._options, self._llm = parts, options, llm
+        self._parts, self._config = parts, config
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
-        self._callers = callers or Callers(IdleGate(options))
+        self._callers = callers or Callers(IdleGate(config.idle))
         self.gate = self._callers.gate
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
@@ -169,22 +167,22 @@ class IdleWork:
         """
         from slowcat_memory.idle.registry import UPKEEP
 
-        options = replace(
-            self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True, tokens_per_hour=0
+        idle = replace(
+            self._config.idle,
+            grace_s=0.0,
+            from_hour=0,
+            to_hour=0,
+            on_battery=True,
+            tokens_per_hour=0,
         )
-        return IdleWork(
-            replace(self._parts, store=store, clock=clock),
-            options,
-            self._llm,
-            Metrics(),
-            lambda batch: None,
-            [job for job in self.jobs if job not in UPKEEP],
-            sleep=sleep,
-        )
+        parts = replace(self._parts, store=store, clock=clock)
+        config = replace(self._config, idle=idle)
+        jobs = [job for job in self.jobs if job not in UPKEEP]
+        return IdleWork(parts, config, Metrics(), lambda batch: None, jobs, sleep=sleep)
 
     def _open_llm(self) -> CircuitBreakerLLM | None:
         if (given := self._parts.llm) is None:
-            return open_llm(self._llm)
+            return open_llm(self._config.thinking)
         return CircuitBreakerLLM(given, _is_there, seconds_of(self._parts.clock))
 
     def _make_thread(
@@ -208,7 +206,7 @@ class IdleWork:
                 self.gate,
                 self._contexts,
                 breaker=opened,
-                options=self._options,
+                options=self._config.idle,
                 metrics=self._metrics,
                 on_applied=self._index,
                 listeners=self._callers.on_event,

@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import datetime
+from typing import TypedDict, Unpack
 
 from msgspec.structs import replace
 
@@ -30,6 +31,22 @@ def note_id(snapshot: Snapshot, scope: str, text: str) -> str:
     while snapshot.is_forgotten(scope, id := first_id(scope, text)):
         text += "\0"
     return id
+
+
+class Marks(TypedDict, total=False):
+    """Marks of a memory; None leaves one as it is.
+
+    Attributes:
+        pinned: Whether it always counts.
+        local_only: Whether it, and what was derived from it, never reaches an LLM on another
+            machine.
+        muted: Whether it, and what was derived from it, is never recalled nor put into any
+            prompt, block, head, icebreaker or spoken answer. Lists for a person have it.
+    """
+
+    pinned: bool | None
+    local_only: bool | None
+    muted: bool | None
 
 
 class Notes:
@@ -77,13 +94,8 @@ class Notes:
         )
 
     def put(self, memory: Memory) -> Memory:
-        """Store a memory and index it.
-
-        Raises:
-            ConfigError: Its scope is that of guests, or its time has no zone.
-        """
+        """Store a memory and index it."""
         check_time(memory.valid_from)
-        self._check_known(memory.scope)
         self._wiring.namespaces.get(memory.scope)  # loaded, so that it is found and embedded now
         self._wiring.apply(PERSON, WriteBatch(memories=(memory,)))
         return memory
@@ -95,16 +107,8 @@ class Notes:
                 hint="Say whose memory it is, or name them in the speakers of your agent",
             )
 
-    def mark(
-        self,
-        scope: str,
-        memory_id: str,
-        *,
-        pinned: bool | None = None,
-        local_only: bool | None = None,
-        muted: bool | None = None,
-    ) -> Memory | None:
-        """Set marks; return the memory, None when there is none. See ``MemoryEngine.edit``.
+    def mark(self, scope: str, memory_id: str, **marks: Unpack[Marks]) -> Memory | None:
+        """Set marks; return the memory, None when there is none.
 
         What was made from a memory is local-only, or muted, with it, and stays so while anything
         that it was made from is. What jobs wrote about other turns with a muted one in view,
@@ -112,6 +116,7 @@ class Notes:
         """
         self._check_known(scope)
         store, indexer = self._wiring.store, self._wiring.indexer
+        pinned, muted, local_only = marks.get("pinned"), marks.get("muted"), marks.get("local_only")
         with store.snapshot() as snapshot:
             before, memory = snapshot.last_change(), snapshot.read(scope, memory_id)
         rows = (replace(memory, pinned=pinned),) if memory and pinned is not None else ()

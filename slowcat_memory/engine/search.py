@@ -150,18 +150,8 @@ class Search:
         self._vector = lru_cache(KEPT_VECTORS)(self._embed)
         wiring.query_caches.append(self._vector.cache_clear)
 
-    def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
-        """Search; if the index returns too few hits for a filter, scan all turns.
-
-        Raises:
-            ConfigError: There is no such kind.
-        """
-        with self._wiring.gate.closed("search"):
-            if how.get("kinds"):
-                return self._search_kinds(text, scope, k, how)
-            return self._search_turns(text, scope, k, how)
-
-    def _search_turns(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
+    def turns(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
+        """Search what recall finds; if that is too few hits for a filter, scan all turns."""
         wiring, speaker = self._wiring, how.get("speaker", "")
         since, until, at = how.get("since"), how.get("until"), how.get("at")
         is_filtered = bool(speaker or since or until or at)
@@ -201,7 +191,8 @@ class Search:
         more = with_endings(more, wiring.namespaces, scope, query.now)
         return replace(recollection, hits=time_travel.merged(hits, more, k))
 
-    def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
+    def derived(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
+        """Search memories of some kinds, which no index holds."""
         wiring, kinds, local = self._wiring, kinds_of(how["kinds"]), how.get("local", False)
         now = how.get("now") or wiring.clock()
         turns = wiring.retrieval.search(

@@ -305,13 +305,11 @@ class Upkeep:
         """
         self._wiring.indexer.back.submit(self.export_model).result()
         self.embed(scope, progress)
-        progress("index", 0, 1)
-        self.seal(scope)
-        progress("index", 1, 1)
-        progress("tiers", 0, 1)
-        self.age(scope)
-        self._wiring.store.shrink()
-        progress("tiers", 1, 1)
+        for name, work in (("index", self.seal), ("tiers", self.age)):
+            progress(name, 0, 1)
+            work(scope)
+            progress(name, 1, 1)
+        self.shrink()
 
     def embed(self, scope: str, progress: OnProgress = lambda *_: None) -> None:
         """Make the missing vectors. Does nothing without a model, or for guests.

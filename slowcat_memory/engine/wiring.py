@@ -3,13 +3,11 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import islice
-
-from msgspec import structs
 
 from slowcat_memory.clock import Clock
 from slowcat_memory.config import Config, time_zone, tokenizer
@@ -23,9 +21,9 @@ from slowcat_memory.idle.events import MemoryEvents
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
-from slowcat_memory.records import Turn, WriteBatch
+from slowcat_memory.records import Event, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.conversation import guest_scope, reader_of
+from slowcat_memory.runtime.conversation.conversation import guest_scope
 from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
 from slowcat_memory.runtime.namespaces.live_index import SealOrder
 from slowcat_memory.runtime.namespaces.registry import Namespaces
@@ -95,6 +93,14 @@ class EngineWiring:
         self.others = OtherProcesses(self)
         self.undo_log = UndoLog(self.store, self.apply, clock, self.clock_guard.doubt)
 
+    def hear(self, activity: str, events: Iterable[Event]) -> None:
+        """Close the idle gate for its grace period, and learn the users' names from what is said."""
+        self.gate.busy(activity)
+        self.gate.free(activity)
+        for event in events:
+            if isinstance(event, Turn) and event.unnamed:
+                self.users.learn(event.scope, event.speaker)
+
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""
         self.events.write(job, batch)
@@ -108,9 +114,16 @@ class EngineWiring:
             yield views.view(Catalogue, snapshot, scope, self.tokenizer)
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
-        """Return who reads some namespaces, and under which names; see ``reader_of``."""
-        reader = reader_of(self.config.people, *scopes, local=local, muted=muted)
-        return structs.replace(reader, called=self.users.load(*reader.scopes))
+        """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
+
+        Memories disclosed to it carry the users' present names.
+
+        Args:
+            local: Whether the texts stay on this machine; otherwise local-only ones are left out.
+            muted: Whether a person reads them, and no LLM: muted memories are included.
+        """
+        readable = {*scopes} - {self.guest_scope}
+        return Reader(frozenset(readable), local, self.users.load(*readable), muted)
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""
@@ -230,11 +243,7 @@ class OtherProcesses:
         self._change = snapshot.last_change()
 
     def _hear(self, scope: str, turns: list[Turn]) -> None:
-        self._wiring.gate.busy(ACTIVITY)
-        self._wiring.gate.free(ACTIVITY)
-        for turn in turns:
-            if turn.unnamed:
-                self._wiring.users.learn(scope, turn.speaker)
+        self._wiring.hear(ACTIVITY, turns)
         self._indexer.hear(scope, [turn for turn in turns if not turn.aside])
         ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
         self._tell("stored", scope, ids, kind=CHUNK)

@@ -15,8 +15,7 @@ same prefix.
 """
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -33,9 +32,8 @@ from pipecat.services.llm_service import LLMService
 from slowcat_memory.errors import describe_error
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
-QUESTION, READING = "a question", "reading ahead"
+READING = "reading ahead"
 TALK = {VOICE, TURN, LLM}  # for which the LLM is needed now, or in a moment
-QUESTION_S = 5.0  # users take two or three seconds to answer a question; with a margin
 REMEMBERED = 512  # frames of the table, some ten a turn; each is in the pipeline for seconds
 
 
@@ -107,8 +105,6 @@ class Activity(BaseObserver):
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
         self._seen: dict[int, None] = {}
-        self._question: asyncio.TimerHandle | None = None
-        self._warmed = ""  # key of the messages that the LLM has processed
         self._request: asyncio.Future | None = None  # that warms it up
         self._over = False
 
@@ -135,31 +131,16 @@ class Activity(BaseObserver):
         if effect.voice is not None:
             self.on_voice(effect.voice)
 
-    def answer_ended(self, text: str) -> None:
-        """Note that the agent has answered; if it asked a question, the user is about to reply."""
-        if text.rstrip().endswith("?") and not self._over:
-            self._begin(QUESTION)
-            if self._question:
-                self._question.cancel()
-            later = asyncio.get_running_loop().call_later
-            self._question = later(QUESTION_S, self._end, QUESTION)
-
-    async def warm(self, llm: LLMService, context: LLMContext, *, again: bool = False) -> bool:
+    async def warm(self, llm: LLMService, context: LLMContext) -> bool:
         """Have a local LLM process the conversation: request one token. Its errors are ignored.
 
         The request is cancelled the moment somebody speaks.
 
-        Args:
-            again: The LLM has served other requests since it last processed this.
-
         Returns:
-            Whether the LLM has processed it now: False while somebody speaks or is answered, if it
-            had been processed already, and when the request was cancelled or failed.
+            Whether the LLM has processed it now: False while somebody speaks or is answered, and when
+            the request was cancelled or failed.
         """
-        key = _key(context.messages)
         if self._over or self._request or self._active & TALK:
-            return False
-        if key == self._warmed and not again:
             return False
         request = self._request = asyncio.ensure_future(llm.run_inference(context, max_tokens=1))
         self._begin(READING)
@@ -174,15 +155,13 @@ class Activity(BaseObserver):
         if error := request.exception():
             logger.debug(f"{llm}: not warmed: {describe_error(error)}")
             return False
-        self._warmed = key
         return True
 
     def end(self) -> None:
         """End the conversation; frames seen later have no effect."""
         self._over = True
-        for waiting in (self._question, self._request):
-            if waiting:
-                waiting.cancel()
+        if self._request:
+            self._request.cancel()
         self._set_activity(self._prefix, False)
 
     def _begin(self, what: str) -> None:
@@ -214,7 +193,3 @@ def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
         and isinstance(source, LLMAssistantAggregator)
         and direction is FrameDirection.DOWNSTREAM
     )
-
-
-def _key(messages: Sequence[Any]) -> str:
-    return hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -47,8 +47,9 @@ class VoiceCommands:
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._question = 0  # id of the command that asked it
         self._meant: Command | None = None  # what the next turn confirms or not
-        self._latest: tuple[str, bool, Command | None] = ("", False, None)
-        self._heard: Heard | None = None  # the utterance of ``_latest``
+        self._heard: Heard | None = None  # the latest utterance
+        self._read: tuple[str, bool] | None = None  # its text, and whether it may answer a question
+        self._command: Command | None = None  # that was read in it
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
         if self.enabled:
@@ -66,10 +67,15 @@ class VoiceCommands:
         if not self.enabled:
             return None
         asked = self._is_asked(scopes)
-        if self._latest[:2] != (text, asked):  # a turn is recognised several times
-            self._latest = (text, asked, self._recognise(text, asked))
-        command = self._latest[2]
-        alone = len(scopes) == 1 or self.refuses(scopes)
+        if self._read != (text, asked):  # a turn is recognised several times
+            self._read, self._command = (text, asked), None
+            try:
+                if self._heard is None or self._heard.text != text:
+                    self._heard = Heard(text, self._language, self._names)
+                self._command = self._heard.command(asked=asked)
+            except Exception as error:  # the words must be logged anyway
+                logger.error(f"a voice command could not be recognised: {describe_error(error)}")
+        command, alone = self._command, len(scopes) == 1 or self.refuses(scopes)
         return command if alone or (command and command.kind == "off_record") else None
 
     def is_unserved(self, text: str) -> bool:
@@ -78,7 +84,7 @@ class VoiceCommands:
         The LLM that answers it could promise the change.
         """
         heard = self._heard
-        if heard is None or heard.text != text or self._latest[2] is not None:
+        if heard is None or heard.text != text or self._command is not None:
             return False
         return heard.asks_change()
 
@@ -90,19 +96,6 @@ class VoiceCommands:
     def refuses(self, scopes: Scopes) -> bool:
         """Return whether a guest is among the speakers of a turn."""
         return bool(self._guest) and self._guest in scopes
-
-    def keeps(self, command: Command, scopes: Scopes) -> bool:
-        """Return whether the words of a command may be logged."""
-        return command.kind != "off_record" and not self.refuses(scopes)
-
-    def _recognise(self, text: str, asked: bool) -> Command | None:
-        try:
-            if self._heard is None or self._heard.text != text:
-                self._heard = Heard(text, self._language, self._names)
-            return self._heard.command(asked=asked)
-        except Exception as error:  # the words must be logged anyway
-            logger.error(f"a voice command could not be recognised: {describe_error(error)}")
-            return None
 
     async def answer(self, command: Command, turn: Turn | None, scopes: Scopes) -> bool:
         """Execute a command and speak the answer.
@@ -116,7 +109,12 @@ class VoiceCommands:
         """
         self.left_to_llm = False
         command, meant = self._confirmed(command), command.meant
-        outcome = await self._execute(command, turn, scopes)
+        outcome = self._at_once(command, scopes)
+        if outcome is None and turn is not None:
+            outcome = await self._execute(command, turn)
+        else:
+            outcome = outcome or self._outcome(command, "failed")
+            self._on_done(command, outcome)
         self.left_to_llm = bool(outcome.rest)
         self.drop_question(scopes)
         until = time.monotonic() + ASKED_S
@@ -148,15 +146,26 @@ class VoiceCommands:
         if self._meant or self._is_asked(scopes):
             self._asked = self._meant = None
 
-    async def _execute(self, command: Command, turn: Turn | None, scopes: Scopes) -> Outcome:
+    def _at_once(self, command: Command, scopes: Scopes) -> Outcome | None:
+        """Return the outcome of a command that the memory has no part in; None for any other."""
         if self.refuses(scopes):
-            return self._done(command, "guest", done=False)
-        if command.kind == "confirm":
-            return self._ask(command)
-        if command.kind in ("off_record", "on_record"):
-            return self._switch_record(command, scopes)
-        if turn is None:
-            return self._apologise(command, "failed")
+            return self._outcome(command, "guest")
+        if command.kind == "confirm":  # ask whether a near miss means a command
+            if command.meant is None:
+                return self._outcome(command, "unchanged")
+            about = quote(command.meant.argument)
+            return self._outcome(command, f"sure_{command.meant.kind}", about=about)
+        if command.kind == "off_record":  # now, so that no later word is kept
+            for scope in scopes:
+                self._deps.off_record.begin(scope)
+            return self._outcome(command, "off", done=True, rest=command.rest)
+        if command.kind == "on_record":
+            if self._deps.off_record.end(scopes[-1]):
+                return self._outcome(command, "on", done=True, rest=command.rest)
+            return self._outcome(command, "still_off")
+        return None
+
+    async def _execute(self, command: Command, turn: Turn) -> Outcome:
         context = CommandContext(
             scope=turn.scope,
             speaker=turn.speaker,
@@ -164,7 +173,7 @@ class VoiceCommands:
             turn=turn.id,
             asked=self._question,
             shared=self._deps.config.people.household,
-            llm="local" if self._deps.locality.local else "remote",
+            llm="local" if self._deps.llm_is_local else "remote",
         )
         # If interrupted or late, it still runs to its end: a command is never half done.
         task = asyncio.create_task(self._run(command, context))
@@ -173,45 +182,22 @@ class VoiceCommands:
         try:
             return await asyncio.wait_for(asyncio.shield(task), self._options.wait_s)
         except TimeoutError:
-            return self._apologise(command, "late")
+            return self._outcome(command, "late")
 
     async def _run(self, command: Command, context: CommandContext) -> Outcome:
         try:
             outcome = await asyncio.to_thread(self._deps.engine.carry_out, command, context)
         except Exception as error:  # nothing a user says may end the conversation
             logger.error(f"a voice command failed: {describe_error(error)}")
-            outcome = self._apologise(command, "failed")
+            outcome = self._outcome(command, "failed")
         self._on_done(command, outcome)
         return outcome
 
-    def _ask(self, command: Command) -> Outcome:
-        """Ask whether a near miss means a command, or say that nothing was changed."""
-        if command.meant is None:
-            return self._done(command, "unchanged", done=False)
-        about = quote(command.meant.argument)
-        return self._done(command, f"sure_{command.meant.kind}", done=False, about=about)
-
-    def _switch_record(self, command: Command, scopes: Scopes) -> Outcome:
-        """Switch off or on the record at once, so that no later word is kept."""
-        if command.kind == "off_record":
-            for scope in scopes:
-                self._deps.off_record.begin(scope)
-            return self._done(command, "off", rest=command.rest)
-        if self._deps.off_record.end(scopes[-1]):
-            return self._done(command, "on", rest=command.rest)
-        return self._done(command, "still_off", done=False)
-
-    def _done(
-        self, command: Command, reply: str, *, done: bool = True, rest: str = "", about: str = ""
+    def _outcome(
+        self, command: Command, reply: str, *, done: bool = False, rest: str = "", about: str = ""
     ) -> Outcome:
         words = say(language_of(self._language), reply, about=about)
-        outcome = Outcome(kind=command.kind, said=words, rest=rest, done=done)
-        self._on_done(command, outcome)
-        return outcome
-
-    def _apologise(self, command: Command, name: str) -> Outcome:
-        words = say(language_of(self._language), name)
-        return Outcome(kind=command.kind, said=words, done=False)
+        return Outcome(kind=command.kind, said=words, rest=rest, done=done)
 
     async def finish(self, timeout_s: float) -> None:
         if self._running:

@@ -65,10 +65,8 @@ class ContextMessages:
         ``predicted``: the turn is still being spoken, so it cannot be a copy.
         """
         present = {*map(id, messages), *map(id, self._own())}
-        if not self._handled.keys() <= present:
-            self._handled = {key: held for key, held in self._handled.items() if key in present}
-        if not self._turns.keys() <= present:
-            self._turns = {key: held for key, held in self._turns.items() if key in present}
+        self._handled = {key: held for key, held in self._handled.items() if key in present}
+        self._turns = {key: held for key, held in self._turns.items() if key in present}
         message = injection.last_user_message(messages)
         if message is None or id(message) in self._handled:
             return None
@@ -78,16 +76,10 @@ class ContextMessages:
 
     def _is_copy(self, message: Message, present: set[int]) -> bool:
         """Return whether the application replaced the messages by equal copies."""
-        newest = self._newest
-        text = injection.message_text(message)
-        if (
-            self.is_typed(message)
-            or newest is None
-            or id(newest) in present
-            or self._was_spoken(text)
-        ):
+        newest, text = self._newest, injection.message_text(message)
+        if newest is None or id(newest) in present or self.is_typed(message):
             return False
-        same = injection.words_of(newest) == text
+        same = injection.words_of(newest) == text and not self._was_spoken(text)
         if same:
             self._handled[id(message)] = self._newest = message
         return same
@@ -454,9 +446,8 @@ def _instruction_of(llm: Any) -> list[Message] | None:
     """
     base: Any = getattr(llm, "_base_system_instruction", 0)
     added: Any = getattr(llm, "_appended_system_instructions", None)
-    if not hasattr(llm, "_compose_system_instruction") or not isinstance(added, list):
-        return None
-    if base is not None and not isinstance(base, str):
+    known = isinstance(base, str | None) and isinstance(added, list)
+    if not known or not hasattr(llm, "_compose_system_instruction"):
         return None
     texts = (injection.FORGOTTEN if text == "" else text for text in (base, *added))
     return [{"text": text} for text in texts]

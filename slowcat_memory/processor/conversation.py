@@ -27,7 +27,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity, by_kind
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.turn import Replies, Turns
+from slowcat_memory.processor.turn import Turns
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
@@ -57,11 +57,10 @@ class LiveConversation:
         self.activity = Activity(deps.engine.set_activity, name)
         self.commands = VoiceCommands(deps, push, self._command_done)
         self.log = _open_log(deps)
-        self.replies = Replies(deps, self.log)
         self._heard = ""  # STT speaker id of the latest transcript
         hears = deps.neighbours.user_aggregator is not None
         self.prefetch = deps.engine.prefetch(self._query) if hears else None
-        self.turns = Turns(deps, self.log, self.commands, self.replies, self.prefetch)
+        self.turns = Turns(deps, self.log, self.commands, self.prefetch)
         self.activity.on_voice = self._voice
 
     def tool_call(self) -> Call:
@@ -72,14 +71,15 @@ class LiveConversation:
         """
         deps, scopes, turns = self.deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
-        turn = None if turns.realtime or turns.speculates else self.log.user_turn
+        predicted = turns.speculating is not None
+        turn = None if turns.realtime or predicted else self.log.user_turn
         return Call(
             memory=deps.engine,
             scope=scopes[0] if known else "",
-            turn=turns.count + turns.speculates,
+            turn=turns.count + predicted,
             said=turn,
             hidden=deps.visible.said,
-            local=deps.locality.local,
+            local=deps.llm_is_local,
             keeps=not deps.off_record.off,
             shown=self.log.shown,
             private=self.log.is_private,
@@ -115,7 +115,7 @@ class LiveConversation:
             text,
             scopes[0],
             also=scopes[1:],
-            local=deps.locality.local,
+            local=deps.llm_is_local,
             exclude=visible.memories,
             exclude_words=visible.words | {fingerprint(text)},
             dialogue=self.log.before_next(own),
@@ -128,7 +128,6 @@ class LiveConversation:
         while True:
             await asyncio.sleep(step)
             deps.guard.run(self.log.tick)
-            deps.guard.run(deps.locality.remind, deps.engine.clock())
 
     async def finish(self, timeout_s: float) -> None:
         """End what runs ahead; wait for the agent's last words, and for running commands."""
@@ -137,7 +136,7 @@ class LiveConversation:
             self.prefetch.warmup.stop()
             self.prefetch.drop()
         try:
-            await asyncio.wait_for(self.replies.done.wait(), _LAST_REPLY_S)
+            await asyncio.wait_for(self.turns.replied.wait(), _LAST_REPLY_S)
         except TimeoutError:
             logger.debug(f"{self.deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)
@@ -237,7 +236,7 @@ class FrameDispatcher:
         self, live: LiveConversation, frame: frames.LLMContextAssistantTurnFrame
     ) -> None:
         if not self._deps.neighbours.assistant_aggregator:  # else its event brings the reply
-            live.replies.log(frame.text)
+            live.turns.log_reply(frame.text)
 
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
@@ -262,7 +261,7 @@ class FrameDispatcher:
             return
         for message in self._messages.take_typed():
             if clean(text := injection.words_of(message))[0]:
-                self.live.turns.log(message, text, "text")
+                self._guard.run(self.live.turns.log, message, text, "text")
 
     async def _on_user_message(
         self, aggregator: LLMUserAggregator, message: UserTurnMessageAddedMessage
@@ -274,7 +273,7 @@ class FrameDispatcher:
         await live.turns.confirm()
         added = injection.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):
-            live.turns.log(added, message.content, "voice")
+            self._guard.run(live.turns.log, added, message.content, "voice")
 
     async def _before_agent_frame(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Keep a late result of the memory's tools from another person's context."""
@@ -302,13 +301,10 @@ class FrameDispatcher:
         self, aggregator: LLMAssistantAggregator, message: AssistantTurnStoppedMessage
     ) -> None:
         live = self.live
-        tools = bool(live and live.log.uses_tools)
-        if live and (message.content or not tools):  # a tool's round is not the end
-            self._guard.run(live.activity.answer_ended, message.content)
         if live and message.content:
-            self._guard.run(live.replies.log, message.content, interrupted=message.interrupted)
-        elif live and not tools:
-            live.replies.done.set()
+            self._guard.run(live.turns.log_reply, message.content, interrupted=message.interrupted)
+        elif live and not live.log.uses_tools:  # a tool's round is not the end
+            live.turns.replied.set()
 
 
 Handler = Callable[[FrameDispatcher, LiveConversation, Any], object]

@@ -18,7 +18,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
-from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
+from slowcat_memory.processor.neighbours import PipelineNeighbours
 from slowcat_memory.processor.reports import FrameGuard, Reports
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
@@ -142,28 +142,19 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
     """
     if not isinstance(config, Config):
         config = configuration.load(Path(config).expanduser() if config else None)
-    sections: dict[str, Any] = {}
     for name, (section, key) in _FIELDS.items():
-        value = overrides.get(name)
-        if value is None:
-            continue
-        old = sections.get(section, getattr(config, section))
-        sections[section] = replace(old, **{key: str(value) if name == "path" else value})
-    config = configuration.check_ranges(replace(config, **sections))
-    _check_path(config)
-    return config
-
-
-def _check_path(config: Config) -> None:
-    path = config.memory.path
+        if (value := overrides.get(name)) is not None:
+            given = {key: str(value) if name == "path" else value}
+            config = replace(config, **{section: replace(getattr(config, section), **given)})
+    config, path = configuration.check_ranges(config), config.memory.path
     try:
-        named = path.strip() and "\0" not in str(config.folder)
+        is_named = path.strip() and "\0" not in str(config.folder)
     except RuntimeError:  # the home of an unknown user
-        named = False
-    if not named:
-        raise ConfigError(
-            f"memory.path: {path!r} names no folder", hint="Name one, for example ~/.slowcat"
-        )
+        is_named = False
+    if not is_named:
+        hint = "Name one, for example ~/.slowcat"
+        raise ConfigError(f"memory.path: {path!r} names no folder", hint=hint)
+    return config
 
 
 class EngineHandle:
@@ -232,7 +223,7 @@ class ConversationDeps:
 
     Attributes:
         config: The processor's, which may differ from the engine's.
-        locality: As the application set it, until the memory is open.
+        llm_is_local: As the application set it, until the memory is open.
         neighbours: None are known before the pipeline is set up.
         engine: Set once the memory is open, before any part of a conversation is made.
     """
@@ -241,7 +232,7 @@ class ConversationDeps:
     audience: Audience
     speaker_names: Mapping[str, str]
     off_record: OffRecord
-    locality: Locality
+    llm_is_local: bool
     messages: ContextMessages
     visible: Visible
     owned: OwnedMessages

@@ -10,7 +10,6 @@ A server that cannot be determined counts as remote, and so does a local one rea
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
 from typing import Any
 
 from loguru import logger
@@ -42,21 +41,21 @@ class Places:
 
     def __init__(self, outermost: Any) -> None:
         """Read the pipeline; None has no places."""
-        self._paths: dict[int, tuple[Step, ...]] = {}
-        self._processors: list[Any] = []
+        self._paths: dict[Any, tuple[Step, ...]] = {}
         if outermost is not None:
             self._add(outermost, ())
 
     def of_kind(self, kind: type) -> list[Any]:
         """Return the processors of a kind, in the order in which they are written."""
-        return [processor for processor in self._processors if isinstance(processor, kind)]
+        return [processor for processor in self._paths if isinstance(processor, kind)]
 
     def precedes(self, processor: Any, other: Any) -> bool | None:
         """Return whether frames reach one processor before another.
 
         None if they are in different branches, or one of them has no place.
         """
-        for ours, theirs in zip(self._path(processor), self._path(other), strict=False):
+        paths = self._paths.get(processor, ()), self._paths.get(other, ())
+        for ours, theirs in zip(*paths, strict=False):
             if ours != theirs:  # in one pipeline, as all before was equal
                 return ours < theirs if ours[2] else None
         return None
@@ -66,22 +65,16 @@ class Places:
 
         None too where several branches have one: which it is cannot be known.
         """
-        near = [
-            other
-            for other in self.of_kind(kind)
-            if other is not processor
-            and self.precedes(*((other, processor) if before else (processor, other)))
-        ]
-        closest = near[::-1] if before else near
-        unsure = len(closest) > 1 and self.precedes(closest[0], closest[1]) is None
-        return None if unsure or not closest else closest[0]
-
-    def _path(self, processor: Any) -> tuple[Step, ...]:
-        return self._paths.get(id(processor), ())
+        near = self.of_kind(kind)
+        if before:
+            near = [other for other in near[::-1] if self.precedes(other, processor)]
+        else:
+            near = [other for other in near if self.precedes(processor, other)]
+        is_unsure = len(near) > 1 and self.precedes(near[0], near[1]) is None
+        return None if is_unsure or not near else near[0]
 
     def _add(self, processor: Any, path: tuple[Step, ...]) -> None:
-        self._paths[id(processor)] = path
-        self._processors.append(processor)
+        self._paths[processor] = path
         if not isinstance(processor, BasePipeline):
             return
         ordered = isinstance(processor, Pipeline)
@@ -97,7 +90,7 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
         users: The user aggregator that the memory works with; None for none.
         assistants: Likewise, the assistant aggregator.
     """
-    llms = places.of_kind(LLMService)
+    reaches_llm = [places.precedes(memory, llm) for llm in places.of_kind(LLMService)]
     if users is None and places.of_kind(LLMUserAggregator):
         wrong = "I am in another branch of the pipeline than the user aggregator, or several could "
         wrong += "be mine: what users say may be missed; pass aggregators=."
@@ -106,9 +99,7 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
         wrong += "answers, is missed. Make an LLMContextAggregatorPair, or pass aggregators=."
     elif places.precedes(memory, users):
         wrong = "I am before the user aggregator, where I see no questions: nothing is recalled."
-    elif any(places.precedes(llm, memory) for llm in llms) and not any(
-        places.precedes(memory, llm) for llm in llms
-    ):
+    elif False in reaches_llm and True not in reaches_llm:
         wrong = "I am behind the LLM, where I see no questions: nothing is recalled."
     elif assistants is None:
         wrong = "the agent's words may be missed: the assistant aggregator is before me, or not in "
@@ -135,39 +126,22 @@ def is_second(memory: Any, pipeline: Any) -> bool:
     return False
 
 
-REMIND = timedelta(days=1)
 # Pipecat's classes by which an aggregator holds its LLM for summaries.
 _HOLDERS = ("Params", "LLMContextSummarizer", "SummarizationConfig", "SummaryConfig")
 
 
-class Locality:
-    """Where the LLM runs.
+def are_local(services: Sequence[Any], known: bool | None = None) -> bool:
+    """Return whether LLM services run on this machine, unless the application has set it (``known``).
 
-    ``host`` is its server, or its kind of service if that cannot be determined; of several LLMs,
-    those on other machines. "" without an LLM.
-    """
-
-    def __init__(self, local: bool, host: str = "") -> None:
-        self.local, self.host = local, host
-        self._reminded: datetime | None = None
-
-    def remind(self, now: datetime) -> None:
-        """Warn when memories leave this machine: at the start, and once a day."""
-        due = self._reminded is None or now - self._reminded >= REMIND
-        if not self.local and self.host and due:
-            self._reminded = now
-            logger.warning(f"memories leave this machine to {self.host}")
-
-
-def locate(services: Sequence[Any], known: bool | None = None) -> Locality:
-    """Return where LLM services run, unless the application has set it (``known``).
-
-    May resolve a name: do not call it on the event loop. No service at all counts as remote.
+    Warns when memories leave this machine. May resolve a name: do not call it on the event loop. No
+    service at all counts as remote.
     """
     remote = [llm for llm in services if not is_local(base_url(llm))]
     local = bool(services) and not remote if known is None else known
     hosts = (host_of(base_url(llm)) or type(llm).__name__ for llm in (remote or services))
-    return Locality(local, ", ".join(dict.fromkeys(hosts)))
+    if services and not local:
+        logger.warning(f"memories leave this machine to {', '.join(dict.fromkeys(hosts))}")
+    return local
 
 
 def llm_services(*processors: Any) -> list[Any]:
@@ -176,19 +150,15 @@ def llm_services(*processors: Any) -> list[Any]:
     A service that an aggregator, or another service, holds for itself (an LLM for summaries, a
     wrapped service) counts too.
     """
-    llms, seen = list[Any](), set[int]()
-    waiting: list[Any] = [part for part in processors if part is not None]
+    seen, waiting = dict[int, Any](), [*processors]
     while waiting:
         part = waiting.pop(0)
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, LLMService):
-            llms.append(part)
-        if isinstance(part, FrameProcessor):
-            waiting += getattr(part, "processors", ())
-        waiting += _held(part)
-    return llms
+        if id(part) not in seen:
+            seen[id(part)] = part
+            if isinstance(part, FrameProcessor):
+                waiting += getattr(part, "processors", ())
+            waiting += _held(part)
+    return [part for part in seen.values() if isinstance(part, LLMService)]
 
 
 def _held(owner: Any) -> Iterator[Any]:

@@ -6,11 +6,12 @@ aggregator reports them.
 
 import asyncio
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from loguru import logger
 from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame, StartFrame
@@ -25,7 +26,7 @@ from slowcat_memory.processor import engine_handle, neighbours
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps, EngineHandle, Overrides
-from slowcat_memory.processor.neighbours import Locality, find_neighbours
+from slowcat_memory.processor.neighbours import find_neighbours
 from slowcat_memory.processor.reports import Content, FrameGuard, Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.providers.llm.base import AUTO
@@ -41,6 +42,7 @@ from slowcat_memory.tools.functions import SEARCH, Call, FunctionSchema, memory_
 if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
 
+T = TypeVar("T")
 _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
 
 
@@ -140,7 +142,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             audience=Audience(self._config.people, self._scope, speakers),
             speaker_names={**(speakers or {}), **(speaker_names or {})},
             off_record=OffRecord(self._config.sessions, self._on_record_changed),
-            locality=Locality(bool(llm_is_local)),
+            llm_is_local=bool(llm_is_local),
             messages=ContextMessages(
                 lambda: self._deps.neighbours.messages, self._was_spoken, visible.knows
             ),
@@ -181,7 +183,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before the start, without a store, and while another process owns it."""
+        """The engine; None before the start, and while there is no store."""
         return self._engine_handle.engine
 
     def can_generate_metrics(self) -> bool:
@@ -205,16 +207,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         scope = self._deps.audience.greeted_scope(person)
         if not scope or not self._config.memory.use_contextual or scope == self._deps.owned.head_of:
             return ""
-        try:
-            engine = await self._engine_handle.open()
-            head = await asyncio.to_thread(
-                engine.session_context, scope, local=self._deps.locality.local
-            )
-            self._deps.owned.add_head(head, scope)
-            return head
-        except SlowcatError as error:
-            logger.warning(f"{self}: no session context: {error}")
-            return ""
+        local = self._deps.llm_is_local
+        head = await self._ask(
+            lambda engine: engine.session_context(scope, local=local), "no session context"
+        )
+        self._deps.owned.add_head(head or "", scope)
+        return head or ""
 
     async def push_icebreaker(
         self,
@@ -240,18 +238,18 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         if not self._config.memory.use_contextual:
             return None
+        how: dict[str, Any] = {"priority": priority, "expires": expires, "quiet": quiet}
+        return await self._ask(
+            lambda engine: engine.icebreakers.push(self._scope, text, **how),
+            "the icebreaker is not taken",
+        )
+
+    async def _ask(self, work: Callable[[MemoryEngine], T], failure: str) -> T | None:
+        """Do what blocks on a thread; log a warning, and return None, where there is no memory."""
         try:
-            engine = await self._engine_handle.open()
-            return await asyncio.to_thread(
-                engine.icebreakers.push,
-                self._scope,
-                text,
-                priority=priority,
-                expires=expires,
-                quiet=quiet,
-            )
+            return await asyncio.to_thread(work, await self._engine_handle.open())
         except SlowcatError as error:
-            logger.warning(f"{self}: the icebreaker is not taken: {error}")
+            logger.warning(f"{self}: {failure}: {error}")
             return None
 
     def speaker(self, user_id: str) -> None:
@@ -273,13 +271,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Resume keeping what is said, whoever asked for the contrary."""
         self._deps.off_record.end()
 
-    async def rewarm(self, *, again: bool = False) -> bool:
+    async def rewarm(self) -> bool:
         """Make a local LLM process the conversation ahead of time, by a request for one token.
 
         The request is cancelled the moment somebody speaks.
-
-        Args:
-            again: Repeat it for an unchanged conversation.
 
         Returns:
             Whether the LLM has processed it; False also while somebody speaks, or when it failed.
@@ -287,7 +282,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         llm, users = self._deps.neighbours.llm, self._deps.neighbours.user_aggregator
         if llm is None or users is None or self._live is None:
             return False
-        return await self._live.activity.warm(llm, users.context, again=again)
+        return await self._live.activity.warm(llm, users.context)
 
     def disconnected(self) -> None:
         """End the session because the client disconnected; resumed if it returns soon."""
@@ -333,11 +328,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         for scope in deps.audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        located = await asyncio.to_thread(
-            self._guard.run, neighbours.locate, deps.neighbours.llms, self._llm_is_local
-        )
-        deps.locality = located or Locality(False)
-        deps.locality.remind(engine.clock())
+        locate, known = partial(self._guard.run, neighbours.are_local), self._llm_is_local
+        deps.llm_is_local = bool(await asyncio.to_thread(locate, deps.neighbours.llms, known))
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
         live.log.set_speaker(self._speaker)
         try:
@@ -387,7 +379,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         near = deps.neighbours
         try:
-            head = await asyncio.to_thread(engine.session_context, scope, local=deps.locality.local)
+            head = await asyncio.to_thread(engine.session_context, scope, local=deps.llm_is_local)
             late = self._requested
             stripped = deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
@@ -415,7 +407,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """
         before, self._idle_tokens = self._idle_tokens, _idle_tokens(self._deps.engine)
         if self._idle_tokens != before:
-            self._guard.spawn(self.rewarm(again=True))
+            self._guard.spawn(self.rewarm())
 
     def _on_trouble(self, error: SlowcatError) -> None:
         logger.error(f"{self}: {error}")
@@ -471,7 +463,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _warm_at_start(self) -> None:
         """Warm up a local LLM's system prompt: 280 to 510 ms off the first reply."""
-        if self._deps.locality.local:
+        if self._deps.llm_is_local:
             self._guard.spawn(self.rewarm())
 
 

@@ -7,7 +7,7 @@ and neither local-only nor muted ones, nor those that are being forgotten.
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, describe_error, how_to_install
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import MemoryEvent, Turn
+from slowcat_memory.records import Hit, MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.runtime.recall.time_travel import waiting_to_be_erased
 from slowcat_memory.store.sharing import others_of
@@ -169,8 +169,7 @@ class Reports:
     def recalled(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Report a turn's recall, after its frame was pushed."""
         if self._spans is not None:
-            ids = [hit.memory.id for hit in packed.hits]
-            self._guard.run(self._spans.recalled, turn, recall, ids)
+            self._guard.run(self._spans.recalled, turn, recall, packed.hits)
 
     def happened(self, event: MemoryEvent) -> None:
         """Report an event of one of the conversation's namespaces."""
@@ -227,29 +226,26 @@ class Spans:
         self._texts, self._clock = content == "texts", engine.clock
         self._store = str(engine.config.folder.name)
 
-    def recalled(self, turn: Turn | None, recall: Recollection, ids: Collection[str]) -> None:
+    def recalled(self, turn: Turn | None, recall: Recollection, shown: Sequence[Hit]) -> None:
         """Write the span of a turn's recall, which has just ended.
 
         Args:
-            ids: Of the memories that were put before the LLM.
+            shown: What was put before the LLM.
         """
-        ms = recall.timings.get("wait", 0.0)
         attributes: dict[str, Any] = {
-            "gen_ai.memory.record.count": len(ids),
+            "gen_ai.memory.record.count": len(shown),
             "slowcat_memory.stage": recall.stage,
-            "slowcat_memory.ids": list(ids),
+            "slowcat_memory.ids": [hit.memory.id for hit in shown],
         }
         if turn is not None:
             attributes["gen_ai.conversation.id"] = turn.session
         if self._texts and turn is not None and not turn.local_only:
             attributes["gen_ai.memory.query.text"] = turn.text
         if self._texts:
-            shown = [
-                {"id": hit.memory.id, "content": hit.memory.text}
-                for hit in recall.hits
-                if hit.memory.id in ids and not hit.memory.local_only
-            ]
-            attributes["gen_ai.memory.records"] = json.dumps(shown, ensure_ascii=False)
+            memories = (hit.memory for hit in shown if not hit.memory.local_only)
+            texts = [{"id": memory.id, "content": memory.text} for memory in memories]
+            attributes["gen_ai.memory.records"] = json.dumps(texts, ensure_ascii=False)
+        ms = recall.timings.get("wait", 0.0)
         self._write("search_memory", attributes, self._clock(), ms)
 
     def happened(self, event: MemoryEvent) -> None:

@@ -45,36 +45,6 @@ from slowcat_memory.store import Ack
 EVERY_S = 60.0  # between two warnings of slow turns
 
 
-class Replies:
-    """Logs the agent's replies as spoken, one at a time. Use it on the event loop.
-
-    ``done`` is cleared while a reply is pending; one of which nothing was spoken sets it, too.
-    """
-
-    def __init__(self, deps: ConversationDeps, conversation: Conversation) -> None:
-        self._conversation, self._guard = conversation, deps.guard
-        self._availability = deps.engine.availability
-        self.done = asyncio.Event()
-        self.done.set()
-
-    def log(self, text: str, *, interrupted: bool = False) -> None:
-        """Log what the agent spoke."""
-        words = injection.without_blocks(text)  # what it reads aloud of a block is not its own
-        logged = self._conversation.agent_said(words, interrupted=interrupted)
-        self.done.set()
-        if logged is not None:
-            self._guard.spawn(self._announce(*logged))
-
-    async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
-        try:
-            await asyncio.wrap_future(ack.future)
-        except StoreError as error:
-            if self._availability.trouble is None:  # else it is reported, once for all turns
-                await self._guard.call("on_memory_trouble", error)
-            return
-        await self._guard.call("on_exchange_stored", user_turn, ack.event)
-
-
 class TurnResult(Struct, frozen=True):
     """Whether a context was an answered command (do not call the LLM), and the recall's times."""
 
@@ -89,6 +59,8 @@ class Turns:
         spoken: The coming turn was spoken.
         realtime: The LLM answers before a turn's words are known; a turn then counts when the user
             starts to speak, else when it is logged.
+        speculating: The message of a turn that may yet be withdrawn; None without one.
+        replied: Cleared while a reply is pending; one of which nothing was spoken sets it, too.
     """
 
     def __init__(
@@ -96,24 +68,19 @@ class Turns:
         deps: ConversationDeps,
         conversation: Conversation,
         commands: VoiceCommands,
-        replies: Replies,
         prefetch: Prefetch | None,
     ) -> None:
         self.spoken, self.count, self.realtime = False, 0, False
-        self._deps, self._messages = deps, deps.messages
-        self._conversation, self._commands, self._replies = conversation, commands, replies
-        self._prefetch = prefetch
+        self._deps, self._messages, self._run = deps, deps.messages, deps.guard.run
+        self._conversation, self._commands, self._prefetch = conversation, commands, prefetch
+        self.replied = asyncio.Event()
+        self.replied.set()
+        self.speculating: dict | None = None
         self._slow = 0  # turns since the last warning of slow ones
         self._quiet_until = 0.0
-        self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
         self._speculated: tuple[Recollection, Packed, Scopes] | None = None
         self._command_held = False  # it is a command, to be executed when the turn is confirmed
-
-    @property
-    def speculates(self) -> bool:
-        """Whether the current turn may yet be withdrawn."""
-        return self._speculating is not None
 
     def was_spoken(self, text: str) -> bool:
         return self.spoken or self._conversation.was_heard(text)
@@ -169,7 +136,7 @@ class Turns:
         turn = None
         if not command.rest or self._commands.refuses(scopes):
             self._messages.mark_handled(message)
-            turn = self.log(message, text, self._channel(message), scopes)
+            turn = self._run(self.log, message, text, speakers=scopes)
         try:
             return await self._commands.answer(command, turn, scopes)
         except Exception as error:
@@ -180,11 +147,11 @@ class Turns:
         self, message: dict, text: str, context: LLMContext, speculation: bool, speakers: Scopes
     ) -> bool:
         turn = None
-        self._speculating, self._speculated = message if speculation else None, None
+        self.speculating, self._speculated = message if speculation else None, None
         if not speculation:
             self._messages.mark_handled(message)
             typed = self._messages.is_typed(message)
-            turn = self.log(message, text, "text" if typed else None, speakers)
+            turn = self._run(self.log, message, text, speakers=speakers)
             self.spoken = self.spoken and typed
             config = self._deps.config
             stay = trimmed(context.messages, config.context, config.pack.memory_token_budget)
@@ -204,44 +171,59 @@ class Turns:
             return True
         if packed.text:
             injection.prefix(message, packed.text)
-        if self._speculating is message:  # not withdrawn meanwhile
+        if self.speculating is message:  # not withdrawn meanwhile
             self._speculated = (recall, packed, scopes)
         return True
 
     def log(
-        self, message: dict, text: str, channel: Channel | None, speakers: Scopes = ()
+        self, message: dict, text: str, channel: Channel | None = None, speakers: Scopes = ()
     ) -> Turn | None:
-        """Log a message, once; never raises.
+        """Log a message, once.
 
         Args:
-            channel: Spoken or typed; None to derive it from what was heard.
+            channel: Spoken or typed; None to derive it from the message and what was heard.
             speakers: The scopes of its speakers; () if they are not known yet.
 
         Returns:
-            Its turn; None if it is empty, off the record, or could not be logged.
+            Its turn; None if it is empty, or off the record.
         """
-        return self._deps.guard.run(self._log, message, text, channel, speakers)
-
-    def _log(
-        self, message: dict, text: str, channel: Channel | None, speakers: Scopes
-    ) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        channel = channel or ("voice" if self.spoken else None)
+        channel = channel or self._channel(message)
         scopes = speakers or self._conversation.scopes_of(text, channel)
         command = self._commands.recognise(text, scopes)
         if command is None:
             self._commands.drop_question(scopes)
-        keep = command is None or self._commands.keeps(command, scopes)
-        turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
+        unkept = command and (command.kind == "off_record" or self._commands.refuses(scopes))
+        turns = self._conversation.user_said(
+            text, channel, aside=command is not None, keep=not unkept
+        )
         turn = turns[-1] if turns else None
         self.count += not self.realtime
         self._messages.set_turn(message, turn, self._conversation.scopes)
         self._deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
         if channel != "text":
             self.spoken = False
-        self._replies.done.clear()
+        self.replied.clear()
         return turn
+
+    def log_reply(self, text: str, *, interrupted: bool = False) -> None:
+        """Log what the agent spoke."""
+        words = injection.without_blocks(text)  # what it reads aloud of a block is not its own
+        logged = self._conversation.agent_said(words, interrupted=interrupted)
+        self.replied.set()
+        if logged is not None:
+            self._deps.guard.spawn(self._announce(*logged))
+
+    async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
+        call = self._deps.guard.call
+        try:
+            await asyncio.wrap_future(ack.future)
+        except StoreError as error:
+            if self._deps.engine.availability.trouble is None:  # else it is reported, once for all
+                await call("on_memory_trouble", error)
+            return
+        await call("on_exchange_stored", user_turn, ack.event)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
         """Write the block, if any, in front of a message of the aggregators' context."""
@@ -251,13 +233,12 @@ class Turns:
             ids = (hit.memory.id for hit in packed.hits)
             self._deps.visible.add_block(message, packed.text, ids)
             self._deps.owned.add_block(packed)
-        run = self._deps.guard.run
-        asyncio.get_running_loop().call_soon(run, self._report, turn, found, packed)
+        asyncio.get_running_loop().call_soon(self._run, self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Write the ledger row and notify the application, after the frame was pushed."""
         if turn:
-            self._deps.guard.run(self._deps.engine.note_recall, turn, recall, packed)
+            self._run(self._deps.engine.note_recall, turn, recall, packed)
         self._deps.reports.recalled(turn, recall, packed)
         self._deps.guard.notify("on_memory_recalled", recall, packed)
 
@@ -282,7 +263,7 @@ class Turns:
             elif speculated:
                 recall, packed, scopes = speculated
                 self._messages.mark_handled(message)
-                turn = self.log(message, text, "voice")
+                turn = self._run(self.log, message, text, "voice")
                 if scopes == self._deps.audience.readable(self._conversation.scopes):
                     self._place(message, recall, packed, turn)
         except Exception as error:
@@ -290,7 +271,7 @@ class Turns:
 
     def withdraw(self) -> None:
         """Drop what was recalled for a withdrawn turn: the user continues speaking."""
-        self._speculating = self._speculated = None
+        self.speculating = self._speculated = None
         self._command_held = False
 
     # ---------------------------------------------------------------- recall
@@ -314,7 +295,7 @@ class Turns:
                 clean(text)[0],
                 scopes[0],
                 also=scopes[1:],
-                local=self._deps.locality.local,
+                local=self._deps.llm_is_local,
                 exclude=(before := visible.memories),
                 exclude_words=visible.words,
                 dialogue=self._conversation.before(turn),

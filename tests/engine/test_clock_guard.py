@@ -172,7 +172,7 @@ def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(
     home.clock.now += YEAR
     ids += [hidden, say(home, engine)]
     for _ in range(2):
-        assert engine.upkeep.erase() == (0, ()) and not engine.eraser.expired()
+        assert engine.upkeep.erase() == (0, ()) and not engine.upkeep.expired()
         assert not engine.wiring.undo_log.has_due()
         overdue = engine.upkeep.overdue()
         assert overdue.doubted and (overdue.commands, overdue.expired) == (1, 3)
@@ -196,9 +196,9 @@ def test_guard_a_machine_that_started_in_1970_erases_nothing(home):
     engine.flush(indexed=True)  # the opening's own search for what has expired is over
     early = say(home, engine)
     home.clock.now = datetime(1970, 3, 1, tzinfo=UTC)
-    assert engine.eraser.erase_expired() == ()
+    assert engine.upkeep.erase_expired() == ()
     home.clock.now = right
-    assert engine.eraser.erase_expired() == (early,), "by its date, which is all that is known"
+    assert engine.upkeep.erase_expired() == (early,), "by its date, which is all that is known"
     assert left(engine) == [first]
 
 
@@ -208,10 +208,10 @@ def test_guard_a_command_can_be_undone_while_the_clock_is_doubted(home, days):
     turn = say(home, engine)
     entry = engine.wiring.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
     home.clock.now += timedelta(days=days)
-    assert engine.eraser.erase_due() == 0
+    assert engine.upkeep.erase_due() == 0
     home.clock.advance(301)
     engine = restarted(home, engine)
-    assert engine.eraser.erase_due() == 0 and left(engine) == [turn]
+    assert engine.upkeep.erase_due() == 0 and left(engine) == [turn]
     undone = engine.wiring.undo_log.undo(entry)
     assert undone is not None and undone.state == "undone"
 
@@ -222,7 +222,7 @@ def test_guard_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(ho
     home.clock.now += YEAR
     engine.wiring.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
     home.clock.now -= YEAR
-    assert engine.eraser.erase_due() == 1 and left(engine) == []
+    assert engine.upkeep.erase_due() == 1 and left(engine) == []
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -68,9 +68,9 @@ def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home):
     glitch, old, fresh = log(
         engine, said(home, "guest", at=IN_2038), said(home, "guest", 30 * 3600), said(home, "guest")
     )
-    assert engine.eraser.erase_expired() == (old,)
+    assert engine.upkeep.erase_expired() == (old,)
     home.clock.advance(DAY + 3600)
-    assert engine.eraser.erase_expired() == (fresh,) and left(engine) == [glitch]
+    assert engine.upkeep.erase_expired() == (fresh,) and left(engine) == [glitch]
 
 
 def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home, engine):
@@ -80,7 +80,7 @@ def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home, engine
         said(home, "anna", 2000 * DAY, origin="1"),
         said(home, "anna", 29 * DAY, origin="2"),
     )
-    assert engine.eraser.erase_expired() == (old,)
+    assert engine.upkeep.erase_expired() == (old,)
     assert left(engine) == [live, young]
 
 
@@ -88,15 +88,15 @@ def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
     home, engine, monkeypatch
 ):
     log(engine, *(said(home, "anna") for _ in range(600)))
-    assert not engine.eraser.expired() or engine.eraser.erase_expired() == ()
+    assert not engine.upkeep.expired() or engine.upkeep.erase_expired() == ()
     read = reads(monkeypatch)
     for _ in range(20):
         home.clock.advance(3600)
-        assert not engine.eraser.expired()
+        assert not engine.upkeep.expired()
     assert read == []
     (new,) = log(engine, said(home, "anna", 40 * DAY))
-    assert engine.eraser.expired() and read == [new]
-    assert engine.eraser.erase_expired() == (new,)
+    assert engine.upkeep.expired() and read == [new]
+    assert engine.upkeep.erase_expired() == (new,)
 
 
 @pytest.mark.parametrize("turns", [1000, 2000])
@@ -105,7 +105,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(home, engine, monkeypatch
     engine.store.flush()
     read = reads(monkeypatch)
     asked = 0
-    while engine.eraser.expired():
+    while engine.upkeep.expired():
         asked += 1
     assert asked <= turns / expiries.SLICE + 1, "one slice at a time"
     assert sorted(read) == list(range(1, turns + 1))
@@ -116,17 +116,17 @@ def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home, engine):
     engine.append(*[said(home, "anna")] * (slices * expiries.SLICE), said(home, "anna", 40 * DAY))
     engine.store.flush()
     for _ in range(slices):
-        assert engine.eraser.erase_expired(lambda: True) == ()
-    assert engine.eraser.erase_expired() == (slices * expiries.SLICE + 1,)
+        assert engine.upkeep.erase_expired(lambda: True) == ()
+    assert engine.upkeep.erase_expired() == (slices * expiries.SLICE + 1,)
 
 
 def test_expiry_what_could_not_be_erased_is_due_again(home, engine):
     (old,) = log(engine, said(home, "anna", 40 * DAY))
-    with patch.object(engine.eraser, "forget", side_effect=OSError("the disk refuses")):
+    with patch.object(engine.upkeep, "forget", side_effect=OSError("the disk refuses")):
         with pytest.raises(OSError):
-            engine.eraser.erase_expired()
-    assert engine.eraser.expired() and engine.eraser.erase_expired() == (old,)
-    assert not engine.eraser.expired()
+            engine.upkeep.erase_expired()
+    assert engine.upkeep.expired() and engine.upkeep.erase_expired() == (old,)
+    assert not engine.upkeep.expired()
 
 
 # ------------------------------------------------------------------- what a memory keeps
@@ -142,14 +142,14 @@ def fact(home: Home, *sources: int, **fields: Any) -> WriteBatch:
 def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home, engine):
     evidence, other = log(engine, said(home, "anna", 50 * DAY), said(home, "anna", 40 * DAY))
     engine.apply("test", fact(home, evidence))
-    assert engine.eraser.erase_expired() == (other,)
-    kept, since = engine.eraser.expiry.kept()
+    assert engine.upkeep.erase_expired() == (other,)
+    kept, since = engine.upkeep.expiry.kept()
     assert kept == 1 and since == home.clock() - timedelta(days=50)
     engine.apply("test", fact(home, evidence, retired_at=home.clock()))
     home.clock.advance(DAY)
-    assert engine.eraser.expired(), "a day later it is looked at again"
-    assert engine.eraser.erase_expired() == (evidence,)
-    assert engine.eraser.expiry.kept() == (0, None)
+    assert engine.upkeep.expired(), "a day later it is looked at again"
+    assert engine.upkeep.erase_expired() == (evidence,)
+    assert engine.upkeep.expiry.kept() == (0, None)
 
 
 def test_expiry_notes_in_the_guests_namespace_go_with_it(home):

@@ -302,8 +302,8 @@ async def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_
         await asyncio.sleep(0.001)
 
     idle = IdleWork(
-        job_parts(engine.wiring, engine.upkeep, None), engine.config.idle, engine.config.thinking,
-        engine.metrics, engine.wiring.indexer.take, [job], callers=engine.callers, sleep=sleep,
+        job_parts(engine.wiring, engine.upkeep, None), engine.config, engine.metrics,
+        engine.wiring.indexer.take, [job], callers=engine.callers, sleep=sleep,
     )  # fmt: skip
 
     idle.start()

@@ -18,6 +18,7 @@ VERBS = {name for name, _ in inspect.getmembers(MemoryEngine, callable) if name[
 ATTRIBUTES = {
     *("availability", "clock", "closed", "config", "embedding", "metrics", "opened"),
     *("blocks", "icebreakers", "idle", "readonly", "upkeep", "zone"),
+    *("catalogue", "reader", "snapshot"),
 }
 
 
@@ -51,7 +52,7 @@ def test_memory_engine_doors_use_nothing_else_of_a_memory(door):
     [
         "def f(engine):\n    return engine.store.snapshot()",
         "class A:\n    def f(self):\n        self._engine.wiring.indexer.drain()",
-        "def f(call):\n    call.engine.eraser.erase_due()",
+        "def f(call):\n    call.engine.notes.put(call)",
     ],
 )
 def test_memory_engine_foreign_attributes_are_caught(planted):

@@ -134,7 +134,7 @@ def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home, 
     home.clock.advance(30)
     engine.remember("Max is a dog", "anna")
     home.clock.advance(31)
-    assert engine.eraser.erase_due() == 1
+    assert engine.upkeep.erase_due() == 1
     assert first(engine, "dog") == "Max is a dog"
 
 

@@ -31,7 +31,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps
-from slowcat_memory.processor.neighbours import Locality
 from slowcat_memory.processor.reports import Reports
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
@@ -160,12 +159,12 @@ class Household:
         loud: Any = Loud(self)
         deps = ConversationDeps(
             config=self.config, audience=self.audience, speaker_names=VOICES,
-            off_record=self.record, locality=Locality(self.rng.random() < 0.5),
+            off_record=self.record, llm_is_local=self.rng.random() < 0.5,
             messages=ContextMessages(lambda: [], lambda text: False, visible.knows),
             visible=visible, owned=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
         )  # fmt: skip
         deps.engine = self.engine
-        self.local = deps.locality.local
+        self.local = deps.llm_is_local
 
         async def begin() -> LiveConversation:
             return LiveConversation(deps, f"home-{self.number()}", self.push)
@@ -190,7 +189,7 @@ class Household:
 
     def record_changed(self, off: bool) -> None:
         if not off:
-            self.engine.eraser.drop_queries()
+            self.engine.upkeep.drop_queries()
 
     def close(self) -> None:
         self.talk.disconnected()

@@ -121,7 +121,7 @@ def take_back(home: Household) -> None:
     home.say(home.rng.choice(voices), words="forget that")
     home.clock.advance(400)
     home.talk.tick()
-    home.engine.eraser.erase_due()
+    home.engine.upkeep.erase_due()
     home.gone(words)
 
 
@@ -188,7 +188,7 @@ def age(home: Household) -> None:
     home.talk.tick()
     for scope in (*home.audience.recallable, home.audience.guest):
         home.engine.upkeep.age(scope)
-    home.engine.eraser.erase_expired()
+    home.engine.upkeep.erase_expired()
 
 
 def seal(home: Household) -> None:

@@ -12,7 +12,6 @@ from pipecat.processors.frame_processor import FrameDirection
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.testing.server import ToolCall
 from tests.support.rows import cases
@@ -106,18 +105,6 @@ def test_activity_conversation_that_is_over_counts_no_more(gate):
     assert gate.going_on == {"kitchen2/the bot"}
     following.see(frames.UserStartedSpeakingFrame(), DOWN)
     assert gate.going_on == {"kitchen2/the bot"}
-
-
-async def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
-    monkeypatch.setattr(activity, "QUESTION_S", 0.01)
-
-    following = Activity(gate, "kitchen")
-    following.answer_ended("It is raining.")
-    assert not gate.told
-    following.answer_ended("Shall I close the window? ")
-    assert gate.going_on == {"kitchen/a question"}
-    while gate.going_on:
-        await asyncio.sleep(0.005)
 
 
 async def test_activity_reading_ahead_keeps_others_away(gate):

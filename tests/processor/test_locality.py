@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import re
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from pipecat.utils.context.llm_context_summarization import (
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.processor.neighbours import Locality, find_neighbours, locate
+from slowcat_memory.processor.neighbours import are_local, find_neighbours
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember, turns
 from tests.support.processors import talking
@@ -33,7 +32,6 @@ from tests.support.processors import talking
 # ------------------------------------------------------------------- what is local-only, and where the LLM is
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -62,9 +60,9 @@ class Odd:
 
 
 @pytest.mark.parametrize(("service", "host"), [(Opaque(), "Opaque"), (Odd(), "Odd")])
-def test_locality_what_cannot_be_read_is_elsewhere(service, host):
-    found = locate([service])
-    assert (found.local, found.host) == (False, host)
+def test_locality_what_cannot_be_read_is_elsewhere(lines, service, host):
+    assert not are_local([service])
+    assert lines == [f"WARNING memories leave this machine to {host}"]
 
 
 HERE, THERE = "http://127.0.0.1:1234/v1", "http://192.0.2.7:1234/v1"
@@ -112,14 +110,14 @@ PIPELINES = {
 
 @pytest.mark.parametrize(("make", "local"), PIPELINES.values(), ids=PIPELINES)
 async def test_locality_of_all_llms_of_a_pipeline(make, local):
-    assert locate((await neighbours(*make())).llms).local is local
+    assert are_local((await neighbours(*make())).llms) is local
 
 
 async def test_locality_an_llm_in_a_branch_beside_the_memory_counts():
     """It reads the same context, into which the blocks are written."""
 
-    assert locate((await neighbours(llm(HERE), beside=[llm(HERE)])).llms).local
-    assert not locate((await neighbours(llm(HERE), beside=[llm(THERE)])).llms).local
+    assert are_local((await neighbours(llm(HERE), beside=[llm(HERE)])).llms)
+    assert not are_local((await neighbours(llm(HERE), beside=[llm(THERE)])).llms)
 
 
 @pytest.mark.parametrize(("url", "local"), [(HERE, True), (THERE, False)])
@@ -128,25 +126,22 @@ async def test_locality_an_llm_for_summaries_counts(url, local):
     config = LLMAutoContextSummarizationConfig(summary_config=summary)
     params = LLMAssistantAggregatorParams(auto_context_summarization_config=config)
     pair = LLMContextAggregatorPair(LLMContext(), assistant_params=params)
-    assert locate((await neighbours(llm(HERE), aggregators=pair)).llms).local is local
+    assert are_local((await neighbours(llm(HERE), aggregators=pair)).llms) is local
 
 
 @pytest.mark.parametrize("name", PROXIES[::2])
 def test_locality_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
     monkeypatch.setenv(name, "http://192.0.2.7:3128")
-    assert not locate([llm("http://127.0.0.1:1234/v1")]).local
+    assert not are_local([llm("http://127.0.0.1:1234/v1")])
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    assert locate([llm("http://127.0.0.1:1234/v1")]).local
+    assert are_local([llm("http://127.0.0.1:1234/v1")])
 
 
-def test_locality_warning_names_the_host_at_the_start_and_once_a_day(lines):
-    where = Locality(False, "llm.example:443")
-    for hours in (0, 1, 23, 24, 30, 47, 48):
-        where.remind(NOON + timedelta(hours=hours))
-    assert lines == ["WARNING memories leave this machine to llm.example:443"] * 3
-    Locality(True, "127.0.0.1:1234").remind(NOON)
-    Locality(False).remind(NOON)  # without an LLM nothing leaves
-    assert len(lines) == 3
+def test_locality_warning_names_the_hosts(lines):
+    assert not are_local([llm(HERE), llm(THERE)])
+    assert lines == ["WARNING memories leave this machine to 192.0.2.7:1234"]
+    assert are_local([llm(HERE)]) and not are_local([])  # without an LLM nothing leaves
+    assert len(lines) == 1
 
 
 # ------------------------------------------------------------------- what stays

@@ -109,7 +109,7 @@ def spans_of(config, content, *, secret: bool = False):
             turn = replace(turn, local_only=True)
         found = engine.search(SECRET, "anna", local=True)
         found = replace(found, timings={**found.timings, "wait": 4.0})
-        spans.recalled(turn, found, [hit.memory.id for hit in found.hits])
+        spans.recalled(turn, found, found.hits)
         end = engine.subscribe(on_event=spans.happened)
         note = engine.remember(SECRET, "anna")
         engine.forget(Forget(scope="anna", memories=(note.id,)))

@@ -58,7 +58,7 @@ class CommandExecutor:
 
     Attributes:
         note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
-        reader: Returns who is answered: see ``reader_of``.
+        reader: Returns who is answered: see ``MemoryEngine.reader``.
         is_guests: Returns whether a scope is that of guests, whose commands are refused.
         keep_local: Marks a memory, by scope and id, as one that never leaves this machine.
         language: Of the answers, by its Snowball name.

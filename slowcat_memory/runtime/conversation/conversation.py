@@ -22,7 +22,6 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.extraction.bounded_names import introduced
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
@@ -65,18 +64,6 @@ class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def guest_scope(options: PeopleOptions) -> str:
     return options.guest if options.scopes == "each" else ""
-
-
-def reader_of(
-    options: PeopleOptions, *scopes: str, local: bool = False, muted: bool = False
-) -> Reader:
-    """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
-
-    Args:
-        local: Whether the texts stay on this machine: the LLM that reads them runs here.
-        muted: Whether a person reads them, and no LLM: muted memories are included.
-    """
-    return Reader(frozenset(scopes) - {guest_scope(options)}, local, muted=muted)
 
 
 class Audience:

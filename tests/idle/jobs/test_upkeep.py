@@ -112,7 +112,7 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(open
     engine.idle.until_done(["erase"])
     left = ids(Look(engine.store).turns("anna"))
     assert len(left) == 2 and left[0] == kept
-    assert engine.search("tea", "anna").hits and not engine.eraser.expired()
+    assert engine.search("tea", "anna").hits and not engine.upkeep.expired()
 
 
 def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(opened, clock):

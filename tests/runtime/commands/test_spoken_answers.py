@@ -155,7 +155,7 @@ class Home(Room):
 
     def later(self) -> None:
         self.clock.advance(3600)
-        self.engine.eraser.erase_due()
+        self.engine.upkeep.erase_due()
 
 
 @pytest.fixture
@@ -217,5 +217,5 @@ def test_two_persons_copy_of_a_reply_is_forgotten_with_it(room, how):
 def test_two_persons_retention_of_a_guest_takes_nothing_of_another(room):
     room.say(("s1", "hello"), ("eve", "hi"), reply=f"Hello both, {PIN}.")
     room.clock.advance(25 * 3600)
-    room.engine.eraser.erase_expired()
+    room.engine.upkeep.erase_expired()
     assert not room.texts("guest") and f"Hello both, {PIN}." in room.texts("anna")

@@ -68,14 +68,14 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(engi
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
     )
     hide(engine, first, reply, turn=order)
-    assert engine.eraser.erase_due() == 0 and residue(home.path, WORD)
+    assert engine.upkeep.erase_due() == 0 and residue(home.path, WORD)
     home.clock.advance(UNDO_S)
-    assert engine.eraser.erase_due() == 1
+    assert engine.upkeep.erase_due() == 1
     assert residue(home.path, WORD) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
     assert engine.wiring.undo_log.undo(entry) is None
-    assert engine.eraser.erase_due() == 0
+    assert engine.upkeep.erase_due() == 0
     assert [turn.id for turn in Look(engine.store).turns()] == []
 
 
@@ -104,7 +104,7 @@ t.hide(engine, first, reply)
 if sys.argv[2] == "erasing":  # rows are gone, their bytes are not
     clock.advance(t.UNDO_S)
     copies.erase = lambda *_: os._exit(9)
-    engine.eraser.erase_due()
+    engine.upkeep.erase_due()
 os._exit(9)
 """
 
@@ -129,7 +129,7 @@ def test_undo_log_question_changes_nothing_until_it_is_answered(engine, home):
         "forget_about", "anna", [f"chunk/{first}"], [first], 0, None
     )
     home.clock.advance(86400)
-    assert engine.eraser.erase_due() == 0 and found(engine, WORD)
+    assert engine.upkeep.erase_due() == 0 and found(engine, WORD)
     assert engine.wiring.undo_log.undo(asked).state == "undone"
     assert found(engine, WORD)
     assert engine.wiring.undo_log.confirm(asked, UNDO_S).state == "done"
