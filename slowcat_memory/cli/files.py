@@ -43,7 +43,7 @@ def import_(
     date: str | None = None,
     facts: Path | None = None,
 ) -> None:
-    r"""Import chats: files, folders and zip archives, also .gz and .zst.
+    r"""Import chats: files, folders and zip archives.
 
     Recognised by content: exports of WhatsApp, Telegram, ChatGPT, Claude and Mem0, lists of messages
     with roles, files written by [bold]export[/], JSON lines:

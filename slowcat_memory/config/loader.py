@@ -164,9 +164,7 @@ def _target(path: str, value: Any) -> tuple[str, Any]:
         raise ConfigError(f"{path}: expected a table, got {value!r}", hint=f"Write [{path}]")
     if path in KNOBS:
         return KNOBS[path], value
-    if path == "preset":
-        hint = "Set its values by themselves: docs/configuration.md lists those for a small machine"
-    elif path in PATHS:
+    if path in PATHS:
         hint = f"Did you mean {PATHS[path]}?"
     elif path in _known():
         hint = f'Write "{path}" under [{EXPERT}]'
@@ -176,28 +174,20 @@ def _target(path: str, value: Any) -> tuple[str, Any]:
 
 
 def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
-    if not isinstance(table, Mapping):
-        raise ConfigError(
-            f"{JOB_TABLE}: expected tables", hint=f"Write [{JOB_TABLE}.facts], for instance"
-        )
-    for name, fields in table.items():
-        if not isinstance(fields, Mapping):
-            raise ConfigError(
-                f"{JOB_TABLE}.{name}: expected a table", hint=f"Write [{JOB_TABLE}.{name}]"
-            )
-        known = JobOptions.__struct_fields__
-        for field, value in fields.items():
-            if field not in known:
-                raise ConfigError(
-                    f"{JOB_TABLE}.{name}.{field}: no such key",
-                    hint=f"A job has {', '.join(known)}",
-                )
-            yield f"{JOBS}.{name}.{field}", value
+    known = JobOptions.__struct_fields__
+    for path, value in _flat({JOB_TABLE: table}).items():
+        job, _, field = path.removeprefix(f"{JOB_TABLE}.").rpartition(".")
+        if value == {}:
+            continue
+        if not job:
+            raise ConfigError(f"{path}: expected a table", hint=f"Write [{JOB_TABLE}.facts]")
+        if field not in known:
+            raise ConfigError(f"{path}: no such key", hint=f"A job has {', '.join(known)}")
         try:
-            msgspec.convert(fields, JobOptions, strict=False)
-        except msgspec.ValidationError as error:
-            what, field = _in_words(error)
-            raise ConfigError(f"{JOB_TABLE}.{name}.{field}: {what}") from error
+            msgspec.convert({field: value}, JobOptions, strict=False)
+        except msgspec.ValidationError as error:  # that of all options does not name the job
+            raise ConfigError(f"{path}: {_in_words(error)[0]}") from error
+        yield f"{JOBS}.{job}.{field}", value
 
 
 def _nearest(path: str, known: Any) -> str:

@@ -1,8 +1,7 @@
 """Reads the files of a path: their formats, conversations and sessions, and who speaks in them.
 
-A path is a file, a folder or a zip archive, nested as they may be. Nothing is unpacked to disk. What
-reading it may cost is limited as a whole: archives in archives, compressed files and their padding
-count once they are unpacked.
+A path is a file, a folder or a zip archive, or a folder of archives. Nothing is unpacked to disk. The
+bytes that are read of it are limited as a whole, those of archives as they are unpacked.
 
 Pieces with the same label form one session, wherever they stand. Without labels, a session ends
 where the file says so, or after an hour without a turn. Each conversation and each exporting scope
@@ -10,19 +9,15 @@ of a file has sessions of its own.
 """
 
 import codecs
-import gzip
-import time
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
-from io import BufferedReader, BytesIO
 from pathlib import Path, PurePath
-from typing import IO, Any
+from typing import IO
 
-import zstandard
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -32,13 +27,11 @@ from slowcat_memory.transfer import transcript
 from slowcat_memory.transfer.formats import HINT, recognise
 from slowcat_memory.transfer.transcript import PACE, NotATranscriptError, Report, Text, Transcript
 
-MOST_BYTES, MOST_S = 100_000_000, 60  # of what one path stands for, unpacked
-DEEPEST = 3  # archives in archives
+MOST_BYTES = 100_000_000  # of what one path stands for, unpacked
 UTF8 = "utf-8"
-ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-BROKEN = (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error,
-          zstandard.ZstdError)  # fmt: skip
-START, PART = 4096, 1_000_000  # bytes of a file's first read, which tells text, and of others
+ZIP = b"PK\x03\x04"
+BROKEN = (EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error)
+START, PART = 4096, 1_000_000  # bytes that tell text, and bytes that tell its encoding
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")  # a few others are accepted
 GAP = timedelta(hours=1)  # longest pause within an unlabelled session
 MOST_FAULTS = 1000  # that are kept of a file
@@ -92,9 +85,7 @@ class FileReading:
         self.faults, self.unreadable = list[TranscriptError](), 0
         self.format = recognise(text)
         late = False  # whether the session that is open is left out
-        for number, piece in enumerate(self.format.read(text, self._fail)):
-            if not number % 1000:
-                text.spend()
+        for piece in self.format.read(text, self._fail):
             if isinstance(piece, transcript.Skipped):
                 self.skipped[piece.why] += 1
             elif isinstance(piece, transcript.Break):
@@ -215,7 +206,7 @@ class FileReadings:
             beside: Called for each of them that is no transcript, such as a picture.
         """
         self._path, self._options, self._report, self._beside = path, options, report, beside
-        self._bytes, self._end = MOST_BYTES, time.monotonic() + MOST_S
+        self._bytes = MOST_BYTES
 
     def __iter__(self) -> Iterator[FileReading]:
         """Read one file after the other.
@@ -230,22 +221,22 @@ class FileReadings:
         if not path.is_dir():
             try:
                 with path.open("rb") as file:
-                    yield from self._opened(str(path), _changed(path), file, 0)
+                    yield from self._opened(str(path), _changed(path), file)
             except OSError as error:
                 raise TranscriptError(f"cannot read {path}: {error.strerror or error}") from error
             return
         for inside in sorted(path.rglob("*")):
             name = inside.relative_to(path)
             if not _is_hidden(name) and not inside.is_symlink() and inside.is_file():
-                yield from self._inside(str(name), inside, partial(inside.open, "rb"), 0)
+                yield from self._inside(str(name), inside, partial(inside.open, "rb"))
 
     def _inside(
-        self, name: str, where: Path | zipfile.ZipInfo, open_: Callable[[], Any], depth: int
+        self, name: str, where: Path | zipfile.ZipInfo, open_: Callable[[], IO[bytes]]
     ) -> Iterator[FileReading]:
         """Read a file of a folder or an archive; report what cannot be read."""
         try:
             with open_() as file:
-                yield from self._opened(name, _changed(where), file, depth)
+                yield from self._opened(name, _changed(where), file)
         except TooMuchError:
             raise
         except NotATranscriptError as error:
@@ -257,69 +248,42 @@ class FileReadings:
         except BROKEN as error:
             self._report(TranscriptError(f"{name} is damaged: {error}", hint="Unpack the archive."))
 
-    def _opened(
-        self, name: str, changed: datetime, file: IO[bytes], depth: int
-    ) -> Iterator[FileReading]:
+    def _opened(self, name: str, changed: datetime, file: IO[bytes]) -> Iterator[FileReading]:
         """Read a file, or those of an archive."""
-        start: Any = BufferedReader(file, PART)
-        if start.peek(4)[:4] != ZIP:
-            yield FileReading(self._text(name, changed, start), self._options)
+        start = file.read(START)
+        if not start.startswith(ZIP):
+            yield FileReading(self._text(name, changed, start, file), self._options)
             return
-        if depth > DEEPEST - 1:
-            raise TranscriptError(f"{name} is an archive in {DEEPEST} archives", hint="Unpack it.")
+        if isinstance(file, zipfile.ZipExtFile):
+            raise TranscriptError(f"{name} is an archive in an archive", hint="Unpack it.")
         try:
-            archive = zipfile.ZipFile(BytesIO(b"".join(self._parts(start))) if depth else start)
+            archive = zipfile.ZipFile(file)
         except BROKEN as error:
             raise TranscriptError(f"{name} is damaged: {error}") from error
         for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
-            self._spend()
             if not member.is_dir() and not _is_hidden(PurePath(member.filename)):
-                full, opened = f"{name}/{member.filename}", partial(archive.open, member)
-                yield from self._inside(full, member, opened, depth + 1)
+                opened = partial(archive.open, member)
+                yield from self._inside(f"{name}/{member.filename}", member, opened)
 
-    def _spend(self, size: int = 0) -> None:
-        """Count bytes that were read.
+    def _text(self, name: str, changed: datetime, start: bytes, file: IO[bytes]) -> Text:
+        """Return the text of a file that begins with ``start``.
 
         Raises:
-            TooMuchError: They are too many, or the time is over.
+            TooMuchError: There is too much of it.
         """
-        self._bytes -= size
-        hint = "Import its files one by one, and a long chat in parts."
+        encoding = _encoding(name, start)
+        content = start + file.read(self._bytes + 1)
+        self._bytes -= len(content)
         if self._bytes < 0:
+            hint = "Import its files one by one, and a long chat in parts."
             most = f"{MOST_BYTES // 10**6} MB"
             raise TooMuchError(f"{self._path} is more than {most} when it is unpacked", hint=hint)
-        if time.monotonic() > self._end:
-            raise TooMuchError(f"{self._path} takes longer than {MOST_S} s to read", hint=hint)
-
-    def _parts(self, file: Any) -> Iterator[bytes]:
-        """Yield a file part by part, first a few bytes; before it breaks off, all there is."""
-        part = file.read(START)
-        while part:
-            self._spend(len(part))
-            yield part
-            part = file.read1(PART)
-
-    def _text(self, name: str, changed: datetime, file: BufferedReader) -> Text:
-        """Return the text of a file; one that ends too soon is reported, and is what there is."""
-        content, encoding = bytearray(), UTF8
-        try:
-            for part in self._parts(_unpacked(file)):
-                encoding = encoding if content else _encoding(name, part)
-                content += part
-        except BROKEN as error:
-            if not content:
-                raise TranscriptError(f"{name} is damaged: {error}") from error
-            self._report(
-                transcript.fault(content.count(b"\n") + 1, f"the file is truncated here ({error})")
-            )
         if not content.strip():
             raise NotATranscriptError(f"{name} is empty")
         if encoding != UTF8:
-            content = bytearray(content.decode(encoding, errors="replace"), UTF8)
-            self._spend(len(content))
+            content = content.decode(encoding, errors="replace").encode()
         _check_utf8(name, content)
-        kept = bytes(content.removeprefix(codecs.BOM_UTF8))
-        return Text(name, kept, encoding, changed, self._spend)
+        return Text(name, content.removeprefix(codecs.BOM_UTF8), encoding, changed)
 
 
 def _is_hidden(name: PurePath) -> bool:
@@ -335,16 +299,6 @@ def _changed(file: Path | zipfile.ZipInfo) -> datetime:
         return datetime(1980, 1, 1, tzinfo=UTC)
 
 
-def _unpacked(file: BufferedReader) -> Any:
-    """Return what reads the file unpacked; a decompressor's is no whole ``IO``."""
-    magic = file.peek(4)[:4]
-    if magic.startswith(GZIP):
-        return gzip.GzipFile(fileobj=file)
-    if magic == ZSTD:
-        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-    return file
-
-
 def _encoding(name: str, start: bytes) -> str:
     """Return how a file that begins so is encoded.
 
@@ -353,17 +307,12 @@ def _encoding(name: str, start: bytes) -> str:
     """
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    even, uneven = (
-        half.count(0) > 0.7 * len(half) > 2 for half in (start[0:400:2], start[1:400:2])
-    )
-    if even != uneven:
-        return "utf-16-be" if even else "utf-16-le"
     if sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in start) > len(start) / 50:
         raise NotATranscriptError(f"{name} is not a text file", hint=HINT)
     return UTF8
 
 
-def _check_utf8(name: str, content: bytearray) -> None:
+def _check_utf8(name: str, content: bytes) -> None:
     """Refuse a file whose beginning is in another encoding; a wrong line among others is a fault."""
     start = content[:PART]
     try:

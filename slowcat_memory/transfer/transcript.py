@@ -142,7 +142,6 @@ class Text:
         name: For a person, with its archive's name.
         encoding: As it was read.
         changed: When it was last changed, as far as is known.
-        spend: Called from time to time while it is read; raises when the time is over.
     """
 
     def __init__(
@@ -151,11 +150,10 @@ class Text:
         content: bytes,
         encoding: str = "utf-8",
         changed: datetime = datetime.min.replace(tzinfo=UTC),
-        spend: Callable[[], None] = lambda: None,
     ) -> None:
         """Keep the content, and look at its beginning."""
         self.name, self.content, self.encoding = name, content, encoding
-        self.changed, self.spend = changed, spend
+        self.changed = changed
         self.is_json = _JSON.match(content) is not None
         self.is_list = self.is_json and content.lstrip().startswith(b"[")
         start = content[:SAMPLE].decode(errors="replace").splitlines()

@@ -34,9 +34,7 @@ from slowcat_memory.providers.llm.base import Answer
 T = TypeVar("T", bound=Struct)
 
 MAX_CHARS = 64 << 10
-MAX_REPAIRED = (
-    10_000  # characters: the time of a repair can grow with their square, to 2 s for these
-)
+MAX_REPAIRED = 10_000  # characters: a repair's time can grow with their square, to 2 s for these
 MAX_WRAPPERS = 2
 MAX_VALUES = 500  # of one text
 MAX_DIGITS = 20
@@ -57,12 +55,8 @@ _BROKEN = "its JSON is broken or not complete"
 _STRAY_BACKSLASH = re.compile(r'(\\["\\/bfnrtu])|\\')
 
 
-class NoNumber:
-    """In place of a number that is none, or has no end: it fits no field."""
-
-
-class FieldTwice:
-    """In place of two different values of a field: it fits no field."""
+class Misfit:
+    """In place of a number without end, and of two different values of a field: it fits no field."""
 
 
 class ParsedPart(Struct, frozen=True):
@@ -180,22 +174,22 @@ def _joined(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         elif isinstance(value[name], list) and isinstance(new, list):
             value[name].extend(new)
         else:
-            value[name] = FieldTwice()
+            value[name] = Misfit()
     return value
 
 
 def _bounded(digits: str) -> Any:
-    return int(digits) if len(digits) <= MAX_DIGITS else NoNumber()
+    return int(digits) if len(digits) <= MAX_DIGITS else Misfit()
 
 
 def _number(digits: str) -> Any:
     value = float(digits)
-    return value if math.isfinite(value) else NoNumber()
+    return value if math.isfinite(value) else Misfit()
 
 
 _DECODER = json.JSONDecoder(
     strict=False,  # line breaks within strings
-    parse_constant=lambda name: NoNumber(),
+    parse_constant=lambda name: Misfit(),
     parse_int=_bounded,
     parse_float=_number,
     object_pairs_hook=_joined,
@@ -306,19 +300,10 @@ _SIGNS = re.compile(r"[\W_]+")
 _INTEGER = re.compile(
     r"[\[(#]?(?:[^\W\d_]{1,20}[.:]?)?\s{0,3}[\[(#]?(-?\d{1,18})(?:\.0{1,9})?[\])]?[.:]?"
 )
-_DECIMAL = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)(\s?%)?")
 _YES_NO = {
     **dict.fromkeys(("true", "yes", "y", "1", "ja", "wahr"), True),
     **dict.fromkeys(("false", "no", "n", "0", "nein", "falsch"), False),
 }
-# Words for the three levels of certainty, and the least number (0 to 1) of each.
-_LEVELS = {
-    "high": ("very high", "certain", "sure", "definite", "hoch", "sehr hoch", "sicher"),
-    "medium": ("moderate", "mid", "middle", "average", "mittel", "mäßig"),
-    "low": ("very low", "unsure", "uncertain", "doubtful", "niedrig", "gering", "unsicher"),
-}
-_LEAST = (("high", 0.75), ("medium", 0.4), ("low", 0.0))
-_LEVEL_OF = {word: level for level, words in _LEVELS.items() for word in (level, *words)}
 
 
 class FieldShape(Struct, frozen=True):
@@ -436,10 +421,8 @@ def why_unfit(value: Any, hint: Any) -> str:
         return ""
     if "enum value" in what:
         what = "a value that is not in the list"
-    elif "got `NoNumber`" in what:
-        what = "a number that is none, or without end"
-    elif "got `FieldTwice`" in what:
-        what = "a field twice"
+    elif "got `Misfit`" in what:
+        what = "a number that is none or without end, or a field twice"
     where = where.removeprefix("[0]").strip(".`")
     return f"{what}, at {where}" if where else what
 
@@ -462,22 +445,9 @@ def _integer(value: Any) -> Any:
 
 
 def _literal(value: Any, values: Iterable[Any]) -> Any:
-    """Return the listed value that is meant: in any case, and of levels by number or synonym."""
+    """Return the listed value that is meant, in upper or lower case."""
     listed = tuple(values)
     if all(isinstance(item, int) for item in listed):
         return _integer(value)
-    if set(listed) == set(_LEVELS):
-        return _level(value)
     word = str(value).lower()
     return next((choice for choice in listed if str(choice).lower() == word), value)
-
-
-def _level(value: Any) -> Any:
-    """Return a level: of a share (0 to 1), a percentage above 10, or a word."""
-    text = str(value).lower()
-    match = _DECIMAL.fullmatch(text)
-    if match is None or isinstance(value, bool):
-        return _LEVEL_OF.get(text, value)
-    share = float(match[1])
-    share = share / 100 if match[2] or share > 10 else share
-    return next((level for level, least in _LEAST if least <= share <= 1), value)

@@ -37,7 +37,7 @@ PEOPLE = frozenset({"user", "human"})
 MACHINES = frozenset({"system", "developer", "tool", "function"})
 Name = str | int | float | None
 _TEXTS = frozenset({"text", "note", "content"})
-_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
+_NAMES = (".jsonl", ".ndjson")
 
 
 class _Row(transcript.Marked, frozen=True, kw_only=True):
