@@ -131,7 +131,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 # ------------------------------------------------------------------- a sealed index
 
-FORMAT = 14  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 14  # raised when the files or the times read change: an index of another is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",

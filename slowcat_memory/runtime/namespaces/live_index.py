@@ -29,7 +29,6 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory import __version__
 from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
 from slowcat_memory.core.query.understand import substance
 from slowcat_memory.core.text.normalize import Tokenizer, digest
@@ -257,8 +256,8 @@ class SealOrder(Struct, frozen=True):
 
     @property
     def how_read(self) -> str:
-        """What the times that are read in a text depend on, beside it."""
-        return f"{__version__} {self.zone} {self.language}"
+        """What the times in a text depend on beside it; of the rules, ``FORMAT`` tells."""
+        return f"{self.zone} {self.language}"
 
     def read_former(self, root: Path) -> DocumentTable | None:
         """Open the index to replace; None if there is none, or its times were read otherwise."""
