@@ -95,18 +95,16 @@ class Embedding:
         return self.report.state == "needs export"
 
     def open(self) -> None:
-        embedder = self.given
-        if embedder is not None:
-            self.report = EmbedderReport(state="ready", source=embedder.name, key=embedder.key)
-        else:
-            embedder, self.report = self._open_configured()
+        embedder, self.report = self._opened()
         if embedder is not None:
             self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
             self.token_key = token_key_of(embedder) if self.options.token_vectors else ""
             self.forget()
             self._failures = 0
 
-    def _open_configured(self) -> tuple[Embedder | None, EmbedderReport]:
+    def _opened(self) -> tuple[Embedder | None, EmbedderReport]:
+        if (given := self.given) is not None:
+            return given, EmbedderReport(state="ready", source=given.name, key=given.key)
         try:
             embedder, report = providers.open_query_embedder(self.options)
         except Exception as error:  # of a URL, a model's files, or a library that reads them

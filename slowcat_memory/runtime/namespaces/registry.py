@@ -292,8 +292,7 @@ class Namespace(LiveIndex):
 
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return those of the memories that are among the latest, without reading the store."""
-        held = ((memory_id, self.hot.get(memory_id)) for memory_id in memory_ids)
-        return {memory_id: memory for memory_id, memory in held if memory}
+        return {id_: memory for id_ in memory_ids if (memory := self.hot.get(id_))}
 
     def stop(self) -> None:
         super().stop()
