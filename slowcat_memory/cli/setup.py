@@ -103,8 +103,8 @@ def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderR
     what = "making the embedding model ready"
     if not is_on_this_machine(options.model):
         what = f"downloading {options.model} once (the default one: 90 MB) and making it ready"
-    with shell.waiting(what, quiet) as step:
-        providers.export_model(options, step)
+    with shell.waiting(what, quiet):
+        providers.export_model(options)
     return providers.open_query_embedder(options)[1]
 
 

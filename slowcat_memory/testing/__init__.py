@@ -27,8 +27,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.ranking import token_codes
-from slowcat_memory.core.ranking.token_codes import SCALE, maxsim, quantise
+from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 from slowcat_memory.idle.job import Contexts, Job, JobDeps, Maintenance
 from slowcat_memory.idle.options import IdleOptions
@@ -42,8 +41,6 @@ from slowcat_memory.providers import (
     Embedder,
     Encoded,
     Prompt,
-    TokenEmbedder,
-    token_key_of,
 )
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from slowcat_memory.records import Event, Task, WriteBatch
@@ -355,7 +352,7 @@ ODD_TEXTS = (
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Check the contract of ``Embedder``, and of ``TokenEmbedder`` if it has a ``token_key``.
+    """Check the contract of ``Embedder``.
 
     Raises:
         AssertionError: It breaks the contract.
@@ -368,8 +365,6 @@ def check_embedder(embedder: Embedder) -> None:
     alone = np.concatenate([_check_vectors(embedder, [text]) for text in ODD_TEXTS])
     assert np.allclose(rows, alone, atol=1e-5), "a vector depends on its neighbours"
     _check_vectors(embedder, ["one million bytes. " * 55_000])
-    if token_key_of(embedder):
-        _check_tokens(cast(TokenEmbedder, embedder))
 
 
 def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
@@ -378,28 +373,3 @@ def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
     assert rows.dtype == np.float32, f"{rows.dtype} is not float32"
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4), "not of unit length"
     return rows
-
-
-def _check_tokens(embedder: TokenEmbedder) -> None:
-    dim = embedder.token_dim
-    assert embedder.token_key.endswith(f"/{dim}"), "its token key does not end with its dimension"
-    assert embedder.token_key != embedder.key, "its token vectors have no key of their own"
-    assert embedder.encode_tokens([]).tokens == [], "an empty list has tokens"
-    texts = [*ODD_TEXTS, "Anna: where is the red bicycle, Anna?"]
-    batch = embedder.encode_tokens(texts)
-    assert np.allclose(batch.vectors, embedder.encode(texts), atol=1e-5), "other vectors than alone"
-    assert len(batch.tokens) == len(texts), f"tokens of {len(batch.tokens)} texts, not {len(texts)}"
-    for text, rows in zip(texts, batch.tokens, strict=True):
-        assert rows.dtype == np.int8 and rows.ndim == 2 and rows.shape[1] == dim, f"{rows.shape}"
-        assert np.allclose(np.linalg.norm(rows, axis=1), SCALE, rtol=0.02), "not of unit length"
-        alone = embedder.encode_tokens([text]).tokens[0]
-        assert rows.shape == alone.shape, "tokens depend on the text's neighbours"
-        assert np.abs(rows.astype(int) - alone).max(initial=0) <= 1, "tokens depend on neighbours"
-    assert not len(batch.tokens[texts.index("...")]), "punctuation has a token vector"
-    text = texts[-1]
-    query = embedder.encode_query_tokens(text)
-    assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
-    assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
-    stored = [token_codes.encode(rows) for rows in embedder.encode_tokens([text, "no"]).tokens]
-    same, other = maxsim(query.tokens, stored)
-    assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"

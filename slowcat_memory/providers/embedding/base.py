@@ -3,14 +3,11 @@
 Only vectors of one ``key`` may be compared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from msgspec import Meta, Struct
-
-Progress = Callable[[str], None]
-"""Called with a short line of progress, from the thread that does the work."""
 
 
 class Embedder(Protocol):

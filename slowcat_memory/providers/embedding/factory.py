@@ -1,13 +1,12 @@
 """Opens the configured embedders; finds or makes the export of a local model, or asks an endpoint.
 
-An export in the agent's process would make speech stutter. A child makes it, which runs niced, prints
-each step, or what is wrong and the remedy (``FAULT``), and exits with the parent. It is no
+An export in the agent's process would make speech stutter. A child makes it, which runs niced and
+tells at its end what is wrong, and the remedy (``FAULT``). It is no
 ``ProcessPoolExecutor``: spawn imports the user's ``__main__`` again (a bot without an ``if __name__``
 guard would start twice), and fork is unsafe with Pipecat's threads.
 """
 
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +21,13 @@ from slowcat_memory.providers.embedding.base import (
     Embedder,
     EmbedderOptions,
     EmbedderReport,
-    Progress,
 )
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSource
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
-FAULT = "\t"  # in a line of the child, stands between what is wrong and the hint
+FAULT = "\t"  # in the child's last line, stands between what is wrong and the hint
 CONNECT_S = 1.0
 QUERY_CHARS = 512  # of a longer query, both ends are embedded
 _CHARS_PER_TOKEN = 3  # a safe estimate for most languages; the tokenizer is unknown
@@ -111,7 +109,7 @@ _in_use: WeakValueDictionary[tuple[object, ...], LocalEmbedder] = WeakValueDicti
 _loading = threading.Lock()
 
 
-def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> None:
+def export_model(options: EmbedderOptions) -> None:
     """Export the configured model into the cache, downloading it when it is not on this machine.
 
     Takes some seconds for all-MiniLM-L6-v2, in a child process. Blocks; run it on a thread of its
@@ -120,38 +118,24 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
     Raises:
         ProviderError: There is no such model, it cannot be exported, or the child died.
     """
-    cache, fault, hint = model_files.cache_folder(options.cache_dir), "", ""
-    with tempfile.TemporaryFile() as stderr:
-        arguments = (options.model, str(cache), str(options.threads))
-        # Its own process group, so that Ctrl-C in a terminal reaches only the parent; no session of
-        # its own: Linux may apply niceness within a session only.
-        with subprocess.Popen(
-            python_command(_EXPORT_CHILD, *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env=child_environment()
-            | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"},
-            process_group=0,
-            encoding="utf-8",
-            errors="replace",
-        ) as process:
-            try:
-                for line in process.stdout or ():
-                    said, is_fault, hint = line.rstrip("\n").partition(FAULT)
-                    if is_fault:
-                        fault = said
-                    elif on_progress:
-                        on_progress(said)
-                code = process.wait()
-            finally:
-                process.kill()
-        if fault:
-            raise ProviderError(fault, hint=hint)
-        if code:
-            stderr.seek(0)
-            last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-            raise ProviderError(f"the export died with code {code}: {last_line or 'no output'}")
+    cache = str(model_files.cache_folder(options.cache_dir))
+    # Its own process group, so that Ctrl-C in a terminal reaches only the parent; no session of
+    # its own: Linux may apply niceness within a session only.
+    child = subprocess.run(
+        python_command(_EXPORT_CHILD, options.model, cache, str(options.threads)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=child_environment()
+        | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"},
+        process_group=0,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if code := child.returncode:
+        problem, told, hint = child.stderr.strip("\n").rpartition("\n")[2].partition(FAULT)
+        died = f"the export died with code {code}: {problem or 'no output'}"
+        raise ProviderError(problem if told else died, hint=hint)
 
 
 # ------------------------------------------------------------------- an endpoint
@@ -226,14 +210,11 @@ class EndpointEmbedder:
             items = sorted(items, key=lambda item: item.index)
             with np.errstate(over="ignore"):  # too large for float32 becomes infinite, see below
                 vectors = np.array([item.embedding for item in items], np.float32)
-        except openai.APITimeoutError as error:
-            raise self._error("did not answer in time") from error
         except openai.APIStatusError as error:
             raise self._error(f"answered {error.status_code}") from error
-        except openai.APIConnectionError as error:
-            raise self._error("cannot be reached") from error
-        except Exception as error:  # openai does not check what it parses
-            raise self._error("sent something that is not a list of vectors") from error
+        except Exception as error:  # of the client, which does not check what it parses
+            problem = f"cannot be reached, or sent no list of vectors ({type(error).__name__})"
+            raise self._error(problem) from error
         if [item.index for item in items] != list(range(len(texts))):
             raise self._error(f"sent {len(items)} vectors for {len(texts)} texts")
         if vectors.ndim != 2 or (self.dim and vectors.shape[1] != self.dim):

@@ -1,7 +1,7 @@
 """The export child: ``python -m slowcat_memory.providers.embedding.export.child MODEL CACHE THREADS``.
 
-Makes the files of ``model_files`` from a model's own. On standard output it writes a line for each
-step; the last one has the error, if there is one.
+Makes the files of ``model_files`` from a model's own. Its last line on standard error has the
+error, if there is one.
 """
 
 import os
@@ -9,7 +9,7 @@ import random
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,7 +77,7 @@ _HUB_FILES = ["*.json", "*.txt", "*.model", "*_Dense/*"]
 _HUB_MODELS = (["onnx/model.onnx"], ["*.safetensors"], ["pytorch_model*.bin"])
 
 
-def export(model_name: str, cache: Path, say: Callable[[str], None], threads: int = 1) -> Path:
+def export(model_name: str, cache: Path, threads: int = 1) -> Path:
     """Export a model into the cache, in this process, downloading it when it is not here.
 
     Returns the folder. The cache is created if missing, readable by its
@@ -88,38 +88,26 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
         ProviderError: It cannot be exported.
     """
     name = model_files.short_name(model_name)
-    say(f"loading {name}")
     source = fetch(model_name)
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     _sweep(cache)
     target = cache / f"{name.replace('/', '--')}-{model_files.weights_hash(source)}"
     with _temporary(dir=cache) as work:
-        _fill(Path(work), name, source, target, say, threads)
+        _fill(Path(work), name, source, target, threads)
         return _publish(Path(work), target)
 
 
-def main() -> int:
-    """Run as a program; return 0 on success, 1 after an error."""
+def main() -> None:
+    """Run as a program."""
     os.nice(NICENESS)
-    # The real standard output is for the parent; prints of libraries go to standard error.
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-
-    def say(line: str) -> None:
-        out.write(f"{line}\n".encode())
-
     model_name, cache, threads = sys.argv[1:4]
     try:
-        export(model_name, Path(cache), say, int(threads))
-    except BrokenPipeError:
-        return 1  # the parent has exited
+        export(model_name, Path(cache), int(threads))
     except Exception as error:  # any library error must reach the parent as a message
         fault, hint = f"the export failed: {type(error).__name__}: {error}"[:300], ""
         if isinstance(error, ProviderError):
             fault, hint = error.message, error.hint
-        say(f"{' '.join(fault.split())}{FAULT}{' '.join(hint.split())}")
-        return 1
-    return 0
+        sys.exit(f"{' '.join(fault.split())}{FAULT}{' '.join(hint.split())}")
 
 
 def fetch(model: str) -> Path:
@@ -148,12 +136,9 @@ def fetch(model: str) -> Path:
     return folder
 
 
-def _fill(
-    work: Path, name: str, source: Path, target: Path, say: Callable[[str], None], threads: int
-) -> None:
+def _fill(work: Path, name: str, source: Path, target: Path, threads: int) -> None:
     """Write all files of an export; ``target`` may have an earlier one."""
     exact, small = work / model_files.EXACT, work / model_files.MODEL
-    say("making the graph")
     tokenizer, max_tokens = _graph(source, exact, threads)
     query_prompt, doc_prompt = _prompts(source)
     model = OnnxModel(exact, threads)
@@ -162,9 +147,7 @@ def _fill(
     key = f"{name}@{target.name.rpartition('-')[2]}/{dim}"
     space: TokenSpace | None = None
     if graph.STATES in model.outputs:
-        say("fitting the token projection")
         space = TokenSpace.read(target, key) or _fit_space(model, tokenizer, key)
-    say("quantising to int8")
     cosine = _quantise(exact, small, rows, vectors)
     if cosine < GOOD_ENOUGH:
         shutil.copyfile(exact, small)
@@ -345,4 +328,4 @@ def _sweep(cache: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

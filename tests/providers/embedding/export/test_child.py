@@ -2,7 +2,6 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -14,35 +13,26 @@ from slowcat_memory.providers.embedding.export import child as export_child
 from tests.support.other_process import python
 
 
-class Exported(NamedTuple):
-    """A folder with an exported model, and the progress that was reported."""
-
-    folder: Path
-    lines: list[str]
-
-
 @pytest.fixture(scope="module")
-def exported(options: EmbedderOptions, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+def exported(options: EmbedderOptions, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of this module's own."""
-    lines: list[str] = []
     cache = tmp_path_factory.mktemp("exported")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SLOWCAT_CACHE_DIR", raising=False)
-        export_model(msgspec.structs.replace(options, cache_dir=str(cache)), lines.append)
+        export_model(msgspec.structs.replace(options, cache_dir=str(cache)))
     (folder,) = cache.iterdir()
-    return Exported(folder, lines)
+    return folder
 
 
-def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
-    export_folder = exported.folder
-    meta = model_files.read_meta(export_folder)
+def test_child_the_export_vouches_for_itself(exported: Path) -> None:
+    meta = model_files.read_meta(exported)
     assert meta and 0.99 <= meta.cosine < 1
-    assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
+    assert meta.key == f"all-MiniLM-L6-v2@{exported.name.rpartition('-')[2]}/384"
     assert meta.max_tokens == 256
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
-    names = {path.name for path in export_folder.iterdir()}
+    names = {path.name for path in exported.iterdir()}
     assert names | {model_files.WEIGHTS} == set(model_files.FILES)  # a link, on one disk only
-    assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(exported.stat().st_mode) == 0o700
 
 
 def test_child_opening_finds_the_export_and_says_where_the_model_is_from(options):
@@ -141,7 +131,7 @@ model = SentenceTransformer(
     prompts={"query": "query: ", "passage": "passage: "}, device="cpu")
 model.save(str(here / "tiny"))
 
-folder = child.export(str(here / "tiny"), here / "cache", print)
+folder = child.export(str(here / "tiny"), here / "cache")
 meta = model_files.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.cosine < 1) == (16, 64, True), meta

@@ -116,7 +116,7 @@ def want(tiny: Path, text: str, pooling: str = "mean") -> np.ndarray:
 
 
 def exported(model: str | Path, cache: Path) -> Path:
-    return child.export(str(model), cache, lambda line: None)
+    return child.export(str(model), cache)
 
 
 def onnx_without_pooling(tiny: Path, path: Path) -> None:
