@@ -55,27 +55,25 @@ def until_stopped() -> Iterator[threading.Event]:
 
 
 @takes()
-def demo(known: Settings, *, no_vectors: bool = False, fast: bool = False) -> None:
+def demo(known: Settings, *, no_vectors: bool = False) -> None:
     """Play a conversation of nine weeks, and show what is recalled for each turn.
 
     Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
     pipeline without microphone and loudspeaker. The store, in a temporary folder, is closed and
-    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM. On
-    a terminal it plays at a pace that can be read.
+    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM.
 
     Needs no network, unless the embedding model has to be downloaded. The exit
     code is 1 when a memory that must come back does not.
 
-    Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
+    Example: [bold]slowcat-memory demo[/]
 
     Args:
         no_vectors: Search by words alone, without a model.
-        fast: Do not wait until a line can have been read.
     """
     from slowcat_memory.cli.talk import play_demo  # with its heavy imports
 
     with tempfile.TemporaryDirectory(prefix="slowcat-demo-", ignore_cleanup_errors=True) as folder:
-        if not play_demo(Path(folder), no_vectors=no_vectors, fast=fast):
+        if not play_demo(Path(folder), no_vectors=no_vectors):
             raise typer.Exit(FAILED)
 
 
