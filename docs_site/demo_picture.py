@@ -27,7 +27,7 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.S)  # rich names a web font
 def play() -> str:
     """Return what the demo prints, with its colours."""
     colours = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    command = [sys.executable, "-m", "slowcat_memory", "demo", "--fast"]
+    command = [sys.executable, "-m", "slowcat_memory", "demo"]
     done = subprocess.run(
         command, env={**os.environ, **colours}, capture_output=True, text=True, check=True
     )

@@ -71,9 +71,8 @@ def indexer(home: Home, patch: pytest.MonkeyPatch) -> None:
 def idle_result(home: Home, patch: pytest.MonkeyPatch) -> None:
     task = Task(id="facts/anna/1", job="facts", key="1", created=datetime(2026, 5, 12, tzinfo=UTC))
     result = StepResult(ms=1.0, error=failure(home))
-    with home.engines[0].snapshot() as snapshot:
-        job: Any = SimpleNamespace(name="facts")
-        batch, _ = batch_of(job, task, result, snapshot, task.created, IdleOptions())
+    job: Any = SimpleNamespace(name="facts")
+    batch, _ = batch_of(job, task, result, task.created, IdleOptions())
     assert "KeyError" in batch.tasks[0].error and "quokka" not in batch.tasks[0].error
 
 

@@ -28,7 +28,6 @@ from slowcat_memory.errors import SlowcatError
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
 NO_ARGUMENTS = "NoArgsIsHelpError"  # a subclass of it, whose message is the help page
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
-FIRST = frozenset("demo chat search ui why facts forget import init mcp doctor backup".split())
 
 
 def print_error(error: Any) -> None:
@@ -54,14 +53,7 @@ def print_error(error: Any) -> None:
 
 
 class Commands(TyperGroup):
-    """Lists the commands needed first, and turns errors into one line and an exit code."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; ``--help`` lists a dozen commands, ``--help --all`` every one."""
-        every = "--all" in args[-2:] and bool({"-h", "--help"} & {*args[-2:]})
-        for name, command in self.commands.items():
-            command.hidden = not (every or ctx.resilient_parsing or name in FIRST)
-        return super().parse_args(ctx, [arg for arg in args if arg != "--all" or not every])
+    """Turns errors into one line and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors become one line on stderr and exit code 1."""
@@ -124,8 +116,7 @@ def options(
     """Long-term memory for local voice agents. Nothing leaves this machine.
 
     Start with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
-    own. Every command works while an agent is running, and has help of its own;
-    [bold]slowcat-memory --help --all[/] lists them all.
+    own. Every command works while an agent is running, and has help of its own.
 
     Args:
         config (FILE): The configuration file.
@@ -149,7 +140,7 @@ def options(
 
 for panel, commands in {
     TRY: (serve.demo, serve.chat),
-    LOOK: (look.search, serve.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
+    LOOK: (look.search, serve.ui, look.show, facts.facts, facts.people, facts.as_of)
     + (look.why, look.replay, files.export),
     CHANGE: (files.import_, facts.remember, facts.mark, facts.forget, facts.undo),
     CARE: (

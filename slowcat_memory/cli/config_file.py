@@ -8,6 +8,7 @@ import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -34,14 +35,7 @@ JOBS_HEAD = """\
 Idle jobs: one table for each, all keys optional. docs/idle-work.md lists their names."""
 EXPERT_HEAD = """\
 Weights and internals without support, by their name in the code. They may change in any release."""
-# Knobs that do nothing unless another option has a value; "" stands for any that is on.
-NEEDS = {
-    "embedding.endpoint_url": ("embedding.kind", "endpoint"),
-    "embedding.endpoint_model": ("embedding.kind", "endpoint"),
-    "embedding.model": ("embedding.kind", "local"),
-    "idle_llm.model": ("thinking.url", ""),
-    "retention.keep_evidence": ("retention.raw_days", ""),
-}
+toml = partial(json.dumps, ensure_ascii=False)  # what an option may be is written alike in both
 # The knobs in the file of `init`; `config show --all` lists all.
 SHORT = (
     "memory.user_name",
@@ -94,12 +88,6 @@ def described_options() -> dict[str, tuple[Any, str]]:
     return every
 
 
-def toml(value: Any) -> str:
-    if isinstance(value, float):
-        return repr(value)
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _jobs() -> Iterator[str]:
     yield from ("", *_comment(JOBS_HEAD), "#[jobs.facts]")
     for field, text in _attributes(JobOptions).items():
@@ -133,7 +121,6 @@ def print_checked(known: Settings) -> None:
     if report.state == "missing":
         warn(f"Search is by words only: {report.source}. {report.hint}")
     changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
-    _check_effect(known.config, {option["knob"] for option in changed})
     if known.as_json:
         return shell.print_json({"file": str(used or ""), "changed": changed})
     if used:
@@ -180,18 +167,6 @@ def _check_urls(config: "Config") -> None:
                 check_loopback(url, allowed)
         except SlowcatError as error:
             raise ConfigError(f"{path}: {error.message}", hint=error.hint) from error
-
-
-def _check_effect(config: Config, changed: set[str]) -> None:
-    """Check that every knob that is set does something together with the others."""
-    for path in sorted(changed & NEEDS.keys()):
-        other, needed = NEEDS[path]
-        value = attrgetter(other)(config)
-        if value != needed if needed else not value:
-            raise ConfigError(
-                f"{path} does nothing while {PATHS[other]} is {value!r}",
-                hint=f"Remove it, or set {PATHS[other]}{f' = {needed!r}' * bool(needed)}",
-            )
 
 
 def _changed_options(known: Settings) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -23,13 +23,11 @@ from slowcat_memory.cli.shell import FAILED, Settings, count, done, dots, say, t
 from slowcat_memory.errors import ConfigError, FleetError, how_to_install
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.fleet import Fleet
     from slowcat_memory.fleet.housekeeping import Copy
     from slowcat_memory.fleet.idle_worker import Worked
-    from slowcat_memory.idle.scheduler.task_queue import Forecast, Wait
+    from slowcat_memory.idle.scheduler.task_queue import Forecast
     from slowcat_memory.web import PageServer
 
 
@@ -57,27 +55,25 @@ def until_stopped() -> Iterator[threading.Event]:
 
 
 @takes()
-def demo(known: Settings, *, no_vectors: bool = False, fast: bool = False) -> None:
+def demo(known: Settings, *, no_vectors: bool = False) -> None:
     """Play a conversation of nine weeks, and show what is recalled for each turn.
 
     Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
     pipeline without microphone and loudspeaker. The store, in a temporary folder, is closed and
-    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM. On
-    a terminal it plays at a pace that can be read.
+    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM.
 
     Needs no network, unless the embedding model has to be downloaded. The exit
     code is 1 when a memory that must come back does not.
 
-    Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
+    Example: [bold]slowcat-memory demo[/]
 
     Args:
         no_vectors: Search by words alone, without a model.
-        fast: Do not wait until a line can have been read.
     """
     from slowcat_memory.cli.talk import play_demo  # with its heavy imports
 
     with tempfile.TemporaryDirectory(prefix="slowcat-demo-", ignore_cleanup_errors=True) as folder:
-        if not play_demo(Path(folder), no_vectors=no_vectors, fast=fast):
+        if not play_demo(Path(folder), no_vectors=no_vectors):
             raise typer.Exit(FAILED)
 
 
@@ -139,7 +135,7 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     """Do all work; show one bar on a terminal, and once each reason why tasks wait."""
     from slowcat_memory.idle.scheduler.task_queue import forecast
 
-    most, told = 0, set[tuple[str, ...]]()
+    most, told = 0, set[str]()
     try:
         with shell.bars() as bar:
 
@@ -148,11 +144,10 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
                 rest = sum(now.left.values())
                 most = max(most, rest)
                 bar("thinking", most - rest, most)
-                for wait in now.waits:
-                    about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
-                    if about not in told:
-                        told.add(about)
-                        warn(describe_wait(wait, engine.zone, engine.config.thinking.url))
+                for reason, jobs in now.waits.items():
+                    if reason not in told:
+                        told.add(reason)
+                        warn(_describe_wait(reason, jobs, engine.config.thinking.url))
 
             rest = engine.idle.until_done(jobs, show)
     except KeyError as error:
@@ -174,20 +169,17 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     done("Nothing is left to do.")
 
 
-def describe_wait(wait: "Wait", zone: "tzinfo", url: str) -> str:
-    """Return what waits, why, until when, and what can be done about it, in a line or two."""
-    jobs = ", ".join(f"{job} {n:,}" for job, n in wait.jobs.items())
-    until = f" until {shell.when(wait.until, zone)}" if wait.until else ""
+def _describe_wait(reason: str, jobs: Mapping[str, int], url: str) -> str:
+    """Return what waits, why, and what can be done about it, in a line or two."""
     host = urlsplit(url).netloc.rpartition("@")[2]
     causes = {
         "hours": "[idle] from_hour and to_hour do not allow the LLM or the model now",
         "tokens": "[idle] tokens_per_hour are spent",
         "battery": "on battery, and [idle] on_battery is off",
-        "later": "not due yet",
         "server": f"the LLM's server{f' at {host}' if host else ''} does not answer. Start it, or "
         "correct [idle_llm] url. Work by rules goes on without it",
     }
-    return f"Waiting{until}: {jobs}: {causes[wait.reason]}."
+    return f"Waiting: {', '.join(f'{job} {n:,}' for job, n in jobs.items())}: {causes[reason]}."
 
 
 def duration(seconds: float) -> str:

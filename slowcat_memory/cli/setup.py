@@ -377,8 +377,7 @@ def _retention(engine: "MemoryEngine", overdue: "Overdue") -> Iterator[Finding]:
 def check(known: Settings) -> None:
     """Read the configuration and the environment, and show every option that is not at its default.
 
-    A wrong key or value is an error that names its path, as are settings that do nothing together;
-    the exit code is then 1.
+    A wrong key or value is an error that names its path; the exit code is then 1.
 
     Example: [bold]slowcat-memory --config bot.toml config check[/]
     """

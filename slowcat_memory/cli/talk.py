@@ -1,6 +1,6 @@
 """``slowcat-memory chat`` and ``demo``: conversations in the terminal, with a real pipeline.
 
-The demo is a conversation of nine weeks in two minutes, and needs no LLM. Each session opens its own engine on the same folder and closes it afterwards, so the next session
+The demo is a conversation of nine weeks, and needs no LLM. Each session opens its own engine on the same folder and closes it afterwards, so the next session
 recalls from disk. The clock follows the story. A turn is over when both of its halves are stored. The user's lines and the replies to statements are fixed; a parrot answers questions. A question
 names words of the memory that must be recalled, which no other text has.
 """
@@ -34,7 +34,7 @@ from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.injection import words_of
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock
@@ -264,7 +264,6 @@ SCOPE = USER.casefold()
 NIGHT_JOBS = ("facts", "merge", "session_summary", "profile")
 WIDTH = 80
 LIKELY = 0.5  # from here on, what is recalled for a statement is shown too
-WORD_S, PART_S = 0.16, 0.5  # reading time of a word, and of looking at a part
 _FACTS = 6  # facts shown of a night
 _TURN_S = 25.0  # how long a turn lasts by the story's clock
 _NIGHT_S = 6 * 3600.0  # from the end of an evening to its idle work
@@ -391,19 +390,16 @@ STORY = (
 )
 
 
-def play_demo(folder: Path, *, no_vectors: bool, fast: bool) -> bool:
-    """Play the story in a new folder, on a terminal at a pace that can be read; return the verdict."""
+def play_demo(folder: Path, *, no_vectors: bool) -> bool:
+    """Play the story in a new folder; return the verdict."""
     console = out()
     console.width = min(console.width, WIDTH)
     logger.disable("pipecat")  # an error ends the demo, which reports it once
     try:
         config, embedding = ready(demo_config(folder, no_vectors))
-        paced = console.is_terminal and not fast
         console.print("\n[bold]slowcat-memory demo[/]\n" + _INTRO)
         console.print(f"Embedding: {embedding}", style="dim", markup=False)
-        if paced:
-            console.print("It takes two minutes; Ctrl-C ends it, --fast hurries.", style="dim")
-        player = Player(config, console, paced=paced)
+        player = Player(config, console)
         asyncio.run(player.play(STORY))
         return player.print_result()
     finally:
@@ -459,18 +455,14 @@ class Player:
     Attributes:
         vectors: Whether an embedding model is used; without one only shared words are found.
         exchanges: All of them.
-        facts: What idle work has drawn from the conversations, newest first, ended ones last.
-        work: What was true of the user's work at some moments.
         turns: Those in the store after each session.
     """
 
-    def __init__(self, config: Config, console: Console, *, paced: bool = False) -> None:
-        """Set the store, and where to show; ``paced`` waits until a part can have been read."""
-        self._config, self._out, self._paced = config, console, paced
+    def __init__(self, config: Config, console: Console) -> None:
+        """Set the store, and where to show."""
+        self._config, self._out = config, console
         self.vectors = config.embedding.kind != "none"
         self.exchanges: list[DemoExchange] = []
-        self.facts: list[Memory] = []
-        self.work: dict[datetime, str] = {}
         self.turns: list[int] = []
 
     async def play(self, story: tuple[Evening, ...]) -> None:
@@ -495,7 +487,7 @@ class Player:
                     later = f", {days} days later" if days else ""
                     stored = f" · {self.turns[-1]} turns on disk" if self.turns else ""
                     at = evening.at
-                    await self._rule(f"{at:%A} {at.day} {at:%B}{later}{stored}")
+                    self._rule(f"{at:%A} {at.day} {at:%B}{later}{stored}")
                     await self._converse(evening, engine, clock, server.url)
                     with engine.snapshot() as snapshot:
                         turns = sum(session.turns for session in snapshot.sessions(SCOPE))
@@ -503,7 +495,7 @@ class Player:
                     if evening.night:
                         await self._think(engine, clock)
                     if evening is story[-1]:
-                        await self._look_back(engine, (story[1].at, evening.at))
+                        self._look_back(engine, (story[1].at, evening.at))
                 finally:
                     await asyncio.to_thread(engine.close)  # embeds and saves what is pending
 
@@ -548,7 +540,7 @@ class Player:
                     found=bool(line.expects) and any(line.expects in text for text in injected),
                 )
                 self.exchanges.append(exchange)
-                await self.show(exchange)
+                self.show(exchange)
                 clock.advance(_TURN_S)
                 # Real speech takes longer than embedding what was said.
                 await asyncio.to_thread(engine.flush, indexed=True)
@@ -557,53 +549,43 @@ class Player:
         clock.advance(_NIGHT_S)
         await asyncio.to_thread(engine.idle.until_done, NIGHT_JOBS)
         facts = [fact for fact in read_graph(engine, SCOPE).relations if fact.valid_from != ALWAYS]
-        self.facts = sorted(
-            facts, key=lambda fact: (fact.valid_to is not None, -fact.valid_from.timestamp())
-        )
-        await self._rule("That night, while nobody speaks")
+        facts.sort(key=lambda fact: fact.valid_from, reverse=True)
+        self._rule("That night, while nobody speaks")
         about = "Facts are drawn from what was said, here by rules, without an LLM:"
-        await self._part(Text(about, "dim"))
-        ended = [fact for fact in self.facts if fact.valid_to]
-        current = [fact for fact in self.facts if not fact.valid_to]
+        self._out.print(Text(about, "dim"))
+        ended = [fact for fact in facts if fact.valid_to]
+        current = [fact for fact in facts if not fact.valid_to]
         for fact in (*current[: _FACTS - len(ended)], *ended):
             begun = f"since {_day(fact.valid_from)}"
             if fact.valid_to:
                 begun = f"{_day(fact.valid_from)} to {_day(fact.valid_to)}"
             text = Text.assemble(fact.text, (f" ({begun})", "dim"))
-            await self._line(Text("•", "cyan"), text)
+            self._line(Text("•", "cyan"), text)
 
-    async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
-        await self._rule("What was true when?")
+    def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
+        self._rule("What was true when?")
         for at in moments:
             true = read_graph(engine, SCOPE, true=at).relations
-            self.work[at] = " ".join(
-                fact.text for fact in true if fact.statement.predicate == "works_as"
-            )
-            text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
-            await self._part(text)
+            work = " ".join(row.text for row in true if row.statement.predicate == "works_as")
+            self._out.print(Text.assemble((f"  {_day(at):<9}", "bold"), work or "nothing known"))
 
     # ------------------------------------------------------------------- what is shown
 
-    async def _part(self, part: Any, words: int = 5) -> None:
-        self._out.print(part)
-        if self._paced:
-            await asyncio.sleep(PART_S + WORD_S * words)
-
-    async def _line(self, name: Text, *cells: Text) -> None:
+    def _line(self, name: Text, *cells: Text) -> None:
         table = Table.grid(padding=(0, 1), expand=len(cells) > 1)
         table.add_column(width=8, justify="right", no_wrap=True)
         table.add_column(ratio=1)
         table.add_row(name, *cells)
-        await self._part(table, sum(len(cell.plain.split()) for cell in cells))
+        self._out.print(table)
 
-    async def _rule(self, text: str) -> None:
+    def _rule(self, text: str) -> None:
         self._out.print()
-        await self._part(Rule(Text(text, "bold cyan"), align="left", style="cyan"))
+        self._out.print(Rule(Text(text, "bold cyan"), align="left", style="cyan"))
 
-    async def show(self, exchange: DemoExchange) -> None:
+    def show(self, exchange: DemoExchange) -> None:
         """Show an exchange, and the memory that answers; for a statement, the best if likely."""
         line, hits = exchange.line, exchange.packed.hits
-        await self._line(Text(USER, "bold green"), Text(line.text))
+        self._line(Text(USER, "bold green"), Text(line.text))
         expected = [hit for hit in hits if line.expects and line.expects in hit.memory.text]
         likely = [hit for hit in hits if (hit.probability or 0.0) >= LIKELY]
         for hit in expected or likely[:1]:
@@ -611,7 +593,7 @@ class Player:
             who = "" if memory.speaker == USER else " Agent:"
             text = f"↳ {_day(memory.valid_from)},{who} “{memory.text}”"
             cell = Text(text, "cyan", no_wrap=True, overflow="ellipsis")
-            await self._line(Text(), cell, Text("✓" if expected else "", "green"))
+            self._line(Text(), cell, Text("✓" if expected else "", "green"))
         remark = "↳ nothing" if line.unknown and not hits else ""
         if line.command:
             remark = "a voice command: the memory answers, without the LLM"
@@ -620,8 +602,8 @@ class Player:
         elif line.expects and not exchange.found:
             remark = "↳ the expected memory did not come"
         if remark:
-            await self._line(Text(), Text(remark, "dim"))
-        await self._line(Text("Agent", "bold magenta"), Text(exchange.reply))
+            self._line(Text(), Text(remark, "dim"))
+        self._line(Text("Agent", "bold magenta"), Text(exchange.reply))
 
     def missed(self) -> list[DemoExchange]:
         """Return the exchanges in which a memory that must come back did not."""

@@ -33,7 +33,7 @@ from slowcat_memory.errors import (
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
-from slowcat_memory.records import Cursor, Task, WriteBatch
+from slowcat_memory.records import Cursor, Made, Task, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
 Needs = Literal["nothing", "llm", "llm or rules", "llm if any"]
@@ -279,7 +279,8 @@ class JobContext:
     """
 
     def __init__(self, contexts: "Contexts", job: "Job", budget: Budget) -> None:
-        deps = self._deps = contexts.deps
+        self._job, self._deps = job, contexts.deps
+        deps = contexts.deps
         self._pool, self._closing, self._budget = contexts.pool, contexts.closing, budget
         self._interrupted = threading.Event()
         self.zone, self.language = deps.zone, deps.language
@@ -310,15 +311,44 @@ class JobContext:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
         return self._deps.store.snapshot(self._check)
 
-    async def ask(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """Ask the LLM; see ``JobLLM.complete``.
+    async def ask(
+        self,
+        into: type[T],
+        system: str,
+        user: str,
+        scope: str,
+        *,
+        turns: Iterable[int] = (),
+        memories: Iterable[str] = (),
+        max_tokens: int,
+        temperature: float = 0.1,
+    ) -> Answer[T]:
+        """Ask the LLM; see ``Prompt`` and ``JobLLM.complete``.
+
+        Args:
+            scope: Whose words the prompt holds.
+            turns: Log ids of the turns in it.
+            memories: Ids of the memories in it.
 
         Raises:
             ProviderError: There is none; the step should not have been planned.
         """
         if self.llm is None:
             raise ProviderError("a step needs an LLM, and none is configured")
+        prompt = Prompt(
+            job=self._job.name,
+            version=self._job.version,
+            system=system,
+            user=user,
+            made_from=names_of(scope, turns, memories),
+            max_tokens=max_tokens,
+            temperature=temperature,
+        )
         return await self.llm.complete(prompt, into)
+
+    def made(self, model: str = "") -> Made:
+        """Return what says that the job derived something: by an LLM, "" for a rule."""
+        return Made(job=self._job.name, version=self._job.version, model=model)
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts, in small slices on another thread; a step ends between two of them.

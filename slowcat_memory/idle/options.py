@@ -133,17 +133,3 @@ class Budget:
         if model == "llm" and 0 < options.tokens_per_hour <= self.spent(now):
             return "tokens"
         return ""
-
-    def ends(self, limit: Limit, now: datetime, zone: tzinfo) -> datetime | None:
-        """Return when a limit no longer applies; None if it is unknown, as for the battery."""
-        if limit == "hours":
-            local = now.astimezone(zone)
-            start = local.replace(hour=self.options.from_hour, minute=0, second=0, microsecond=0)
-            return start if start > local else start + timedelta(days=1)
-        if limit == "tokens" and self.spent(now):
-            used = self.spent(now)
-            for at, tokens in self._spent:
-                used -= tokens
-                if used < self.options.tokens_per_hour:
-                    return at + HOUR
-        return None

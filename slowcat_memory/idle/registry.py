@@ -27,16 +27,12 @@ from slowcat_memory.idle.jobs.session_log import ScopeJob
 from slowcat_memory.idle.jobs.summaries import SessionSummary, WindowSummary
 from slowcat_memory.idle.options import JobOptions
 from slowcat_memory.records import Task, WriteBatch
-from slowcat_memory.store import Snapshot
 
 
 class UpkeepJob(ScopeJob):
     """Base of the jobs that keep house: in each namespace that changed, and daily in all of them."""
 
     version, rank, more = 1, 50, False
-
-    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        return _day_and_space(context)
 
 
 class Erase(UpkeepJob):
@@ -49,7 +45,7 @@ class Erase(UpkeepJob):
         if not context.upkeep.has_due():
             return None
         # As in ``ScopeJob``: a task that was given up is tried again on another day.
-        note = _day_and_space(context)
+        note = str(context.now.astimezone(context.zone).date())
         return Plan(tasks=(new_task(self.name, "", "", context.now, self.rank, note=note),))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
@@ -78,10 +74,6 @@ class Ageing(UpkeepJob):
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         await context.blocking(context.upkeep.age, task.scope, context.interrupted)
         return WriteBatch()
-
-
-def _day_and_space(context: JobContext) -> str:
-    return f"{context.now.astimezone(context.zone).date()} {context.space}"
 
 
 UPKEEP: tuple[Job, ...] = (Erase(), Seal(), Ageing())

@@ -18,12 +18,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory import records
+from slowcat_memory.core.disclosure import has_marked_origin
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, chunk_id, family
 from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import StoreError, TranscriptError
-from slowcat_memory.idle.scheduler.step import mark_inherited
 from slowcat_memory.records import Context, Cursor, Key, LedgerEntry, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -168,8 +168,7 @@ def _touched(record: Record, snapshot: Snapshot, hidden: set[tuple[str, str]]) -
         return False
     if family(record.kind) == ICEBREAKER and outcome_of(record) == USED:
         return True
-    [of_turns] = mark_inherited((replace(record, local_only=False),), snapshot)
-    local = record.local_only and not of_turns.local_only
+    local = record.local_only and not has_marked_origin(record, snapshot.memory)
     return record.pinned or local or (record.scope, record.id) in hidden
 
 

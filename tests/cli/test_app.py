@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import typer
 
-from slowcat_memory.cli.app import FIRST, app
+from slowcat_memory.cli.app import app
 from slowcat_memory.cli.shell import last_moment, parse_time, period_of
 from tests.support.other_process import python
 from tests.support.rows import cases, each_listed
@@ -28,11 +28,10 @@ def test_app_help_is_there_at_once_and_loads_nothing_heavy() -> None:
     assert took < 3, f"{took:.1f} s"  # 0.3 s on an idle machine
 
 
-def test_app_the_help_lists_a_dozen_commands_and_with_all_the_others(sm) -> None:
+def test_app_the_help_lists_every_command(sm) -> None:
     names = {c.name for c in app.registered_commands} | {"config", "fleet"}
-    few, every = sm.ok("-h"), sm.ok("-h", "--all")
+    every = sm.ok("-h")
     assert all(f"│ {name} " in every for name in names)
-    assert {name for name in names if f"│ {name} " in few} == FIRST
 
 
 def test_app_as_a_program_it_tells_an_error_in_one_line(sm) -> None:

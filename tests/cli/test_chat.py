@@ -145,6 +145,11 @@ def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch
     assert "Wednesday 6 May, 25 days later" in result.stdout and "It remembers." in result.stdout
     assert not re.search(r"\d ms", result.stdout.partition("What came back")[0])
     assert "slowcat-memory chat" in result.stdout.partition("Next")[2]
+    night, _, then = " ".join(result.stdout.split()).partition("What was true when?")
+    assert "teacher at the school by the harbour. (2 March to 19 March)" in night
+    then, _, now = then.partition("6 May")
+    assert "chemistry teacher" in then and "guide" not in then
+    assert "guide" in now and "chemistry" not in now.partition("What came back")[0]
 
 
 def test_demo_voice_commands_are_carried_out(whole):
@@ -152,13 +157,3 @@ def test_demo_voice_commands_are_carried_out(whole):
     assert "forgotten" in replies["Yes."] and "have it back" in replies["Undo that."]
     [after] = [one for one in turns(whole) if one.line.unknown and "soup" in one.line.text]
     assert not after.packed.hits and "don't know" in after.reply
-
-
-def test_demo_a_night_draws_facts_and_ends_what_is_over(whole):
-    known = {fact.text: fact.valid_to for fact in whole.facts}
-    assert known["Nora works as a guide at the science museum."] is None
-    over = known["Nora works as a chemistry teacher at the school by the harbour."]
-    assert f"{over:%Y-%m-%d}" == "2026-03-19"
-    then, now = whole.work.values()
-    assert "chemistry teacher" in then and "guide" not in then
-    assert "guide" in now and "chemistry" not in now

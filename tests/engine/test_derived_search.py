@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.summaries.summary import Coverage, SummaryText, archived, summary
 from slowcat_memory.errors import ConfigError
@@ -30,15 +31,16 @@ class Synonyms(HashEmbedder):
         return " ".join(MEANS.get(word, word) for word in words)
 
 
-def made(home: Home, id: str, text: str, *, sources: tuple[int, ...] = (), **fields) -> Memory:
+def made(home: Home, id: str, text: str, local_only=False, **fields) -> Memory:
     """Return a summary by the LLM: "day/2026-05-11"."""
     kind = f"summary/{id.partition('/')[0]}"
     now = home.clock()
     subject = Coverage(
         id=f"summary/{id}", kind=kind, scope="anna", start=now - timedelta(hours=2),
-        until=now - timedelta(hours=1), sources=sources, digest="d", **fields,
+        until=now - timedelta(hours=1), digest="d", **{"sources": (), **fields},
     )  # fmt: skip
-    return summary(subject, SummaryText(text=text, model="m"), Made(job="test"), now)
+    told = summary(subject, SummaryText(text=text, model="m"), Made(job="test"), now)
+    return replace(told, local_only=local_only)
 
 
 def found(engine, query: str, kind: str = "summary", k: int = 10, *, local: bool = False):

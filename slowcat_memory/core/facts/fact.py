@@ -62,10 +62,8 @@ def fact_id(scope: str, content: str, source: int) -> str:
     return f"{FACT}/{hex_digest(parts)}"
 
 
-def fact_memory(
-    drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
-) -> Memory:
-    """Return a fact as a memory; ``local_only`` if one of its turns must not leave this machine."""
+def fact_memory(drawn: ExtractedFact, now: datetime, made: Made) -> Memory:
+    """Return a fact as a memory, without the marks that it inherits when it is written."""
     scope = drawn.turn.scope
     return Memory(
         id=fact_id(scope, drawn.content, drawn.turn.id),
@@ -77,7 +75,6 @@ def fact_memory(
         recorded_at=now,
         sources=drawn.sources,
         importance=fact_importance(drawn.type, drawn, drawn.content),
-        local_only=local_only,
         statement=statement_of(drawn),
         facets={"why": drawn.why} if drawn.why else {},
         made=made,

@@ -55,7 +55,6 @@ class Coverage(Struct, frozen=True, kw_only=True):
         covers: Ids of the summaries that it summarises.
         turns: Number of covered turns.
         name: Of a topic.
-        local_only: Whether any of it must not leave this machine.
     """
 
     id: str
@@ -68,7 +67,6 @@ class Coverage(Struct, frozen=True, kw_only=True):
     covers: tuple[str, ...] = ()
     turns: int = 0
     name: str = ""
-    local_only: bool = False
 
 
 def summary(subject: Coverage, text: SummaryText, made: Made, now: datetime) -> Memory:
@@ -97,7 +95,6 @@ def summary(subject: Coverage, text: SummaryText, made: Made, now: datetime) -> 
         derived_from=text.origins,
         importance=IMPORTANCE,
         trust="agent",
-        local_only=subject.local_only,
         facets={name: value for name, value in facets.items() if value},
         made=replace(made, model=text.model),
     )

@@ -20,19 +20,15 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How an LLM describes chunks.
 
     Attributes:
-        chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user
-            speaks, and a weak model leaves fewer out.
+        turns: Turns per call. More cost fewer tokens in all; fewer lose less when the user speaks,
+            and a weak model leaves fewer out.
         questions: Questions kept per chunk, 0 for none.
         notes: Notes kept per chunk, 0 for none.
     """
 
-    chunks: Annotated[int, Meta(ge=1, le=32)] = 16
+    turns: Annotated[int, Meta(ge=1, le=32)] = 16
     questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
     notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
-
-    @property
-    def turns(self) -> int:
-        return self.chunks
 
 
 class FactsOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):

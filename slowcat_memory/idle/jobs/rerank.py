@@ -13,13 +13,11 @@ from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.understand import without_names
 from slowcat_memory.core.ranking import grades as grading
 from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
-from slowcat_memory.idle.job import Job, JobContext, NoOptions, Plan, Trigger, names_of, new_task
-from slowcat_memory.providers import Prompt
+from slowcat_memory.idle.job import Job, JobContext, NoOptions, Plan, Trigger, new_task
 from slowcat_memory.records import (
     Cursor,
     Key,
     LedgerEntry,
-    Made,
     Memory,
     Task,
     Turn,
@@ -138,25 +136,22 @@ class Rerank(Job):
             most = max(2, MOST >> task.attempts)  # fewer after an answer that cannot be used
             memories = list(islice(candidates(snapshot, entry), most))
             before = before_short(snapshot, turn)
-        llm = context.llm
-        if len(memories) < 2 or llm is None:
+        if len(memories) < 2:
             return WriteBatch()
         user, lines = grading.build_prompt(
-            turn, before, [memory for memory, _ in memories], llm.prompt_tokens
+            turn, before, [memory for memory, _ in memories], context.prompt_tokens
         )
-        earlier = (before.id,) if before else ()
-        prompt = Prompt(
-            job=self.name,
-            version=self.version,
-            system=grading.SYSTEM,
-            user=user,
-            made_from=names_of(
-                turn.scope, (turn.id, *earlier), (memory.id for memory, _ in memories)
-            ),
+        sources = (turn.id, before.id) if before else (turn.id,)
+        answer = await context.ask(
+            Grades,
+            grading.SYSTEM,
+            user,
+            turn.scope,
+            turns=sources,
+            memories=(memory.id for memory, _ in memories),
             max_tokens=grading.ANSWER_TOKENS,
             temperature=0.0,
         )
-        answer = await llm.complete(prompt, Grades)
         grades = grading.grades_of(answer.value, lines)
         weights = {
             memory.id: weight
@@ -165,7 +160,6 @@ class Rerank(Job):
         }
         if not weights or len(set(grades.values())) < 2:  # one grade for all says nothing
             return WriteBatch()
-        made = Made(job=self.name, version=self.version, model=answer.model)
         # The speakers' names are no part of a query's vector.
         speakers = [memory.speaker for memory, _ in memories]
         embedded = await context.embed([without_names(turn.text, speakers)])
@@ -177,8 +171,8 @@ class Rerank(Job):
                 kind=JUDGED_QUERY,
                 text=turn.text,
                 weight=weight,
-                sources=(turn.id, *earlier),
-                made=made,
+                sources=sources,
+                made=context.made(answer.model),
             )
             for id_, weight in weights.items()
         ]

@@ -28,7 +28,7 @@ from slowcat_memory.core.time.expressions import PeriodKind, day_of, period_of
 from slowcat_memory.idle.job import JobContext, Trigger
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
 from slowcat_memory.idle.jobs.summaries import Content, SummaryJob
-from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 RANKS = {"meta": 48, "day": 55, "week": 60}
@@ -131,7 +131,6 @@ def subject_of(id: str, kind: str, rollup: Rollup) -> Coverage:
         digest=_digest(parts),
         covers=tuple(memory.id for memory in parts),
         turns=len(sources),
-        local_only=any(memory.local_only for memory in parts),
     )
 
 
@@ -168,9 +167,8 @@ class Topics(ScopeJob):
             if summaries.is_stale(before, subject.digest, llm=False):
                 lines = _as_turns(parts[-PARTS:])
                 text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=name)
-                summary = summaries.summary(
-                    replace(subject, name=name), text, Made(job=self.name, version=VERSION), now
-                )
+                subject = replace(subject, name=name)
+                summary = summaries.summary(subject, text, context.made(), now)
                 if summary.text:
                     memories += (summary, *summaries.archived(before, now))
                 elif before is not None:  # what it says is of other sessions

@@ -161,7 +161,7 @@ class SessionJob(Job):
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
         """Return what makes all sessions due again when it changes."""
-        return ""
+        return str(self.version)
 
     def cursors(self, context: JobContext) -> tuple[str, ...]:
         """Return the name of the cursor to move, and of others that may be further on."""
@@ -256,10 +256,10 @@ class ScopeJob(Job):
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
         """Return what makes all namespaces due when it changes.
 
-        With a forget, and daily: statements hold from or until a day.
+        With a forget or another embedding model, and daily: statements hold from or until a day.
         """
         day = context.now.astimezone(context.zone).date()
-        return f"{self.version}.{snapshot.forget_epoch()} {day}"
+        return f"{self.version}.{snapshot.forget_epoch()} {day} {context.space}"
 
     def plan(self, context: JobContext) -> Plan | None:
         """Plan tasks for each namespace that changed."""

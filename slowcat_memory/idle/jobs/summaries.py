@@ -15,7 +15,7 @@ from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction import known as knowledge
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, NOTHING_KNOWN, Known
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
-from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, chunk_id
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
@@ -25,8 +25,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import Job, JobContext, Needs, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import SummariesOptions
 from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, visible_turns
-from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.records import Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 TURN_CHARS = 800
@@ -92,12 +91,12 @@ class SummaryJob(Job):
         if not summaries.is_stale(old, subject.digest, llm=llm):
             return WriteBatch()
         if text is None and llm:
-            text = await _text_by_llm(self, subject, turns, persona, context)
+            text = await _text_by_llm(self.wording, subject, turns, persona, context)
         elif text is None:
             text = await _text_by_rule(subject, turns, context)
         if not text.text:  # nothing but orders was said
             return gone
-        summary = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
+        summary = summaries.summary(subject, text, context.made(), now)
         return WriteBatch(memories=(summary, *gone.memories))
 
 
@@ -112,7 +111,6 @@ class TurnsSummary(SummaryJob, SessionJob):
         turns = self.turns(snapshot, task, context)
         if not turns:
             return None, ()
-        chunks = (snapshot.memory(turn.scope, chunk_id(turn.id)) for turn in turns)
         subject = Coverage(
             id=f"{self.beginning}/{task.key}",
             kind=self.beginning,
@@ -122,7 +120,6 @@ class TurnsSummary(SummaryJob, SessionJob):
             sources=tuple(turn.id for turn in turns),
             digest=_digest(turns),
             turns=len(turns),
-            local_only=any(memory is not None and memory.local_only for memory in chunks),
         )
         return subject, turns
 
@@ -201,37 +198,28 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
 
 
 async def _text_by_llm(
-    job: SummaryJob,
+    wording: Purpose,
     subject: Coverage,
     turns: Sequence[Turn],
     persona: Memory | None,
     context: JobContext,
 ) -> SummaryText:
-    wording, parts = job.wording, subject.covers
+    parts = subject.covers
     known = NOTHING_KNOWN if parts else known_before(turns, context)
     system = prompt.instruction(wording, persona.text if persona else "")
     room = context.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
-    question = Prompt(
-        job=job.name,
-        version=VERSION,
-        system=system,
-        user="\n".join(
-            (
-                *knowledge.known_lines(known, context.zone),
-                fenced(
-                    turns, context.zone, fitting(turns, max(MIN_RECORD_TOKENS, room), TURN_CHARS)
-                ),
-            )
-        ),
-        made_from=names_of(
-            subject.scope,
-            () if parts else subject.sources,
-            (*parts, persona.id if persona else "", *known.memories),
-        ),
+    chars = fitting(turns, max(MIN_RECORD_TOKENS, room), TURN_CHARS)
+    record = fenced(turns, context.zone, chars)
+    answer = await context.ask(
+        Reflection,
+        system,
+        "\n".join((*knowledge.known_lines(known, context.zone), record)),
+        subject.scope,
+        turns=() if parts else subject.sources,
+        memories=(*parts, persona.id if persona else "", *known.memories),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
-    answer = await context.ask(question, Reflection)
     if parts:
         known, turns = _behind(subject, turns, context)
     text = prompt.check_reply(

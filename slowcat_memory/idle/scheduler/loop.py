@@ -12,7 +12,7 @@ least once and ends. Both call ``_round``; while ``run_until_done`` works, ``run
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from loguru import logger
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ from slowcat_memory.idle.scheduler.step import (
     second_try,
     trace,
 )
-from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
+from slowcat_memory.idle.scheduler.task_queue import TaskQueue, Waits
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreakerLLM
 from slowcat_memory.records import Run, Task, WriteBatch
@@ -101,7 +101,7 @@ class IdleLoop:
         )
         self._server = breaker
         self._server_away = False
-        self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
+        self.waits: Waits = {}  # as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._queue: TaskQueue | None = None
         self._turn = asyncio.Lock()  # of a round of ``run``, or of a whole ``run_until_done``
@@ -172,18 +172,22 @@ class IdleLoop:
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
-            rest = self._waiting().count(self._able(chosen))
+            able = self._able(chosen)
+            rest = sum(self._waiting().counts(able).values())
             waited = self._seconds() - idle_since
-            if not (rest or unasked) or waited >= self._patience_s(patience_s):
+            if not (rest or unasked) or waited >= self._patience_s(able, patience_s):
                 self._discard_views()
                 return rest
             await self._rest(self._options.rest_s)
 
-    def _patience_s(self, most_s: float) -> float:
+    def _patience_s(self, able: set[str], most_s: float) -> float:
         """Return how long ``run_until_done`` waits without progress: shorter if it is in vain."""
-        if self._server is not None and all(wait.reason == "server" for wait in self.waits):
+        if self._server is not None and self.waits.keys() == {"server"}:
             return min(most_s, SERVER_PATIENCE_S)
-        return most_s if ends_within(self.waits, self._clock(), most_s) else 0.0
+        queue, end = self._waiting(), self._clock() + timedelta(seconds=most_s)
+        held = {job for reason, jobs in self.waits.items() if reason != "server" for job in jobs}
+        goes_on = queue.next_task(end, able - held) or not queue.counts(able)
+        return most_s if goes_on else 0.0
 
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")
@@ -233,22 +237,21 @@ class IdleLoop:
     # ------------------------------------------------------------------- choosing
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
-        now, queue = self._clock(), self._waiting()
-        able, held = self._able(jobs), dict[str, Held]()
-        if limit := self._budget.blocks("llm", now, self._zone):
-            until = self._budget.ends(limit, now, self._zone)
-            held = {n: (limit, until) for n in able if self._context_of(jobs[n]).llm}
+        now, queue, able = self._clock(), self._waiting(), self._able(jobs)
+        limit = self._budget.blocks("llm", now, self._zone)
+        held = {name for name in able if limit and self._context_of(jobs[name]).llm}
         by_rule = {name for name in held if jobs[name].needs == "llm or rules"}
-        able -= held.keys()
+        able -= held
         # A job that can do without an LLM continues while the server is unreachable, and what is
         # put back waits.
         waits = {"llm", *(RULES_AFTER if self._server_away else ())}
         on_server = {name for name in able if jobs[name].needs in waits}
-        if not on_server.isdisjoint(queue.jobs()):
+        if queue.counts(on_server):
             self._server_away = not await self._server_ready()
         away = on_server if self._server_away else set()
         by_rule |= {name for name in away if jobs[name].needs in RULES_AFTER}
-        self.waits = tuple(waits_of(queue, held, away, now))
+        every = {limit: queue.counts(held), "server": queue.counts(away)}
+        self.waits = {reason: counts for reason, counts in every.items() if counts}
         return queue.next_task(now, able - away, by_rule)
 
     def _able(self, jobs: dict[str, Job]) -> set[str]:
@@ -277,8 +280,7 @@ class IdleLoop:
         context, began = self._context_of(job), self._clock()
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
         result = await run_step(job, task, context, self._gate, timeout_s)
-        with self._store.snapshot() as snapshot:
-            batch, outcome = batch_of(job, task, result, snapshot, self._clock(), self._options)
+        batch, outcome = batch_of(job, task, result, self._clock(), self._options)
         run = run_of(task, result, batch, outcome, context.llm, began)
         trace(self._tracer, task, run, result.error)
         self._measure(run, result)

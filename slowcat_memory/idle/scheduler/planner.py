@@ -116,22 +116,21 @@ def has_requirements(job: Job, context: JobContext) -> bool:
 
 
 LOOK = 1000  # events read at a time: some milliseconds
-KEPT_DAYS = 8  # stored dates: a clock may be set back and forward a few times
 
 
 # ------------------------------------------------------------------- when
 
 # Stored, so that it survives a restart. Clocks can be wrong: a machine without a battery starts in
-# 1970, people travel, summer time ends. So a daily plan is recorded by its local date and made once,
-# whatever the clock does in between; an interval that appears to end before it began counts as over.
+# 1970, people travel, summer time ends. So a daily plan is due on any other local date than the last
+# one's, and an interval that appears to end before it began counts as over: a plan too many costs
+# milliseconds.
 
 
 class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When a job was last planned: last log id seen, time, and local ISO dates of daily plans."""
+    """When a job was last planned: last log id seen, and time."""
 
     upto: int = 0
     at: datetime | None = None
-    days: tuple[str, ...] = ()
 
 
 class News(Struct):
@@ -163,7 +162,7 @@ class Triggers:
         elif options.every_s is not None and trigger.every_s:
             trigger = msgspec.structs.replace(trigger, every_s=options.every_s)
         asked = read(snapshot, job.name)
-        cursor = row(job.name, asked_now(trigger, asked, snapshot.last_id(), now, zone))
+        cursor = row(job.name, LastAsked(upto=snapshot.last_id(), at=now))
         if options.every_s and not _is_over(options.every_s, asked.at, now):
             return False, cursor
         news = self._news(snapshot, job.name, asked.upto)
@@ -185,29 +184,22 @@ def due(trigger: Trigger, asked: LastAsked, news: News, now: datetime, zone: tzi
         0 < trigger.turns <= news.turns
         or (trigger.session_end and news.ended)
         or (trigger.every_s > 0 and _is_over(trigger.every_s, asked.at, now))
-        or (trigger.at_hour is not None and str(day_of(trigger, now, zone)) not in asked.days)
+        or (trigger.at_hour is not None and not _is_same_day(trigger.at_hour, asked.at, now, zone))
     )
 
 
-def asked_now(
-    trigger: Trigger, asked: LastAsked, upto: int, now: datetime, zone: tzinfo
-) -> LastAsked:
-    """Return the record of a job that is planned now and can see the log up to ``upto``."""
-    days = asked.days
-    if trigger.at_hour is not None:
-        today = str(day_of(trigger, now, zone))
-        days = (*(day for day in days if day != today), today)[-KEPT_DAYS:]
-    return LastAsked(upto=upto, at=now, days=days)
+def _is_same_day(hour: int, before: datetime | None, now: datetime, zone: tzinfo) -> bool:
+    return before is not None and day_of(hour, before, zone) == day_of(hour, now, zone)
 
 
-def day_of(trigger: Trigger, now: datetime, zone: tzinfo) -> date:
-    """Return the local date of the current daily plan: the latest whose ``at_hour`` has passed.
+def day_of(hour: int, now: datetime, zone: tzinfo) -> date:
+    """Return the local date of the current daily plan: the latest whose hour has passed.
 
     An hour skipped by the clocks has passed with the next one; a repeated one counts once. Before
     the hour it is the day before, so that a machine asleep at its hour catches up.
     """
     local = now.astimezone(zone)
-    before = local.hour < (trigger.at_hour or 0) and local.date() > date.min
+    before = local.hour < hour and local.date() > date.min
     return local.date() - timedelta(days=before)
 
 

@@ -10,7 +10,7 @@ it was cancelled too, the engine closes.
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -19,7 +19,6 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
 from slowcat_memory.core.extraction.derived_text import keepable_batch
 from slowcat_memory.errors import (
     BadAnswerError,
@@ -33,8 +32,7 @@ from slowcat_memory.idle.job import AWAY, Job, JobContext, JobLLM, StepInterrupt
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import CircuitBreakerLLM
-from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
-from slowcat_memory.store import Snapshot
+from slowcat_memory.records import Run, RunOutcome, Task, WriteBatch
 
 T = TypeVar("T")
 
@@ -223,12 +221,7 @@ BACKOFF_GROWTH = 4.0
 
 
 def batch_of(
-    job: Job,
-    task: Task,
-    result: StepResult,
-    snapshot: Snapshot,
-    now: datetime,
-    options: IdleOptions,
+    job: Job, task: Task, result: StepResult, now: datetime, options: IdleOptions
 ) -> tuple[WriteBatch, RunOutcome]:
     """Return the batch to write after a step, and what has become of it.
 
@@ -242,7 +235,7 @@ def batch_of(
         answers cannot be used; or the task with its next try, and what a rule found meanwhile.
     """
     if result.batch is not None:
-        return _done(result.batch, task, snapshot), "done"
+        return replace(keepable_batch(result.batch), done=task.id), "done"
     error = result.error
     if error is None or isinstance(error, (StoreFullError, *AWAY)):
         return WriteBatch(), "away" if error else "interrupted"
@@ -257,14 +250,9 @@ def batch_of(
             once = tuple(replace(part, attempts=options.tries - 1) for part in parts)
             return WriteBatch(done=task.id, tasks=once), "retry"
     # Deleted and added again, so that a task that was forgotten meanwhile stays deleted.
-    batch = _done(replace(by_rule, tasks=(*by_rule.tasks, after), retask=True), task, snapshot)
+    tasks = (*by_rule.tasks, after)
+    batch = replace(keepable_batch(by_rule), tasks=tasks, retask=True, done=task.id)
     return batch, "dead" if after.state == "dead" else "retry"
-
-
-def _done(batch: WriteBatch, task: Task, snapshot: Snapshot) -> WriteBatch:
-    kept = keepable_batch(batch)
-    memories = mark_inherited(kept.memories, snapshot)
-    return replace(kept, memories=memories, done=task.id)
 
 
 def run_of(
@@ -304,21 +292,6 @@ def second_try(task: Task) -> WriteBatch:
     """Return what resets a dead task to waiting, with all its tries; its last error is kept."""
     waiting = replace(task, state="waiting", attempts=0, not_before=None)
     return WriteBatch(done=task.id, tasks=(waiting,), retask=True)
-
-
-def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
-    """Mark memories as what they were made from is marked, for whatever indexes this batch.
-
-    The store marks them as well, and last, when it writes them.
-    """
-
-    def marked(memory: Memory) -> Memory:
-        for mark in (LOCAL_ONLY, MUTED):
-            if not mark.on(memory) and has_marked_origin(memory, snapshot.memory, mark):
-                memory = with_mark(memory, True, False, mark)
-        return memory
-
-    return tuple(map(marked, memories))
 
 
 def _parts(job: Job, task: Task, method: str) -> tuple[Task, ...]:

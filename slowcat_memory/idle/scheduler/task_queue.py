@@ -1,13 +1,9 @@
-"""The waiting tasks, in the order in which they are done.
-
-And why tasks wait, and until when; how much work is left.
-"""
+"""The waiting tasks, in the order in which they are done; and how much work is left."""
 
 from bisect import bisect_left, insort
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Struct
 
@@ -63,20 +59,9 @@ class TaskQueue:
     def _first(self, job: str, may_run: Callable[[Task], bool]) -> Task | None:
         return next(filter(may_run, self._lines.get(job, ())), None)
 
-    def jobs(self) -> set[str]:
-        """Return the names of the jobs with waiting tasks."""
-        return {job for job, line in self._lines.items() if line}
-
-    def count(self, jobs: Iterable[str]) -> int:
-        """Return how many tasks of some jobs are waiting."""
-        return sum(len(self._lines.get(job, ())) for job in jobs)
-
-    def soonest(self, job: str) -> datetime | None:
-        """Return when the first task of a job may run; None for at once, or without a task."""
-        line = self._lines.get(job, ())
-        if any(task.not_before is None for task in line):
-            return None
-        return min((task.not_before for task in line if task.not_before), default=None)
+    def counts(self, jobs: Iterable[str]) -> dict[str, int]:
+        """Return how many tasks are waiting, of those of some jobs that have any."""
+        return {job: len(line) for job in sorted(jobs) if (line := self._lines.get(job))}
 
 
 def seconds_until_due(task: Task, now: datetime) -> float:
@@ -93,56 +78,7 @@ def _order(task: Task) -> tuple[int, float, int, str]:
     return task.rank, task.created.timestamp(), task.sources[0] if task.sources else 0, task.id
 
 
-Reason = Literal["server", "hours", "battery", "tokens", "later"]
-
-
-class Wait(Struct, frozen=True):
-    """Tasks that wait for one reason.
-
-    Attributes:
-        reason: "server": the LLM's does not answer; "hours", "battery", "tokens": ``[idle]`` does
-            not allow the LLM or the embedding model now; "later": they may be tried at ``until``.
-        jobs: How many tasks wait, by job.
-        until: When the first of them may be done, timezone-aware; None if that is unknown.
-    """
-
-    reason: Reason
-    jobs: dict[str, int]
-    until: datetime | None = None
-
-
-def ends_within(waits: tuple[Wait, ...], now: datetime, seconds: float) -> bool:
-    """Return whether waiting may help: nothing is known to wait, or the end of a wait is near."""
-    return not waits or any(
-        (wait.until - now).total_seconds() <= seconds if wait.until else wait.reason != "battery"
-        for wait in waits
-    )
-
-
-Held = tuple[Reason, datetime | None]  # a limit of the budget, and when it ends
-
-
-def waits_of(
-    queue: TaskQueue, held: Mapping[str, Held], away: Collection[str], now: datetime
-) -> Iterator[Wait]:
-    """Yield what waits, by reason.
-
-    Args:
-        queue: The waiting tasks.
-        held: The limit that holds a job, by the job's name.
-        away: Names of the jobs that wait for the LLM's server.
-        now: Timezone-aware.
-    """
-    waiting = defaultdict[Reason, list[tuple[str, datetime | None]]](list)
-    for job in sorted(queue.jobs()):
-        soonest = queue.soonest(job)
-        later = soonest if soonest is not None and soonest > now else None
-        reason, until = held.get(job, ("server", None) if job in away else ("later", later))
-        if reason != "later" or later is not None:
-            waiting[reason].append((job, until))
-    for reason, rows in waiting.items():
-        known = (at for _, at in rows if at is not None)
-        yield Wait(reason, {job: queue.count([job]) for job, _ in rows}, min(known, default=None))
+Waits = Mapping[str, Mapping[str, int]]
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -151,16 +87,17 @@ class Forecast(Struct, frozen=True, kw_only=True):
     Attributes:
         left: Waiting tasks by job; the job with most of them first.
         dead: Tasks that were given up, by job.
-        waits: What cannot be done now, and until when; known while idle work runs.
+        waits: What cannot be done now, as tasks by job, by reason; known while idle work runs:
+            "server" (the LLM's does not answer), or the limit of ``[idle]`` that holds it.
     """
 
     left: dict[str, int]
     dead: dict[str, int]
-    waits: tuple[Wait, ...] = ()
+    waits: Waits = {}
 
 
 def forecast(
-    snapshot: Snapshot, jobs: Collection[str] = (), waits: tuple[Wait, ...] = ()
+    snapshot: Snapshot, jobs: Collection[str] = (), waits: Mapping[str, Mapping[str, int]] = {}
 ) -> Forecast:
     """Return the forecast of a store; ``jobs`` limits it to these jobs, if given."""
     counts = Counter(

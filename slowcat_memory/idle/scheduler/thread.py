@@ -18,7 +18,7 @@ from slowcat_memory.errors import describe_error
 
 if TYPE_CHECKING:
     from slowcat_memory.idle.scheduler.loop import IdleLoop
-    from slowcat_memory.idle.scheduler.task_queue import Wait
+    from slowcat_memory.idle.scheduler.task_queue import Waits
 
 NAME = "slowcat-idle"
 STOP_S = 1.0
@@ -73,10 +73,10 @@ class IdleThread:
         done = loop.run_until_done(jobs, patience_s)
         return asyncio.run_coroutine_threadsafe(done, self._event_loop)
 
-    def waits(self) -> "tuple[Wait, ...]":
+    def waits(self) -> "Waits":
         """Return what waits, and why, as of the loop's last choice of a task."""
         ready = self._made.done() and self._made.exception() is None
-        return self._made.result().waits if ready else ()
+        return self._made.result().waits if ready else {}
 
     def _host(self) -> None:
         ended: Exception = RuntimeError(NOT_RUNNING)

@@ -23,7 +23,7 @@ from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, 
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, names_of
+from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     AskedTurns,
@@ -32,11 +32,9 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     with_vectors,
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
-from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Context, Key, Made, Session, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-NAME = "contextualize"
 ANSWER_TOKENS = 160  # for the description of one turn, its JSON included
 NOTES_TOKENS = 180  # for the notes on a long turn
 FRESH = timedelta(hours=24)  # a session comes before older ones
@@ -46,10 +44,14 @@ RANK, FRESH_RANK = 50, 40  # of tasks
 class Contextualize(SessionExtractor):
     """The job; see ``idle.job.Job``."""
 
-    name = NAME
+    name = "contextualize"
     version = VERSION
     needs = "llm"
     Options = ContextualizeOptions
+
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes everything be read again: another prompt, or a forget."""
+        return f"{self.version}.{snapshot.forget_epoch()}"
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(descriptions.SYSTEM)
@@ -81,26 +83,23 @@ class Contextualize(SessionExtractor):
         """Request descriptions; what the reply omits is requested once more."""
         due, options = request.due, context.options
         long = sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
-        prompt = Prompt(
-            job=NAME,
-            version=self.version,
-            system=descriptions.SYSTEM,
-            user=descriptions.build_prompt(
-                request.seen, due, context.zone, TURN_CHARS, request.known
-            ),
-            made_from=names_of(
-                request.seen[0].scope, (turn.id for turn in request.seen), request.known.memories
-            ),
+        seen, known = request.seen, request.known
+        answer = await context.ask(
+            DescriptionsReply,
+            descriptions.SYSTEM,
+            descriptions.build_prompt(seen, due, context.zone, TURN_CHARS, known),
+            seen[0].scope,
+            turns=(turn.id for turn in seen),
+            memories=known.memories,
             max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
-        answer = await context.ask(prompt, DescriptionsReply)
-        grounding = ground_with(request.seen, context.zone, request.known)
+        grounding = ground_with(seen, context.zone, known)
         kept = descriptions.check_reply(
-            answer.value, due, grounding, options.questions, options.notes, request.seen
+            answer.value, due, grounding, options.questions, options.notes, seen
         )
         if not kept.found and not request.again:
             raise BadAnswerError("none of the turns that were asked about is described")
-        made = Made(job=NAME, version=self.version, model=answer.model)
+        made = context.made(answer.model)
         batch = self._batch(kept, request, made, context)
         if kept.missing and not request.again:
             asked, task = AskedTurns([*kept.missing], again=True), request.task
@@ -129,9 +128,15 @@ class Contextualize(SessionExtractor):
             sources = tuple(dict.fromkeys((*shown, *earlier)))
             made_from = digest(self.version, request.turns, places[id], context.zone)
             contexts.append(
-                Context(scope=scope, memory=memory, text=description.context, digest=made_from,
-                        sources=sources, made=made)
-            )  # fmt: skip
+                Context(
+                    scope=scope,
+                    memory=memory,
+                    text=description.context,
+                    digest=made_from,
+                    sources=sources,
+                    made=made,
+                )
+            )
             for kind, texts, most in (
                 ("question", description.questions, MAX_QUESTIONS),
                 ("note", description.notes, MAX_NOTES),

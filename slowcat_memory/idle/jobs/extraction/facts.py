@@ -31,7 +31,6 @@ from slowcat_memory.idle.job import (
     JobContext,
     Plan,
     Trigger,
-    names_of,
     new_task,
     payload_of,
 )
@@ -44,7 +43,6 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, may_see
-from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
@@ -64,9 +62,6 @@ class Facts(SessionExtractor):
     needs = "llm or rules"
     Options = FactsOptions
     rank = 45
-
-    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        return str(self.version)
 
     def cursors(self, context: JobContext) -> tuple[str, ...]:
         """Rules have a position of their own; they never read again what an LLM has read."""
@@ -104,20 +99,20 @@ class Facts(SessionExtractor):
             ruled = [fact for fact in _read(snapshot, of_turns) if _is_by_rule(fact, due)]
             nearest = _nearest(snapshot, rows, due, {fact.id for fact in ruled}, context)
         known = request.known.with_facts(_lines(nearest, context))
-        prompt = Prompt(
-            job=NAME,
-            version=self.version,
-            system=fact_prompts.system(context.options.types),
-            user=fact_prompts.build_prompt(seen, due, known, context.zone, TURN_CHARS),
-            made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
+        types = context.options.types
+        answer = await context.ask(
+            fact_prompts.FactsReply,
+            fact_prompts.system(types),
+            fact_prompts.build_prompt(seen, due, known, context.zone, TURN_CHARS),
+            seen[0].scope,
+            turns=(turn.id for turn in seen),
+            memories=known.memories,
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
-        answer = await context.ask(prompt, fact_prompts.FactsReply)
-        types = context.options.types
         reply = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
         if not answer.value.facts and _facts_by_rule(due, context):  # weak models overlook them
             return await self.read_by_rule(request, context)
-        made = Made(job=NAME, version=self.version, model=answer.model)
+        made = context.made(answer.model)
         kept, graph = await registered(due, reply.kept, reply.named, made, context)
         new = _standing_in(_memories(kept, made, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), graph, context)
@@ -128,7 +123,7 @@ class Facts(SessionExtractor):
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
         """Read turns that no LLM has read."""
-        due, made = request.due, Made(job=NAME, version=self.version)
+        due, made = request.due, context.made()
         facts, graph = await registered(due, _facts_by_rule(due, context), None, made, context)
         return await _batch(_memories(facts, made, context), [], graph, context)
 
@@ -184,13 +179,11 @@ def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
 
 
 def _memories(facts: Iterable[ExtractedFact], made: Made, context: JobContext) -> list[Memory]:
-    """Return the new facts, or an LLM's after a rule's; local-only if a source is."""
+    """Return the new facts, or an LLM's after a rule's."""
     with context.snapshot() as snapshot:
         new = dict[str, Memory]()
         for fact in facts:
-            chunks = (snapshot.memory(fact.turn.scope, chunk_id(id)) for id in fact.sources)
-            local = any(chunk is not None and chunk.local_only for chunk in chunks)
-            memory = fact_memory(fact, context.now, made, local_only=local)
+            memory = fact_memory(fact, context.now, made)
             changes = fact.over or fact.ends or fact.corrects
             if memory.importance < context.options.least_importance and not changes:
                 continue
@@ -269,9 +262,6 @@ def merge_task(facts: Sequence[Memory], context: JobContext, mark: str = "") -> 
     return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
 
 
-NOTES, NOTES_VERSION, NOTES_RANK = "note_facts", 1, 46
-
-
 class NoteFacts(ScopeJob):
     """Facts of notes: what a user asked to keep, or another program wrote down, read by rule.
 
@@ -279,11 +269,11 @@ class NoteFacts(ScopeJob):
     origin: forgetting the note deletes it, and recall finds the note, not the fact.
     """
 
-    name, version, rank, writes = NOTES, NOTES_VERSION, NOTES_RANK, f"{FACT}/"
+    name, version, rank, writes = "note_facts", 1, 46, f"{FACT}/"
     trigger = Trigger(session_end=True, every_s=300.0)
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        return str(NOTES_VERSION)
+        return str(self.version)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the facts of current notes that are not there yet; retire those of former notes."""
@@ -299,7 +289,7 @@ class NoteFacts(ScopeJob):
             for fact in known.values()
             if fact.retired_at is None
             and not gone.isdisjoint(fact.derived_from)
-            and (fact.made is not None and fact.made.job == NOTES)
+            and (fact.made is not None and fact.made.job == self.name)
         ]
         rows = list(new.values())
         return WriteBatch(
@@ -308,13 +298,9 @@ class NoteFacts(ScopeJob):
 
 
 def _of_notes(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
-    made = Made(job=NOTES, version=NOTES_VERSION)
+    made = context.made()
     for note in context.pausing(notes):
         for drawn in facts_of_note(note, context.zone):
-            fact = fact_memory(drawn, context.now, made, local_only=note.local_only)
-            yield replace(
-                fact,
-                id=fact_id(note.scope, f"{note.id} {fact.text}", 0),
-                derived_from=((note.scope, note.id),),
-                local_inherited=note.local_only,
-            )
+            fact = fact_memory(drawn, context.now, made)
+            id = fact_id(note.scope, f"{note.id} {fact.text}", 0)
+            yield replace(fact, id=id, derived_from=((note.scope, note.id),))

@@ -21,8 +21,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import Job, JobContext, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, fact_batch, merge_task
 from slowcat_memory.idle.jobs.session_log import may_see
-from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 ANSWER_TOKENS = 60  # per pair
@@ -92,15 +91,14 @@ class Merge(Job):
         doubts = [pair for pair in every if len(may_see((pair.older, pair.newer), context)) == 2]
         if not doubts or context.llm is None:
             return []
-        prompt = Prompt(
-            job=MERGE,
-            version=VERSION,
-            system=merging.SYSTEM,
-            user=merging.build_prompt(doubts),
-            made_from=tuple((m.scope, m.id) for pair in doubts for m in (pair.older, pair.newer)),
+        answer = await context.ask(
+            PairsReply,
+            merging.SYSTEM,
+            merging.build_prompt(doubts),
+            doubts[0].newer.scope,
+            memories=(fact.id for pair in doubts for fact in (pair.older, pair.newer)),
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
         )
-        answer = await context.llm.complete(prompt, PairsReply)
         verdicts = {verdict.pair: verdict for verdict in answer.value.pairs}
         complete = answer.whole and not answer.lost  # then a pair that it leaves out is two facts
         decided = list[_Decision]()
@@ -192,10 +190,8 @@ class _MergeState:
         both = self._both_open(decided.pair) if decided.text else None
         if both is None:
             return False
-        made = Made(job=MERGE, version=VERSION, model=decided.model)
-        changed = matter.join(
-            both.older, both.newer, decided.text, self._context.now, made, tokenize
-        )
+        now, made = self._context.now, self._context.made(decided.model)
+        changed = matter.join(both.older, both.newer, decided.text, now, made, tokenize)
         self._changed |= {fact.id: fact for fact in changed}
         return bool(changed)
 

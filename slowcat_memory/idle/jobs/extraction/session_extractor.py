@@ -96,10 +96,6 @@ class SessionExtractor(SessionJob):
         """Return the tokens of the prompt without the record and without `FRAME_TOKENS`."""
         raise NotImplementedError
 
-    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        """Return what makes everything be read again: another prompt, or a forget."""
-        return f"{self.version}.{snapshot.forget_epoch()}"
-
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
     ) -> list[int]:

@@ -22,10 +22,9 @@ from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.idle.job import JobContext, Trigger, cursor_at, names_of, payload_of
+from slowcat_memory.idle.job import JobContext, Trigger, cursor_at, payload_of
 from slowcat_memory.idle.jobs.session_log import ScopeJob, recent_sessions, user_of
-from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "blocks"
@@ -209,21 +208,16 @@ class BlockStep:
         known = before if before is not None and draft.written and not is_withheld(before) else None
         # Half as much after each answer that cannot be used, or a prompt that is too long.
         shown = material.shown[-max(1, len(material.shown) >> self._attempts) :]
-        question = Prompt(
-            job=NAME,
-            version=VERSION,
-            system=prompt.system(label, self._chars),
-            user=prompt.build_prompt(
-                label, shown, "\n".join(draft.written) if known else "", self._user, zone
-            ),
-            made_from=names_of(
-                self._scope,
-                statements.sources_of(shown),
-                (*statements.memories_of(shown), known.id if known else ""),
-            ),
+        written = "\n".join(draft.written) if known else ""
+        answer = await self._context.ask(
+            BlockLines,
+            prompt.system(label, self._chars),
+            prompt.build_prompt(label, shown, written, self._user, zone),
+            self._scope,
+            turns=statements.sources_of(shown),
+            memories=(*statements.memories_of(shown), known.id if known else ""),
             max_tokens=self._chars,
         )
-        answer = await self._context.ask(question, BlockLines)
         names = (self._user, "User", _agent(self._sessions))
         support = Support(material.known, names, zone, material.others)
         ground = statements.ground_of(material.known, (*names, *material.others), zone)
@@ -247,7 +241,7 @@ class BlockStep:
             now=self._context.now,
             sources=(*draft.sources, *statements.sources_of(draft.lines)),
             of=(*draft.of, *statements.memories_of(draft.lines)),
-            made=Made(job=NAME, version=VERSION, model=draft.model),
+            made=self._context.made(draft.model),
             facets={"written": str(len(draft.written))} if draft.written else {},
         )
 

@@ -29,11 +29,9 @@ from slowcat_memory.idle.jobs.session_log import (
     user_of,
     visible_turns,
 )
-from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.records import Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-NAME = "bring_up"
-RANK, PROFILE_RANK = 88, 89  # after their input facts
 SESSIONS = 6  # searched for what closes open threads
 _BROUGHT_UP = (THREAD, EVENT, PLAN)
 
@@ -46,7 +44,8 @@ class BringUp(ScopeJob):
     expires.
     """
 
-    name, version, rank, writes = NAME, VERSION, RANK, f"{ICEBREAKER}/"
+    name, version, writes = "bring_up", VERSION, f"{ICEBREAKER}/"
+    rank = 88  # after its input facts
     Options = BringUpOptions
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
@@ -63,7 +62,7 @@ class BringUp(ScopeJob):
         mine = [m for m in waiting(memories, context.now) if m.made and m.facets.get("source")]
         still = {matter.source for matter in matters}
         stale = [m for m in mine if m.facets["source"] not in still]
-        language, given = language_of(context.language), Made(job=NAME, version=VERSION)
+        language = language_of(context.language)
         new = [
             open_threads.icebreaker(
                 matter,
@@ -71,7 +70,7 @@ class BringUp(ScopeJob):
                 scope=task.scope,
                 speaker=user,
                 now=context.now,
-                made=given,
+                made=context.made(),
             )
             for id_, matter in wanted.items()
             if (before := known.get(id_)) is None
@@ -122,7 +121,7 @@ def _closed(
 class Profile(ScopeJob):
     """The job that keeps the profile of the user; see ``core.blocks.lasting``."""
 
-    name, version, rank, writes = PROFILE, PROFILE_VERSION, PROFILE_RANK, "block/"
+    name, version, rank, writes = PROFILE, PROFILE_VERSION, BringUp.rank + 1, "block/"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         with context.snapshot() as snapshot:
@@ -140,7 +139,7 @@ class Profile(ScopeJob):
             now=context.now,
             sources=(turn for field in fields.values() for turn in field.sources),
             of=(id_ for field in fields.values() for id_ in field.of),
-            made=Made(job=PROFILE, version=PROFILE_VERSION),
+            made=context.made(),
         )
         changed = blocks.revised(memories, new, owner=OWNERS[PROFILE], limit=0)
         return WriteBatch(memories=changed)
@@ -151,7 +150,6 @@ def _beyond_name(fields: dict[str, ProfileField], user: str) -> dict[str, Profil
     return {n: row for n, row in fields.items() if n != "name" or fold(row.value) != fold(user)}
 
 
-EPISODES, EPISODES_VERSION, EPISODES_RANK = "episodes", 2, 70
 TEXT = ExtractiveOptions(words=45, least=45)
 
 
@@ -163,15 +161,13 @@ class Episodes(SessionJob):
     themselves.
     """
 
-    name = EPISODES
-    version = EPISODES_VERSION
-    needs = "nothing"
+    name, version, needs = "episodes", 2, "nothing"
     Options = EpisodesOptions
 
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
     ) -> tuple[Task, ...]:
-        return (new_task(EPISODES, session.scope, session.id, session.started, EPISODES_RANK),)
+        return (new_task(self.name, session.scope, session.id, session.started, 70),)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the episodes of a conversation, as many as its day still has room for."""
@@ -181,7 +177,7 @@ class Episodes(SessionJob):
                 return WriteBatch()
             turns = visible_turns(snapshot, session, None)
             known = list(snapshot.memories(task.scope, f"{EPISODE}/"))
-        episodes = [row for row in known if row.made is not None and row.made.job == EPISODES]
+        episodes = [row for row in known if row.made is not None and row.made.job == self.name]
         earlier = [row.facets["day"] for row in episodes if row.sources[0] < session.first_turn]
         new = dict[str, Memory]()
         for window in context.pausing(_windows(turns, context.options.window)):
@@ -220,5 +216,5 @@ def _episode(window: Sequence[Turn], context: JobContext) -> Memory:
         sources=tuple(turn.id for turn in window),
         trust="agent",
         facets={"day": day_of(first.at, context.zone).name, "until": window[-1].at.isoformat()},
-        made=Made(job=EPISODES, version=EPISODES_VERSION),
+        made=context.made(),
     )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
+from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.session_extractor import AskedTurns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Task, WriteBatch
@@ -68,7 +68,7 @@ class Garden(House):
 
     def step(self, task: Task) -> WriteBatch:
         batch = asyncio.run(JOB.step(task, self.contexts()(JOB)))
-        self.store.apply(NAME, replace(batch, done=task.id))
+        self.store.apply(Contextualize.name, replace(batch, done=task.id))
         self.store.flush(None)
         return batch
 
@@ -139,7 +139,7 @@ def test_contextualize_nothing_is_asked_twice(house):
     house.say("s", *GARDEN)
     house.work()
     assert len(house.llm.prompts) == 1 and house.plan() == []
-    house.apply(cursor=replace(Look(house.store).cursor(NAME), position=0, note=""))
+    house.apply(cursor=replace(Look(house.store).cursor(Contextualize.name), position=0, note=""))
     assert house.plan() == [], "the cursor is lost, and the digests tell"
     assert JOB.plan(house.contexts()(JOB)) is None
 
