@@ -430,8 +430,6 @@ class Held(Struct, frozen=True, kw_only=True):
 
     memories: int = 0  # how many turns
     blocks: int = 0  # none in the hot tier
-    raw_bytes: int = 0  # size of its events unpacked, each in a row of its own
-    stored_bytes: int = 0  # size as stored, keys and pointers included
 
 
 # ------------------------------------------------------------------- events

@@ -15,6 +15,7 @@ import heapq
 import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
@@ -343,37 +344,14 @@ def _drop(number: int, tx: Transaction) -> None:
 # ------------------------------------------------------------------- how much the tiers hold
 
 
-KEY_BYTES = 8
-LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
-
-
 def tier_sizes(rows: Rows) -> dict[str, Held]:
-    """Return the contents of each tier, by its name, hot first; nothing is unpacked."""
-    return {"hot": _event_rows(rows), WARM: _blocks(rows, WARM), COLD: _blocks(rows, COLD)}
-
-
-def _blocks(rows: Rows, table: str) -> Held:
-    number = turns = raw = stored = 0
-    for key, value in rows.rows(table):
-        try:
-            head = read_head(value)
-        except StoreDamagedError:
-            continue
-        number += 1
-        turns += head.turns
-        raw += head.unpacked + head.events * (KEY_BYTES + HEADER.size)
-        stored += len(key) + len(value) + head.events * LOCATION_BYTES
-    return Held(memories=turns, blocks=number, raw_bytes=raw, stored_bytes=stored)
-
-
-def _event_rows(rows: Rows) -> Held:
-    turns = raw = stored = 0
-    for key, value in rows.rows("log"):
-        try:
-            body = codec.unseal(key, value)
-            turns += isinstance(decode_event(body), Turn)
-        except StoreDamagedError:
-            continue
-        raw += KEY_BYTES + HEADER.size + len(body)
-        stored += len(key) + len(value)
-    return Held(memories=turns, raw_bytes=raw, stored_bytes=stored)
+    """Return the contents of each tier, by its name, hot first; no block is unpacked."""
+    events: Iterator[Event] = rows.records(Event, "log")  # type: ignore[arg-type]
+    tiers = {"hot": Held(memories=sum(isinstance(event, Turn) for event in events))}
+    for table in (WARM, COLD):
+        turns = list[int]()
+        for _, value in rows.rows(table):
+            with suppress(StoreDamagedError):
+                turns.append(read_head(value).turns)
+        tiers[table] = Held(memories=sum(turns), blocks=len(turns))
+    return tiers
