@@ -252,7 +252,7 @@ FAULTS: tuple[Fault, ...] = (
     # Unusual, and usable.
     Fault("reasoning apart", "ok", streams(thinking, lambda to: to.chunk(to.good), end)),
     Fault("wrong model", "ok", wrong_model),
-    Fault("does not stream", "ok", does_not_stream),
+    Fault("does not stream", "endpoint", does_not_stream),
     Fault("no usage", "ok", no_usage),
 )
 BY_NAME = {fault.name: fault for fault in FAULTS}

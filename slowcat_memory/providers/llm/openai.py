@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urljoin
 
@@ -18,7 +18,6 @@ import openai
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
-from openai.types.chat import ChatCompletion
 
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import (
@@ -348,13 +347,13 @@ async def _read(
     size = pieces = 0
     model = fingerprint = finish = ""
     usage = None
-    async for chunk in _chunks(stream):
+    async for chunk in stream:
         model = label(chunk.model or "") or model
         fingerprint = label(chunk.system_fingerprint or "") or fingerprint
         usage = chunk.usage or usage
         for choice in (chunk.choices or [])[:1]:
             finish = choice.finish_reason or finish
-            delta = getattr(choice, "delta", None) or choice.message
+            delta = choice.delta
             thought = getattr(delta, "reasoning_content", "") or getattr(delta, "reasoning", "")
             if delta.content or thought:
                 patience.reschedule(loop.time() + options.between_tokens_s)
@@ -378,15 +377,6 @@ async def _read(
         tokens_out=max(usage and usage.completion_tokens or pieces, 0),
         whole=finish == "stop",
     )
-
-
-async def _chunks(stream: openai.AsyncStream[Any]) -> AsyncIterator[Any]:
-    """Yield the pieces of a completion; the whole of one that the server does not stream."""
-    if "json" in stream.response.headers.get("content-type", ""):
-        yield ChatCompletion.construct(**json.loads(await stream.response.aread()))
-        return
-    async for chunk in stream:
-        yield chunk
 
 
 def _size(prompt: Prompt) -> int:

@@ -217,19 +217,12 @@ def _first_with_content(replies: Iterator[ParsedPart], into: type[T]) -> Answer[
 
 
 def _replies(values: Iterator[ParsedPart], into: type[Struct]) -> Iterator[ParsedPart]:
-    """Yield the values that may be a reply, alone or in a list; items without a list become one."""
-    items = list[ParsedPart]()
+    """Yield the values that may be a reply, alone or in a list."""
     for reply in values:
         inner = reply.value if isinstance(reply.value, list) else []
         several = inner and all(isinstance(item, dict) and _known(item, into) for item in inner)
         for value in inner if several else [reply.value]:
-            item = ParsedPart(value, reply.whole)
-            if isinstance(value, dict) and _is_item(value, into):
-                items.append(item)
-            else:
-                yield item
-    if items:
-        yield ParsedPart([item.value for item in items], all(item.whole for item in items))
+            yield ParsedPart(value, reply.whole)
 
 
 def _reading(part: ParsedPart, into: type[T]) -> Answer[T]:
@@ -279,19 +272,6 @@ def _only_list(into: type[Struct]) -> "FieldShape | None":
         fields[0].type, inspect.ListType | inspect.VarTupleType
     )
     return fields[0] if is_list else None
-
-
-def _is_item(value: dict[str, Any], into: type[Struct]) -> bool:
-    """Return whether an object is an item of the reply's only list, and not the reply itself."""
-    only = _only_list(into)
-    item = only.type.item_type if only else None
-    if only is None or not isinstance(item, inspect.StructType):
-        return False
-    sent = by_name(value)
-    if any(isinstance(sent.get(name), list | dict) for name in only.names):
-        return False
-    needed = [field for field in shape_of(item.cls) if not field.optional]
-    return bool(needed) and all(not sent.keys().isdisjoint(field.names) for field in needed)
 
 
 # ------------------------------------------------------------------- the fields of a struct
