@@ -240,9 +240,6 @@ def _store(health: "Health") -> Iterator[Finding]:
         yield Finding("store", "wrong", text, hint, lambda engine: engine.upkeep.repair())
     else:
         yield Finding("store", "fine", f"{held}, all rows are readable")
-    if health.orphans:
-        text = f"rows of memories that no longer exist: {_tables(health.orphans)}"
-        yield Finding("store", "note", text, "", lambda engine: engine.upkeep.repair())
     if health.aside:
         names = listed([path.name for path in health.aside], 3)
         hint = (

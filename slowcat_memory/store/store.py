@@ -456,7 +456,7 @@ class Store:
         return health.look(self._env, self._options.min_free_mb)
 
     def repair(self) -> dict[str, int]:
-        """Delete derived rows that are orphaned or do not read back. Blocks.
+        """Delete derived rows that do not read back. Blocks.
 
         Returns how many were deleted, by table.
         """

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFormatError, StoreFullError
-from slowcat_memory.store.bookkeeping import Subject, embedders, exists
+from slowcat_memory.store.bookkeeping import drop_vectors
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.care.copies import last_backup
 from slowcat_memory.store.disk import codec, folder, page_reader
@@ -119,7 +119,6 @@ class Health(Struct, frozen=True, kw_only=True):
         live_bytes: How much of ``file_bytes`` is used by rows.
         scarce: Whether the disk is so full that only turns are saved.
         damaged: Number of rows that do not read back, by table.
-        orphans: Number of contexts, keys and vectors without their memory, by table.
         backup_at: Time of the latest existing backup; None without one.
         backup: Its file.
         aside: Files of former stores in its folder: damaged, or replaced by a backup.
@@ -130,7 +129,6 @@ class Health(Struct, frozen=True, kw_only=True):
     disk_free_bytes: int
     scarce: bool
     damaged: dict[str, int]
-    orphans: dict[str, int]
     backup_at: datetime | None
     backup: Path | None
     aside: tuple[Path, ...]
@@ -170,14 +168,12 @@ def look(env: Environment, min_free_mb: int) -> Health:
     backup = last_backup(path)
     with reading(env) as tx:
         stats = map(tx.stat, tx.tables())
-        damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
             file_bytes=folder.data_file(path).stat().st_size,
             live_bytes=sum(pages_of(stat) * stat["psize"] for stat in stats),
             disk_free_bytes=free,
             scarce=free < min_free_mb * folder.MB,
-            damaged=dict(Counter(table for table, _ in damaged)),
-            orphans=dict(Counter(table for table, _ in orphans)),
+            damaged=dict(Counter(table for table, _ in _damaged(tx))),
             backup_at=backup[0] if backup else None,
             backup=backup[1] if backup else None,
             aside=tuple(sorted(folder.entries(path, f"{folder.CORRUPT}*", f"{folder.REPLACED}*"))),
@@ -185,16 +181,18 @@ def look(env: Environment, min_free_mb: int) -> Health:
 
 
 def repair(tx: Transaction) -> dict[str, int]:
-    """Delete orphaned derived rows, and those that do not read back.
+    """Delete derived rows that do not read back, and the vectors of keys that go.
 
     Damage to anything else is left to the check of the whole file. Returns how many
     rows were deleted, by table.
     """
     damaged = [row for row in _damaged(tx) if row[0] in ABOUT_MEMORIES]
-    gone = dict.fromkeys([*damaged, *_orphans(tx)])
-    for table, key in gone:
+    for table, key in damaged:
         tx.drop(table, key)
-    return dict(Counter(table for table, _ in gone))
+        if table == "keys":
+            scope, id = codec.split_scope(key)
+            drop_vectors([(scope, id.decode())], tx)
+    return dict(Counter(table for table, _ in damaged))
 
 
 def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:
@@ -202,31 +200,3 @@ def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:
         for key, value in tx.rows(table):
             if not page_reader.intact(key, value):
                 yield table, bytes(key)
-
-
-def _orphans(tx: Transaction) -> Iterator[tuple[str, bytes]]:
-    """Yield rows about memories that do not exist, and vectors of an unknown space."""
-    known = {codec.embedder_hash(embedder) for embedder in embedders(tx)}
-    for table in ABOUT_MEMORIES:
-        for key in tx.keys(table):
-            space, subject = _subject_of(table, bytes(key))
-            if (space and space not in known) or not _has_subject(table, *subject, tx):
-                yield table, bytes(key)
-
-
-def _subject_of(table: str, key: bytes) -> tuple[bytes, Subject]:
-    """Return the space of a vector, b"" for another row, and the scope and id it is about."""
-    if table == "vectors":
-        space, scope, id = codec.split_vector_key(key)
-        return space, (scope, id)
-    scope, rest = codec.split_scope(key)
-    return b"", (scope, rest.decode())
-
-
-def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
-    owner = codec.owner_of(id)
-    if table == "contexts" or not owner:
-        return exists(scope, id, tx)
-    if table == "vectors" and tx.get("keys", codec.scoped_key(scope, id)) is None:
-        return exists(scope, id, tx)  # of a memory whose id looks like a key's
-    return exists(scope, owner, tx)

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
 from slowcat_memory.records import Event, Session
 from slowcat_memory.store import blocks
-from slowcat_memory.store.bookkeeping import fold_session
+from slowcat_memory.store.bookkeeping import exists, fold_session
 from slowcat_memory.store.care import health
 from slowcat_memory.store.care.copies import (
     backups_of,
@@ -322,6 +322,8 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     for name, table in ((tables.LAST_RUN, "runs"), (tables.LAST_CALL, "calls")):
         tx.set_meta(name, max([tx.meta(name, 0), *map(codec.id_of, tx.keys(table))]))
     known = {bytes.fromhex(digest) for digest in tx.meta(tables.EMBEDDERS, {})}
-    for key in tx.keys("vectors"):
-        if key[: codec.HASH] not in known:  # a forget would not find it
+    for key in tx.keys("vectors"):  # a forget would not find one of what is lost
+        space, scope, id = codec.split_vector_key(key)
+        is_of_key = tx.get("keys", codec.scoped_key(scope, id)) is not None
+        if space not in known or not (is_of_key or exists(scope, id, tx)):
             tx.drop("vectors", key)

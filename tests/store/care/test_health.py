@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.records import Context, Forget, Key, Vector, WriteBatch
+from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, memory, turn
@@ -31,7 +32,7 @@ def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
 
 def test_health_a_sound_store_has_nothing_to_complain_of(filled, path):
     found = filled.health()
-    assert (found.damaged, found.orphans, found.aside) == ({}, {}, ())
+    assert (found.damaged, found.aside) == ({}, ())
     assert not (found.scarce or found.bloated) and 0 < found.live_bytes <= found.file_bytes
     assert found.backup_at is None
     assert filled.repair() == {}
@@ -60,29 +61,27 @@ def test_health_deleted_text_and_free_pages_are_told_of(filled, path):
     assert not filled.health().bloated
 
 
-def test_health_rows_about_nothing_are_found_and_taken_away(filled):
-    def record(table, scope, id, made) -> None:
-        key = codec.scoped_key(scope, id)
-        change(filled, table, key, codec.encode(key, made))
-
-    record("contexts", "anna", "fact/9", Context(scope="anna", memory="fact/9", text="t"))
-    lost = Key(scope="anna", memory="fact/9", id="fact/9?q", kind="note", text="t")
-    record("keys", "anna", lost.id, lost)
+def test_health_a_recovery_leaves_no_vector_of_what_is_lost(filled):
     for embedder, id in (("e", "fact/9"), ("e", "fact/9?q"), ("e", "chunk/3?no"), ("x", "chunk/1")):
         key = codec.vector_key(embedder, "anna", id)
         row = Vector(scope="anna", memory=id, values=np.ones(2, np.float32))
         change(filled, "vectors", key, codec.encode_vector(key, row))
-    assert filled.health().orphans == {"contexts": 1, "keys": 1, "vectors": 4}
-    assert filled.repair() == {"contexts": 1, "keys": 1, "vectors": 4}
-    assert filled.health().orphans == {}
-    assert len(Look(filled).vectors("e", "anna")) == 5 == len(Look(filled).contexts("anna"))
+    before = Look(filled).counts()["vectors"]
+    filled._writer.call(lambda: transact(filled._env, lambda tx: opening._rebuild(tx, at())))
+    assert Look(filled).counts()["vectors"] == before - 4
+    assert len(Look(filled).vectors("e", "anna")) == 5
 
 
 def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(filled):
     change(filled, "contexts", codec.scoped_key("anna", "chunk/2"), b"nonsense")
     change(filled, "log", codec.id_key(4), b"nonsense, but 20 bytes")
     assert filled.health().damaged == {"contexts": 1, "log": 1}
-    assert filled.repair() == {"contexts": 1}
+    change(filled, "keys", codec.scoped_key("anna", "chunk/2?q"), b"nonsense")
+    key = codec.vector_key("e", "anna", "chunk/2?q")
+    change(filled, "vectors", key, codec.seal(key))
+    assert filled.repair() == {"contexts": 1, "keys": 1}
+    with filled.snapshot() as snapshot:
+        assert snapshot._rows.get("vectors", key) is None
     assert filled.health().damaged == {"log": 1}
 
 

@@ -97,7 +97,9 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
         if way == "a turn's text":
             assert len(here) == 118
             assert Look(store).session("s1").turns == 118
-            assert len(Look(store).vectors("e", "anna")) == 40
+            known = {memory.id for memory in Look(store).memories("anna")}
+            assert len(known) == 39, "one had the same words"
+            assert {vector.memory for vector in Look(store).vectors("e", "anna")} == known
             assert store.append(turn(121)).id == 121
         store.append(turn(999)).wait(30)
         after = len(events(store))
