@@ -126,7 +126,7 @@ class Doubts(NamedTuple):
 
     Attributes:
         known: It has a word about the memory.
-        elsewhere: It is addressed to somebody else, or holds a quotation.
+        elsewhere: It is addressed to somebody else.
         foreign: It has a thing that is no memory; what is to be forgotten may be about one.
         against: A third person, a condition, a report.
     """
@@ -143,7 +143,7 @@ def find_doubts(sentence: Sentence) -> Doubts:
     begins_with_name = codes[:1] == OTHER and codes[1:2] in orders
     return Doubts(
         known=not table.needed.isdisjoint(codes),
-        elsewhere=sentence.is_reported or sentence.calls_another or begins_with_name,
+        elsewhere=sentence.calls_another or begins_with_name,
         foreign=table.code_of["foreign"] in codes,
         against=sentence.is_against,
     )

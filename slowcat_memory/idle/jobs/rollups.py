@@ -138,7 +138,6 @@ def subject_of(id: str, kind: str, rollup: Rollup) -> Coverage:
 
 PARTS = 24  # the latest sessions of a topic used for its summary
 LATEST = 50  # turns whose speakers are no subjects
-_NO_SUBJECTS = STOP_WORDS | DATED
 
 
 class Topics(ScopeJob):
@@ -198,8 +197,8 @@ def shared_subjects(
     for memory in sessions:
         named = (*summaries.items(memory, "topics"), *summaries.items(memory, "entities"))
         for subject, name in {fold(text): text for text in named}.items():
-            words = (word for word in subject.split() if not word.isdigit())
-            if any(word not in _NO_SUBJECTS and word not in speakers for word in words):
+            words = {word for word in subject.split() if not word.isdigit()} - STOP_WORDS - DATED
+            if any(word not in speakers for word in words):
                 having.setdefault(subject, (name, []))[1].append(memory)
     topics = dict[str, list[Memory]]()
     for name, parts in sorted(
