@@ -21,7 +21,7 @@ from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.graph.dedup import Similarity
-from slowcat_memory.core.graph.entity_index import EntityIndex
+from slowcat_memory.core.graph.entities import EntityIndex
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import AskOptions, parse_query

@@ -8,8 +8,7 @@ from benchmarks.written.good import Piece
 from benchmarks.written.play import Played
 from benchmarks.written.shown import coverage, likeness, words
 from slowcat_memory.core.extraction.slots import canonical
-from slowcat_memory.core.graph.readings import SEPARATOR
-from slowcat_memory.core.memory import QUARANTINED, chunk_id, family
+from slowcat_memory.core.memory import QUARANTINED, SEPARATOR, chunk_id, family
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Memory
 

@@ -38,7 +38,6 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     type: str
     attributes: dict[str, str] = {}
     entity: str = ""
-    confidence: str = ""
 
 
 class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,8 +109,7 @@ def mentions(
         attributes = {
             key: value for key, value in values.items() if key and sayings.has_value(value, text)
         }
-        mention = Mention(name, _kind(entity.type, types), attributes, confidence=entity.confidence)
-        kept.setdefault(fold(name), mention)
+        kept.setdefault(fold(name), Mention(name, _kind(entity.type, types), attributes))
     return tuple(kept.values())
 
 

@@ -234,8 +234,6 @@ def begins(claim: Statement, date: str, since: datetime) -> datetime:
 
 def content(text: str) -> frozenset[str]:
     """Return the words of a text that say something, in the singular."""
-    if text.startswith("entity/"):
-        return frozenset((text,))
     words = frozenset(_PLURAL.sub("", word) for word in fingerprint(text).split()) - _EMPTY
     return words - _CONSUMING or words
 

@@ -40,14 +40,6 @@ def _kin_of(fact: Memory) -> Group | None:
     return fact.speaker, fact.trust, f"{subject_of(fact)}'s {noun}"
 
 
-def _is_only_short(name: str, other: str, every: Iterable[str]) -> bool:
-    """Return whether one of two names is the beginning of the other, and of no third."""
-    short, long = sorted((name, other), key=len)
-    if " " in short or not long.startswith(f"{short} "):
-        return False
-    return not any(third.startswith(f"{short} ") for third in every if third not in (long, short))
-
-
 class FactIndex:
     """Current facts, and their vectors where they have one. Not thread-safe."""
 
@@ -120,14 +112,7 @@ class FactIndex:
         of = (fact.speaker, fact.trust)
         known, meant = self._subjects.get(of, {}), self._meant(*of, subject)
         others = sorted(known.keys() - {subject})
-        return [
-            subject,
-            *(
-                name
-                for name in others
-                if self._meant(*of, name) == meant or _is_only_short(subject, name, others)
-            ),
-        ]
+        return [subject, *(name for name in others if self._meant(*of, name) == meant)]
 
     def _meant(self, speaker: str, trust: str, name: str) -> str:
         """Return the only entity with a name, or that is a relative ("anna's sister"); else it."""

@@ -20,7 +20,7 @@ from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.known import FACT_CHARS, KNOWN_TOKENS, Known, KnownLine
 from slowcat_memory.core.facts.fact import is_fact
-from slowcat_memory.core.graph.readings import TurnReading
+from slowcat_memory.core.graph.entities import TurnReading
 from slowcat_memory.core.memory import FACT, READING, SESSION_SUMMARY, holds
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.time.calendar import in_zone
@@ -134,7 +134,7 @@ def _people(readings: Iterable[TurnReading], speakers: set[str]) -> dict[str, _P
     people: dict[str, _Person] = {}
     for reading in readings:
         for mention in reading.mentions:
-            if mention.entity and mention.confidence != "low":
+            if mention.entity:
                 name, turn = mention.name, reading.turn
                 who = people.setdefault(mention.entity, _Person(mention.entity, name, turn, set()))
                 if len(name.split()) > len(who.name.split()):

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.slots import TIMELESS, canonical, object_type, slot_of
 from slowcat_memory.core.facts.fact import is_fact, order_of
 from slowcat_memory.core.facts.holding import history
-from slowcat_memory.core.graph.entity_index import attributes_of
-from slowcat_memory.core.graph.readings import relates
+from slowcat_memory.core.graph.entities import attributes_of, relates
 from slowcat_memory.core.memory import ALWAYS, ENTITY, as_of, names_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Disclosed, Memory, Statement

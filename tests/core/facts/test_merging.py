@@ -258,9 +258,11 @@ def test_a_subject_has_the_other_names_of_its_entity_and_what_it_is_to_somebody(
 def test_facts_of_two_names_of_one_person_are_compared_with_their_cosine() -> None:
     index = FactIndex(TOKENIZE)
     every = [
-        numbered(1, "Priya Nair brings the cake on 9 May.", subject="Priya Nair"),
-        numbered(2, "Priya brings the cake on 16 May.", subject="Priya"),
-        numbered(3, "Tom brings the cake on 16 May.", subject="Tom"),
+        numbered(
+            1, "Priya Nair brings a cake on 9 May.", subject="Priya Nair", subject_id="entity/1"
+        ),
+        numbered(2, "Priya brings a cake on 16 May.", subject="Priya", subject_id="entity/1"),
+        numbered(3, "Tom brings a cake on 16 May.", subject="Tom", subject_id="entity/2"),
     ]
     for one in every:
         index.put(one, np.array([1.0, 0.0], np.float32))

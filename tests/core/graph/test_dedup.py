@@ -12,9 +12,9 @@ from slowcat_memory.core.extraction.known import Known
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.extraction.options import DedupOptions
 from slowcat_memory.core.graph.dedup import Candidate, resolve, same
+from slowcat_memory.core.graph.entities import TurnReading
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory import SESSION_SUMMARY
 from slowcat_memory.records import Made, Memory, Statement
 from tests.support import said

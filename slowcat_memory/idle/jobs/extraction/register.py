@@ -14,8 +14,13 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.dedup import Similarity
-from slowcat_memory.core.graph.entity_index import EntityIndex
-from slowcat_memory.core.graph.readings import TurnReading, entities, read_names, relates
+from slowcat_memory.core.graph.entities import (
+    EntityIndex,
+    TurnReading,
+    entities,
+    read_names,
+    relates,
+)
 from slowcat_memory.core.memory import ENTITY, READING, names_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.idle.job import JobContext
