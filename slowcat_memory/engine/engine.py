@@ -456,11 +456,14 @@ class MemoryEngine:
             ValueError: An order has no condition.
         """
         orders = [what] if isinstance(what, Forget) else what
-        if dry_run:
-            return self.store.covered(orders)
-        if undo_s:
-            return self.upkeep.hide(undo_s, *orders)
-        return self.upkeep.forget(*orders)
+        if not (dry_run or undo_s):
+            return self.upkeep.forget(*orders)
+        covered = self.store.covered(orders)
+        if dry_run or not (covered.turns or covered.memories):
+            return covered
+        hidden = (), covered.turns, 0, undo_s, covered.memories
+        order = self.wiring.undo_log.hide("forget_about", orders[0].scope, *hidden)
+        return replace(covered, order=order)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""

@@ -18,7 +18,7 @@ from weakref import WeakMethod
 
 from loguru import logger
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
@@ -115,15 +115,6 @@ class Upkeep:
                 namespaces.seal(scope)
         elif namespace.sealed:
             namespace.reseal()
-
-    def hide(self, undo_s: float, *orders: Forget) -> Forgotten:
-        """Hide what ``forget`` would delete, to be erased later; return once that is durable."""
-        covered = self._wiring.store.covered(orders)
-        if not (covered.turns or covered.memories):
-            return covered
-        what = (), covered.turns, 0, undo_s, covered.memories
-        order = self._wiring.undo_log.hide("forget_about", orders[0].scope, *what)
-        return replace(covered, order=order)
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""
