@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path, PurePath
-from typing import IO
+from typing import IO, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -231,7 +231,7 @@ class FileReadings:
                 yield from self._inside(str(name), inside, partial(inside.open, "rb"))
 
     def _inside(
-        self, name: str, where: Path | zipfile.ZipInfo, open_: Callable[[], IO[bytes]]
+        self, name: str, where: Path | zipfile.ZipInfo, open_: Callable[[], Any]
     ) -> Iterator[FileReading]:
         """Read a file of a folder or an archive; report what cannot be read."""
         try:
