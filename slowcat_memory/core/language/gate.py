@@ -1,6 +1,6 @@
 """Words for the recall gate, by language.
 
-Lists come from the language's ``words.toml``, patterns from its ``gate.py``.
+Lists come from the language's ``words.toml``, patterns from its ``talk.py``.
 """
 
 import re

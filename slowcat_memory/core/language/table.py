@@ -421,7 +421,7 @@ class Language(Sentences, frozen=True, kw_only=True):
     capital_nouns: bool = False
 
 
-MODULES = ("gate", "patterns", "statements", "talk", "time")
+MODULES = ("patterns", "statements", "talk", "time")
 
 
 def language_of_tables(package: str, **names: Any) -> Language:
