@@ -20,7 +20,7 @@ from tests.support.voice_pipeline import VoicePipeline, run
 BEFORE = ("My bicycle is kept in the cellar.", "I live in Porto.", "I'm allergic to nuts.",
           "I'm waiting for a letter from my landlord.")  # fmt: skip
 AFTER = ("Call me Ben.", "Where is my bicycle kept?")
-COMMANDS = ("facts", "people", "people Porto", "show summaries", "show blocks", "show icebreakers",
+COMMANDS = ("facts", "people", "timeline Porto", "show summaries", "show blocks", "show icebreakers",
             "show turns", "show 2", "search bicycle", "forget Porto")  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def options(
 
 for panel, commands in {
     TRY: (serve.demo, serve.chat),
-    LOOK: (look.search, serve.ui, look.show, facts.facts, facts.people, facts.as_of)
+    LOOK: (look.search, serve.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
     + (look.why, look.replay, files.export),
     CHANGE: (files.import_, facts.remember, facts.mark, facts.forget, facts.undo),
     CARE: (

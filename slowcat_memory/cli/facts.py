@@ -1,6 +1,6 @@
 """What is known and when it was true, and how a person changes it.
 
-``slowcat-memory facts``, ``people`` and ``as-of``; ``remember``, ``mark``, ``forget``
+``slowcat-memory facts``, ``people``, ``timeline`` and ``as-of``; ``remember``, ``mark``, ``forget``
 and ``undo``.
 """
 
@@ -189,7 +189,39 @@ def _portrait(person: "Portrait", zone: tzinfo) -> list[Sequence[str | Text]]:
     return rows
 
 
-# ------------------------------------------------------------------- as-of
+# ------------------------------------------------------------------- timeline, as-of
+
+
+@takes("limit", "user", "as_json")
+def timeline(known: Settings, about: list[str]) -> None:
+    """Show what changed when about a person or thing, with the quotes.
+
+    A name shows its facts with their dates; other words show the facts that contain them.
+
+    Example: [bold]slowcat-memory timeline Anna[/]
+
+    Args:
+        about (ABOUT): A name, or a topic.
+    """
+    with known.opened() as (engine, where):
+        graph, name = _graph(engine, where), " ".join(about)
+        relations, nobody = _relations_of(graph, name), partial(_nobody, engine, where, name)
+        entry = partial(_relation, graph, engine.zone)
+        shell.print_list(known, relations, entry, "fact", nobody, latest_last=True)
+
+
+def _relations_of(graph: "Graph", about: str) -> "list[Memory]":
+    """Return the relations of the people with this name, and those with these words."""
+    from slowcat_memory.core.text.normalize import fold
+
+    wanted = set(fold(about).split())
+    ids = {person.id for person in graph.find(about)}
+    return [
+        known
+        for known in graph.relations
+        if ids & {known.statement.subject, known.statement.object}
+        or wanted <= set(fold(f"{known.text} {known.statement.quote}").replace(".", "").split())
+    ]
 
 
 def _relation(graph: "Graph", zone: tzinfo, relation: "Memory") -> Sequence[str | Text]:

@@ -101,6 +101,7 @@ def imported(known, tmp_path: Path):
 def test_imported_facts_are_found_by_every_command(imported) -> None:
     assert "Anna moved to Oslo." in imported.ok("search", "Oslo")
     assert "Oslo" in imported.ok("people", "Anna") and "Max" in imported.ok("people")
+    assert "Oslo" in imported.ok("timeline", "Anna")
     before = imported.ok("as-of", "2024-05-13")
     assert "Porto" in before and "Oslo" not in before
     shown = imported("show").stderr

@@ -1,4 +1,4 @@
-"""people, as-of: who is known, what changed when, and what was true on a day."""
+"""people, timeline, as-of: who is known, what changed when, and what was true on a day."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -33,6 +33,14 @@ def test_people_one_person_with_what_held_before(register) -> None:
     assert "123 Main St" in text and "2025-06-02" in text and "I moved to" in text
     [anna] = register.json("people", "anna")
     assert [line["value"] for line in anna["before"]] == ["123 Main St"]
+
+
+def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
+    said = [one["statement"] for one in register.json("timeline", "Max")]
+    ages = [one["object"] for one in said if one["predicate"] == "age"]
+    assert ages == ["three", "four"]
+    assert "2025-01-06" in register.ok("timeline", "Max")
+    assert len(register.json("timeline", "moved")) == 1
 
 
 def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:
