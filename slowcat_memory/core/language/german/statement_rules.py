@@ -73,6 +73,7 @@ RULES = (
     Rule("person", "diet", "{s} isst {o} nicht.", r"(?:esse|essen|isst|trinke|trinken|trinkt) (?P<o>(?!das\b|es\b|viel\b|so\b).+?) (?:überhaupt |gar |grundsätzlich )?nicht$", "things", denies=True),
     Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
+    Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
     Rule("person", "name", "{s} heißt {o}.", r"'s (?:voller |richtiger )?name ist (?P<o>.+)", "person", whose="speaker"),
@@ -111,6 +112,7 @@ RULES = (
     Rule("person", "married_to", "{s} ist mit {o} verheiratet.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verheiratet", "person"),
     Rule("person", "engaged_to", "{s} ist mit {o} verlobt.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verlobt", "person"),
     Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) (?:zusammen|liiert)", "person"),
+    Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei|vier) (?:\w+ )?(?:{PET}|{_PETS}))(?=$| seit| und)(?! (?:namens|von gestern))", "value"),
     # Health and food
     Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", rf"{_BIN} {_ANY}(?:hoch)?allergisch (?:gegen|auf) (?P<o>.+)", "things"),
     Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", rf"{_BIN} (?:gegen|auf) (?P<o>.+?) (?:hoch)?allergisch", "things"),
