@@ -190,6 +190,15 @@ COMMANDS = filled(
             "sentence))?(?: from (?:{memory}))?",
         ),
         table.CommandRule(
+            kind="forget_about",
+            says="(?:{forget}|remove|wipe) (?:everything|all|anything|what|whatever)(?: that)?"
+            "(?: (?:you|i|we|you've|i've|we've)(?: have)?(?: ever)? "
+            "(?:know|remember|stored|learned|learnt|said|told you|mentioned|talked))? about {x}",
+            needs="(?!(?:me|us|everything|it|this|that|him|her|them|what|how|the fact)\\b|"
+            f"(?:\\S+ )+(?:{_BE})\\b)",
+            max_words=5,
+        ),
+        table.CommandRule(
             kind="correct",
             says="(?:(?:no|nope|nah) )*(?:{wrong}) {x}",
             needs="(?!.*\\bshould(?:'ve| have)\\b)(?:it's|its|it|i|i'm|im|he's|she's|they're|we're|my|our|"

@@ -117,6 +117,13 @@ COMMANDS = filled(
             kind="forget_that", says="(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: wieder)?"
         ),
         table.CommandRule(
+            kind="forget_about",
+            says="(?:{forget}){polite} alles(?: was du)? über {x}?(?: weißt| gespeichert hast| "
+            "gemerkt hast)?",
+            needs="(?!das$|es$|(?:mich|uns|alles)\\b)",
+            max_words=5,
+        ),
+        table.CommandRule(
             kind="correct",
             says="(?:nein )*(?:{wrong}) {x}",
             needs="(?:ich|wir|er|sie|es) \\S+ \\S|(?:meine?|unsere?|seine?|ihre?|der|die|das) "
