@@ -213,7 +213,9 @@ class MemoryEngine:
         """
         check_events(events)
         wiring = self.wiring
-        wiring.hear(APPENDING, events)
+        wiring.gate.busy(APPENDING)  # for its grace period
+        wiring.gate.free(APPENDING)
+        wiring.users.hear(events)
         wiring.clock_guard.doubt()  # before these turns' dates are the newest ones
         acks = wiring.store.append_all(events, cursor, quiet=True)
         wiring.indexer.add(acks)

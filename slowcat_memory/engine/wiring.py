@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
@@ -21,7 +21,7 @@ from slowcat_memory.idle.events import MemoryEvents
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
-from slowcat_memory.records import Event, Turn, WriteBatch
+from slowcat_memory.records import Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.conversation import guest_scope
 from slowcat_memory.runtime.namespaces.indexer import Embedding, Indexer
@@ -92,14 +92,6 @@ class EngineWiring:
         self.events = MemoryEvents(self.store, clock, self.metrics, callers.on_event)
         self.others = OtherProcesses(self)
         self.undo_log = UndoLog(self.store, self.apply, clock, self.clock_guard.doubt)
-
-    def hear(self, activity: str, events: Iterable[Event]) -> None:
-        """Close the idle gate for its grace period, and learn the users' names from what is said."""
-        self.gate.busy(activity)
-        self.gate.free(activity)
-        for event in events:
-            if isinstance(event, Turn) and event.unnamed:
-                self.users.learn(event.scope, event.speaker)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""
@@ -243,7 +235,9 @@ class OtherProcesses:
         self._change = snapshot.last_change()
 
     def _hear(self, scope: str, turns: list[Turn]) -> None:
-        self._wiring.hear(ACTIVITY, turns)
+        self._wiring.gate.busy(ACTIVITY)
+        self._wiring.gate.free(ACTIVITY)
+        self._wiring.users.hear(turns)
         self._indexer.hear(scope, [turn for turn in turns if not turn.aside])
         ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
         self._tell("stored", scope, ids, kind=CHUNK)

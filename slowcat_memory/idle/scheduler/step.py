@@ -231,8 +231,9 @@ def batch_of(
 
     Returns:
         Nothing if the task is to be done later as it is, because somebody spoke, or a server, the
-        budget or the disk does not allow it now; the step's own batch with its task done; the parts of a task that was too long, or whose
-        answers cannot be used; or the task with its next try, and what a rule found meanwhile.
+        budget or the disk does not allow it now; the step's own batch with its task done; the parts
+        of a task that was too long, or whose answers cannot be used; or the task with its next try,
+        and what a rule found meanwhile.
     """
     if result.batch is not None:
         return replace(keepable_batch(result.batch), done=task.id), "done"

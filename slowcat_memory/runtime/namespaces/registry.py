@@ -28,7 +28,7 @@ from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError, describe_error
 from slowcat_memory.index.generation import Build
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Event, Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from slowcat_memory.runtime.namespaces.live_index import (
     LiveIndex,
@@ -493,9 +493,11 @@ class UserNames:
                     self._learned.setdefault(scope, name)
         return self.called(*scopes)
 
-    def learn(self, scope: str, name: str) -> None:
-        """Set a scope's name: that of a logged turn in which the recogniser named nobody."""
-        self._learned[scope] = name
+    def hear(self, events: Iterable[Event]) -> None:
+        """Take the users' names from logged turns in which the recogniser named nobody."""
+        for event in events:
+            if isinstance(event, Turn) and event.unnamed:
+                self._learned[event.scope] = event.speaker
 
     def forget(self, *scopes: str) -> None:
         """Drop names that forgotten turns may have told, without scopes all; they are read again."""

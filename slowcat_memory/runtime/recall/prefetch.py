@@ -26,6 +26,7 @@ from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.numerals import number_of
 from slowcat_memory.runtime.namespaces.registry import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall, abandon
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
@@ -273,6 +274,7 @@ def compile_patterns(language: str, agent_name: str) -> None:
     for known in LANGUAGES:  # a turn is searched for orders in every language
         _ = known.orders.compiled
     compile_rules(language)
+    number_of("none")  # looked for in every request
     compile_lazy_patterns()
 
 
