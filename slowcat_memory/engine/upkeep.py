@@ -108,13 +108,19 @@ class Upkeep:
                 logger.warning("an index is read from the log until it is built: {}", error)
 
     def _seal_again(self, scope: str) -> None:
-        """Build a sealed index that has nothing of what was deleted, before the former is erased."""
-        namespaces = self._wiring.namespaces
-        if (namespace := namespaces.loaded(scope)) is None:
-            if self.seal_due(scope):
+        """Build a large sealed index without what was deleted, before the former one is erased.
+
+        A small one is built when idle: until then the log is read as quickly.
+        """
+        namespaces, most = self._wiring.namespaces, self._wiring.config.index.seal_most
+        if namespace := namespaces.loaded(scope):
+            if namespace.searcher.sealed_count > most:
+                namespace.reseal()
+        elif not namespaces.is_guests(scope):
+            with self._wiring.store.snapshot() as snapshot:
+                count = snapshot.logged_between(scope, 1, snapshot.last_id())
+            if count > most:
                 namespaces.seal(scope)
-        elif namespace.sealed:
-            namespace.reseal()
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""

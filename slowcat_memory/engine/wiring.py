@@ -266,9 +266,10 @@ class OtherProcesses:
         self._indexer.later(self._confirm, epoch, partial(wait, loads))
 
     def _reload(self, scope: str) -> None:
-        """Load an index again: a sealed one as soon as whoever forgot has built it anew."""
+        """Load an index again: a large one as soon as whoever forgot has built it anew."""
         namespace, until = self._wiring.namespaces.loaded(scope), time.monotonic() + ANEW_S
-        while namespace and namespace.sealed and time.monotonic() < until:
+        sealed = namespace.searcher.sealed_count if namespace else 0
+        while sealed > self._wiring.config.index.seal_most and time.monotonic() < until:
             with self._store.snapshot() as snapshot:
                 if snapshot.manifest(scope) or not self._store.is_erasing():
                     break

@@ -46,16 +46,16 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "not loaded"])
-def test_upkeep_a_sealed_index_is_built_anew_before_the_bytes_of_the_former_are_erased(
+def test_upkeep_a_large_index_is_built_anew_before_the_bytes_of_the_former_are_erased(
     home, loaded
 ):
-    engine = home.open(index={"seal_at": 2})
+    engine = home.open(index={"seal_at": 2, "seal_most": 3})
     dog, *_ = home.talk(engine)
     engine.upkeep.tidy("anna")
     if not loaded:
         engine.wiring.namespaces.drop_unused(after_s=0, kept=0)
     assert engine.forget(Forget(turns=(dog,))).erased
-    engine = home.again(index={"seal_at": 2})
+    engine = home.again(index={"seal_at": 2, "seal_most": 3})
     count = len(TALK) - 1
     assert engine.upkeep.stats()["index"]["anna"] == {
         "memories": count, "sealed": count, "tail": 0, "vectors": 0
