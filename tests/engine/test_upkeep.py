@@ -46,9 +46,7 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "not loaded"])
-def test_upkeep_a_large_index_is_built_anew_before_the_bytes_of_the_former_are_erased(
-    home, loaded
-):
+def test_upkeep_a_large_index_is_built_anew_before_the_bytes_of_the_former_are_erased(home, loaded):
     engine = home.open(index={"seal_at": 2, "seal_most": 3})
     dog, *_ = home.talk(engine)
     engine.upkeep.tidy("anna")
