@@ -339,8 +339,11 @@ class NameLexicon:
     """Counts names and finds those that sound like a word. Not safe to use from several threads."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Start with the names of a sealed index's folder, read when needed, or with none."""
-        self._file = sealed / NAMES_FILE if sealed is not None else None
+        """Start with the names of a sealed index's folder, decoded when needed, or with none.
+
+        The file is read at once: a newer index may replace the folder.
+        """
+        self._sealed = (sealed / NAMES_FILE).read_bytes() if sealed is not None else b""
         self._entries: dict[str, NameEntry] = {}
         # Words and their sounds by phonetic key.
         self._by_sound: dict[str, dict[tuple[str, str], None]] | None = None
@@ -392,7 +395,7 @@ class NameLexicon:
 
     def clear(self) -> None:
         """Drop everything, the sealed names included."""
-        self._entries, self._by_sound, self._file, self._waiting = {}, None, None, []
+        self._entries, self._by_sound, self._sealed, self._waiting = {}, None, b"", []
 
     def write(self, folder: Path) -> None:
         self._catch_up()
@@ -401,10 +404,10 @@ class NameLexicon:
 
     def load(self) -> None:
         self._catch_up()
-        file, self._file = self._file, None
-        if file is None:
+        sealed, self._sealed = self._sealed, b""
+        if not sealed:
             return
-        for entry in msgspec.msgpack.decode(file.read_bytes(), type=list[NameEntry]):
+        for entry in msgspec.msgpack.decode(sealed, type=list[NameEntry]):
             if new := self._entries.get(bare := entry.form.lower()):
                 entry.count += new.count
                 entry.named += new.named

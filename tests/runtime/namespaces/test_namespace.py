@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from unittest.mock import patch
 
@@ -55,6 +56,15 @@ def test_namespace_a_build_reads_no_time_again_in_a_text_that_is_the_same(scene)
         assert built("again", sealed) == anew
     other = replace(order, zone="Asia/Tokyo", former=sealed)
     assert other.read_former(scene.root) is None and order.read_former(scene.root) is None
+
+
+def test_namespace_a_misheard_name_is_found_when_the_files_of_the_index_are_replaced(scene):
+    for n in range(4):
+        scene.say(f"Katharina called on day {n}")
+    scene.namespace.reseal()
+    opened = scene.load()
+    shutil.rmtree(opened.root / opened.sealed)  # by a newer index, or a forgetting elsewhere
+    assert [match.name for match in opened.searcher.heard("did Catarina call")] == ["Katharina"]
 
 
 def test_namespace_an_index_built_during_a_forgetting_is_thrown_away(scene, monkeypatch):
