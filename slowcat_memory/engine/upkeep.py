@@ -112,15 +112,11 @@ class Upkeep:
 
         A small one is built when idle: until then the log is read as quickly.
         """
-        namespaces, most = self._wiring.namespaces, self._wiring.config.index.seal_most
-        if namespace := namespaces.loaded(scope):
-            if namespace.searcher.sealed_count > most:
-                namespace.reseal()
-        elif not namespaces.is_guests(scope):
-            with self._wiring.store.snapshot() as snapshot:
-                count = snapshot.logged_between(scope, 1, snapshot.last_id())
-            if count > most:
-                namespaces.seal(scope)
+        wiring = self._wiring
+        with wiring.store.snapshot() as snapshot:
+            count = snapshot.logged_between(scope, 1, snapshot.last_id())
+        if count > wiring.config.index.seal_most and not wiring.namespaces.is_guests(scope):
+            wiring.namespaces.seal(scope)
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""

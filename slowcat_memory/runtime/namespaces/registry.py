@@ -387,14 +387,15 @@ class Namespaces:
             self._loaded[scope] = loaded
 
     def seal(self, scope: str) -> None:
-        """Build and publish the index of a scope that is not loaded. Blocks for seconds.
+        """Build and publish a scope's index, for the next load. Blocks for seconds.
 
         Raises:
             IndexDamagedError: The build failed.
             StoreError: It could not be published.
         """
         order, root = self.order(scope).in_store(self.store), index_folder(self.store.path, scope)
-        self.store.publish(seal(Build(), root, order)).wait(FLUSH_S)
+        former = self._loaded[scope].sealed if scope in self._loaded else ""
+        self.store.publish(seal(Build(), root, replace(order, former=former))).wait(FLUSH_S)
 
     def forget(self, scope: str, gone: set[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.
