@@ -203,7 +203,7 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     sealing.start()
     assert begun.wait(30)
     building = engine.wiring.namespaces.get("anna")
-    while building._build._child is None:
+    while building.build._child is None:
         pass
     if replaced:
         engine.wiring.indexer.reload("anna")

@@ -376,7 +376,7 @@ class Indexer:
         self.release()
         self.talk.submit(lambda: None).result()
         while (self._ready or self._opening) and not self.closing.is_set():
-            wait([*self._opening])
+            wait(self._opening)
             self.talk.submit(lambda: None).result()
         self.talk.submit(lambda: None).result()  # behind the last slice
 

@@ -250,9 +250,9 @@ class SealOrder(Struct, frozen=True):
     def reading(self) -> DateLocale:
         return DateLocale(zone_of(self.zone), self.language)
 
-    def in_store(self, store: Store) -> "SealOrder":
+    def in_store(self, store: Store, former: str = "") -> "SealOrder":
         """Return the order of a build that begins now."""
-        return replace(self, store=str(store.path), folder=store.folder_id)
+        return replace(self, store=str(store.path), folder=store.folder_id, former=former)
 
     @property
     def how_read(self) -> str:
@@ -263,7 +263,7 @@ class SealOrder(Struct, frozen=True):
         """Open the index to replace; None if there is none, or its times were read otherwise."""
         with suppress(Exception):  # as in ``LiveIndex.load``; also one that was swept just now
             header = read_header(root / self.former, self.options)
-            if self.former and header.reading == self.how_read:
+            if header.reading == self.how_read:
                 return DocumentTable(root / self.former, header)
         return None
 
@@ -298,7 +298,7 @@ class LiveIndex:
         self.sealed, self.damaged = "", False
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
-        self._build = Build()
+        self.build = Build()
         self._begin(self.open())
 
     def _begin(self, searcher: Searcher) -> None:
@@ -449,11 +449,11 @@ class LiveIndex:
         return self.damaged or grown
 
     def stop(self) -> None:
-        self._build.stop()
+        self.build.stop()
 
     def abandon_build(self) -> None:
         """End a build that may have read what is forgotten now; its files are gone on return."""
-        self._build.abort()
+        self.build.abort()
         with self._sealing:
             pass
 
@@ -474,8 +474,7 @@ class LiveIndex:
     def _reseal(self) -> None:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-        order = replace(self._order.in_store(self._store), former=self.sealed)
-        manifest = seal(self._build, self.root, order)
+        manifest = seal(self.build, self.root, self._order.in_store(self._store, self.sealed))
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)

@@ -31,6 +31,7 @@ from slowcat_memory.index.generation import Build
 from slowcat_memory.records import Event, Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from slowcat_memory.runtime.namespaces.live_index import (
+    FLUSH_S,
     LiveIndex,
     Place,
     SealOrder,
@@ -306,7 +307,6 @@ class Namespace(LiveIndex):
 
 ANONYMOUS = "User"  # the name where none is configured
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
-FLUSH_S = 10.0
 
 
 @dataclass(eq=False, repr=False)
@@ -393,9 +393,10 @@ class Namespaces:
             IndexDamagedError: The build failed.
             StoreError: It could not be published.
         """
-        order, root = self.order(scope).in_store(self.store), index_folder(self.store.path, scope)
-        former = self._loaded[scope].sealed if scope in self._loaded else ""
-        self.store.publish(seal(Build(), root, replace(order, former=former))).wait(FLUSH_S)
+        loaded = self._loaded.get(scope)
+        former, build = (loaded.sealed, loaded.build) if loaded else ("", Build())
+        order = self.order(scope).in_store(self.store, former)
+        self.store.publish(seal(build, index_folder(self.store.path, scope), order)).wait(FLUSH_S)
 
     def forget(self, scope: str, gone: set[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.
