@@ -297,6 +297,8 @@ def test_one_bad_line_is_named_and_the_rest_comes_in(engine, tmp_path, bad):
 
 def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path):
     assert import_trips.run(tmp_path, 8, 3, "", kills=False)["faults"] == []
+    # Two people say one word in one second, in two sessions.
+    assert import_trips.play(tmp_path, 100_059, kills=False) == []
 
 
 @pytest.mark.parametrize("control", ["name", "forgotten"])

@@ -139,10 +139,10 @@ class Match(Struct, frozen=True, kw_only=True):
 class Log:
     """What the log of a scope had of a file's turns before the file is imported.
 
-    A turn is known by its time and words, without a time by its session and words: once for each
-    such turn in the log, and for each that was imported, as a cursor for each session says. So a
-    file that has grown, another export of the same chat and an import that was stopped go on where
-    they must, and what was forgotten stays forgotten.
+    A turn is known by its time and words, in another session by its speaker too, without a time by
+    its session and words: once for each such turn in the log, and for each that was imported, as a
+    cursor for each session says. So a file that has grown, another export of the same chat and an
+    import that was stopped go on where they must, and what was forgotten stays forgotten.
     """
 
     def __init__(self, snapshot: Snapshot, scope: str, *, again: bool = False) -> None:
@@ -175,11 +175,15 @@ class Log:
         row, keys, logged, new = self._row(name), _keys(name, every), dict[int, Turn](), list[int]()
         for place, (key, utterance) in enumerate(zip(keys, every, strict=True)):
             alike = self._turns[times[place] if utterance.at else name, utterance.text]
-            turn = next((turn for turn in alike if turn.id not in self._taken), None)
+            free = [turn for turn in alike if turn.id not in self._taken]
+            own = (turn for turn in free if row and turn.session == row.id)
+            others = (turn for turn in free if utterance.speaker in ("", turn.speaker))
+            turn = next(own, None) or next(others, None)
             if turn is not None:
                 self._taken.add(turn.id)
                 logged[place] = turn
-            if self._imported[key]:
+            # What is in the log for others was imported for them.
+            if self._imported[key] > (0 if turn else len(free)):
                 self._imported[key] -= 1
             elif turn is None:
                 new.append(place)

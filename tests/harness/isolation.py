@@ -383,7 +383,7 @@ def anywhere() -> Iterator[None]:
 
 def _unseparated(self: Any, scope: str, beginning: str = "", after: str = "") -> Any:
     """A namespace is read by the beginning of its keys, without what separates their parts."""
-    return iter(()) if after else self._scan(Memory, "memories", scope.encode())
+    return iter(()) if after else self._rows.records(Memory, "memories", scope.encode(), b"")
 
 
 def _ended(self: Any, by: str = "") -> bool:
