@@ -246,5 +246,5 @@ def test_what_must_not_leave_this_machine_is_proposed_here_alone():
     assert made.has_local
     assert proposed(made) == ["secret", "said"]
     assert proposed(made, local=False) == ["said"]
-    made.set_columns("secret", local=False)
+    made.add(doc("secret", "my dog is called max"))
     assert not made.has_local and "secret" in proposed(made, local=False)

@@ -40,9 +40,7 @@ class Scene:
         order = SealOrder(
             scope=scope, space=space, zone="", language=tokenizer.language, options=known
         )
-        made = Namespace(order, self.store, self.root, tokenizer, 5)
-        made.finish_opening()
-        return made
+        return Namespace(order, self.store, self.root, tokenizer, 5)
 
     def say(self, text: str, session: str = "s", *, embed: bool = True, **who: str) -> Turn:
         self.clock.advance(1)

@@ -381,11 +381,9 @@ class Indexer:
         self.talk.submit(lambda: None).result()  # behind the last slice
 
     def drain(self) -> None:
-        """Wait until everything logged so far is indexed and embedded, and all is open. Blocks."""
+        """Wait until everything logged so far is indexed and embedded. Blocks."""
         self.catch_up()
         self.back.submit(lambda: None).result()  # the first worker feeds it
-        for namespace in self._namespaces:
-            namespace.finish_opening()
 
     def close(self) -> None:
         """Finish the queued work, and stop. Takes a few seconds at most; may be called twice."""

@@ -304,9 +304,6 @@ class LiveIndex:
     def _begin(self, searcher: Searcher) -> None:
         self.searcher = searcher
         self._last = dict[str, str]()  # the last chunk of each session: the next turn follows it
-        # Memories whose texts were not read for times yet, by id: that is most of the work, and few
-        # queries ask for a time.
-        self._undated: dict[str, Memory] = {}
 
     @property
     def root(self) -> Path:
@@ -368,10 +365,7 @@ class LiveIndex:
         return added
 
     def _add_turns(self, read: Read, after: int) -> set[str]:
-        """Add the turns after a log id, each with its whole state in the store.
-
-        The times in their texts are left to be read.
-        """
+        """Add the turns after a log id, each with its whole state in the store."""
         added = set[str]()
         for snapshot, turn in in_parts(read, lambda s, last: s.turns(self.scope, last), after):
             if turn.aside:
@@ -392,19 +386,10 @@ class LiveIndex:
         return before[-1] if before and before[-1] in self.searcher else ""
 
     def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
-        memory = snapshot.in_context(memory)
-        if indexable(memory):
-            self._undated[memory.id] = memory
-        self._put(snapshot, memory, place, loading=True)
+        self._put(snapshot, snapshot.in_context(memory), place, loading=True)
 
     def _put(
-        self,
-        snapshot: Snapshot,
-        memory: Memory,
-        place: Place,
-        about: tuple[float, float] | None = None,
-        *,
-        loading: bool = False,
+        self, snapshot: Snapshot, memory: Memory, place: Place, *, loading: bool = False
     ) -> None:
         """Index the whole state of a stored memory, with its keys, and the vectors of both."""
         keys = list(snapshot.keys(self.scope, memory.id))
@@ -413,6 +398,8 @@ class LiveIndex:
         vectors = {id_: vector for id_, vector in read if vector} if self.space.dim else {}
         if loading and self.space.dim and len(vectors) <= len(keys):
             self.searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+
+        about = time_about(memory, self._reading) if indexable(memory) else None
 
         def index(searcher: Searcher) -> None:
             if not indexable(memory):
