@@ -291,12 +291,10 @@ class Windows:
 
 # ------------------------------------------------------------------- names
 # Names are counted as documents come, stored in one file of the sealed index, and bounded in number.
-# Slow work is done when it is needed or in ``warm``: while an index is opened, texts only queue.
 
 NAMES_FILE = "names.msgpack"
 MOST = 3000  # words that are kept, by salience; twice as many while they are counted
 NAMED = 8  # how many plain occurrences one use as a name counts as
-WAITING = 1000  # documents that may wait to be counted
 QUERY_WORDS = 64  # words of a query that are checked: a spoken question is shorter
 MOST_WORDS = 3  # of a query that may be one misheard name
 # Likeness from which a name is taken for what was heard: one unusual word; several, of which one is
@@ -339,36 +337,21 @@ class NameLexicon:
     """Counts names and finds those that sound like a word. Not safe to use from several threads."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Start with the names of a sealed index's folder, decoded when needed, or with none.
-
-        The file is read at once: a newer index may replace the folder.
-        """
-        self._sealed = (sealed / NAMES_FILE).read_bytes() if sealed is not None else b""
+        """Start with the names of a sealed index's folder, or with none."""
         self._entries: dict[str, NameEntry] = {}
-        # Words and their sounds by phonetic key.
+        if sealed is not None:
+            kept = msgspec.msgpack.decode((sealed / NAMES_FILE).read_bytes(), type=list[NameEntry])
+            self._entries = {entry.form.lower(): entry for entry in kept}
+        # Words and their sounds by phonetic key; made in ``warm``.
         self._by_sound: dict[str, dict[tuple[str, str], None]] | None = None
-        self._waiting: list[tuple[str, str]] = []
-
-    def add(self, text: str, speaker: str) -> None:
-        """Count the words of a document's indexed text and its speaker, now or later."""
-        self._waiting.append((text, speaker))
-        if self._by_sound is not None or len(self._waiting) > WAITING:
-            self._catch_up()
 
     def is_name(self, bare: str) -> bool:
-        """Return whether a word in lower case mostly was a name, as far as it is counted.
-
-        Reads no file and changes nothing: any thread may ask.
-        """
+        """Return whether a word in lower case mostly was a name; any thread may ask."""
         entry = self._entries.get(bare)
         return entry is not None and 2 * entry.named > entry.count
 
-    def _catch_up(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for text, speaker in waiting:
-            self._count_all(text, speaker)
-
-    def _count_all(self, text: str, speaker: str) -> None:
+    def add(self, text: str, speaker: str) -> None:
+        """Count the words of a document's indexed text and its speaker."""
         for part in speaker.split():
             if part.lower() not in ROLES:
                 self._count(part, named=True)
@@ -395,28 +378,14 @@ class NameLexicon:
 
     def clear(self) -> None:
         """Drop everything, the sealed names included."""
-        self._entries, self._by_sound, self._sealed, self._waiting = {}, None, b"", []
+        self._entries, self._by_sound = {}, None
 
     def write(self, folder: Path) -> None:
-        self._catch_up()
         self._prune()
         (folder / NAMES_FILE).write_bytes(msgspec.msgpack.encode(list(self._entries.values())))
 
-    def load(self) -> None:
-        self._catch_up()
-        sealed, self._sealed = self._sealed, b""
-        if not sealed:
-            return
-        for entry in msgspec.msgpack.decode(sealed, type=list[NameEntry]):
-            if new := self._entries.get(bare := entry.form.lower()):
-                entry.count += new.count
-                entry.named += new.named
-            self._entries[bare] = entry
-        self._by_sound = None
-
     def warm(self) -> None:
         """Prepare for the first misheard word; takes some ten milliseconds once."""
-        self.load()
         if self._by_sound is None:
             self._by_sound = {}
             for bare in self._entries:
@@ -430,7 +399,6 @@ class NameLexicon:
 
     def hotwords(self, n: int) -> list[Hotword]:
         """Return up to n names and frequent uncommon words, the most salient first."""
-        self.load()
         kept = [entry for entry in self._entries.values() if entry.named or entry.count > 2]
         best = sorted(kept, key=lambda entry: (-entry.salience, entry.form))[:n]
         top = math.log1p(best[0].salience) if best else 1.0
