@@ -61,8 +61,8 @@ class Builder:
         self._names.add(document.text, document.speaker)
         self._words.add(self._tokenizer(document.text))
         for name, keys in self._keys.items():
-            if pointers := document.pointers(name):
-                keys.put(number, pointers)
+            if own := document.keys_of(name):
+                keys.put(number, own)
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set the vector of a document or key, shape (dim,), unit length; an unknown id is ignored.

@@ -141,7 +141,7 @@ class Searcher:
             number = self.table.find(document.id)
             number = self._set_text(number, document, terms)
             for name, keys in self.keys.items():
-                keys.put(number, document.pointers(name))
+                keys.put(number, document.keys_of(name))
 
     def _set_text(self, number: int, document: Document, terms: Counts) -> int:
         """Add or replace a document; return its new number.

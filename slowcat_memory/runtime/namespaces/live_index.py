@@ -35,7 +35,7 @@ from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.core.time.expressions import times
 from slowcat_memory.errors import IndexDamagedError, describe_error
-from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher, generation
+from slowcat_memory.index import Builder, Document, IndexOptions, Searcher, generation
 from slowcat_memory.index.format import read_header, split_key_id
 from slowcat_memory.index.generation import BUILT, Build
 from slowcat_memory.index.table import DocumentTable
@@ -56,13 +56,6 @@ class Space(Struct, frozen=True):
 
     key: str = ""
     dim: int = 0
-
-
-class DateLocale(Struct, frozen=True):
-    """How the time expressions of a memory are read: time zone and language."""
-
-    zone: tzinfo
-    language: str
 
 
 class Place(Struct, frozen=True):
@@ -102,7 +95,7 @@ def _chunks_before(turn: Turn, searcher: Searcher, snapshot: Snapshot) -> Iterat
 
 def document(
     memory: Memory,
-    reading: DateLocale,
+    language: str,
     before: str = "",
     keys: Iterable[Key] = (),
     after: str = "",
@@ -115,7 +108,7 @@ def document(
         after: As in ``Document``.
         about: Likewise; reading it (``time_about``) is most of the work.
     """
-    says = substance(memory, reading.language)
+    says = substance(memory, language)
     is_agents = memory.kind == CHUNK and memory.role == "assistant"
     return Document(
         id=memory.id,
@@ -132,13 +125,13 @@ def document(
         local=memory.local_only,
         speaker=memory.speaker,
         about=about,
-        keys=tuple(Pointer(split_key_id(k.id)[1], k.kind, k.text, k.weight) for k in keys),
+        keys=tuple(keys),
     )
 
 
-def time_about(memory: Memory, reading: DateLocale) -> tuple[float, float] | None:
+def time_about(memory: Memory, zone: tzinfo, language: str) -> tuple[float, float] | None:
     """Return the first time that a memory's text is about, as in ``Document``. Takes 0.2 ms."""
-    about = times(memory.text, memory.valid_from, reading.zone, reading.language)[:1]
+    about = times(memory.text, memory.valid_from, zone, language)[:1]
     return (about[0].start.timestamp(), about[0].end.timestamp()) if about else None
 
 
@@ -147,7 +140,7 @@ def indexable(memory: Memory) -> bool:
 
 
 def all_documents(
-    read: Read, scope: str, reading: DateLocale, upto: int, former: DocumentTable | None = None
+    read: Read, order: "SealOrder", upto: int, former: DocumentTable | None = None
 ) -> Iterator[Document]:
     """Yield a namespace's index documents: first the chunks in order, then the rest by id.
 
@@ -157,10 +150,11 @@ def all_documents(
     Raises:
         IndexDamagedError: An event of the log was not read.
     """
+    scope, zone, language = order.scope, zone_of(order.zone), order.language
 
     def stored(snapshot: Snapshot, memory: Memory, before: str = "") -> Document:
         keys = snapshot.keys(scope, memory.id)
-        indexed = document(snapshot.in_context(memory), reading, before, keys)
+        indexed = document(snapshot.in_context(memory), language, before, keys)
         number = former.find(memory.id) if former else -1
         if (
             former
@@ -170,7 +164,7 @@ def all_documents(
             begin, end = (column[number] for column in former.about)
             about = None if isnan(begin) else (begin, end)
         else:
-            about = time_about(memory, reading)
+            about = time_about(memory, zone, language)
         return replace(indexed, about=about)
 
     latest = dict[str, str]()
@@ -246,10 +240,6 @@ class SealOrder(Struct, frozen=True):
     folder: tuple[int, int] = (0, 0)
     former: str = ""
 
-    @property
-    def reading(self) -> DateLocale:
-        return DateLocale(zone_of(self.zone), self.language)
-
     def in_store(self, store: Store, former: str = "") -> "SealOrder":
         """Return the order of a build that begins now."""
         return replace(self, store=str(store.path), folder=store.folder_id, former=former)
@@ -292,7 +282,7 @@ class LiveIndex:
 
     def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
         """Start empty; ``root`` is the folder of its sealed indexes, below the store's."""
-        self.scope, self.space, self._reading = order.scope, order.space, order.reading
+        self.scope, self.space, self._zone = order.scope, order.space, zone_of(order.zone)
         self._order, self._store, self._tokenizer, self._place = order, store, tokenizer, root
         self.lock = threading.RLock()
         self.sealed, self.damaged = "", False
@@ -399,7 +389,8 @@ class LiveIndex:
         if loading and self.space.dim and len(vectors) <= len(keys):
             self.searcher.remove(memory.id)  # a sealed vector that is no longer in the store
 
-        about = time_about(memory, self._reading) if indexable(memory) else None
+        language = self._order.language
+        about = time_about(memory, self._zone, language) if indexable(memory) else None
 
         def index(searcher: Searcher) -> None:
             if not indexable(memory):
@@ -407,7 +398,7 @@ class LiveIndex:
                 return
             # Resolved only now: a journal may repeat this on a searcher with newer data.
             before = next((id_ for id_ in place.before if id_ in searcher), "")
-            searcher.add(document(memory, self._reading, before, keys, place.after, about))
+            searcher.add(document(memory, language, before, keys, place.after, about))
 
         self.change(index)
         for id_, vector in vectors.items():
@@ -515,7 +506,7 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
         with store.snapshot() as snapshot:  # later changes are made again when it is loaded
             upto, changes = snapshot.last_id(), snapshot.last_change()
             epoch = snapshot.forget_epoch()
-        for document in all_documents(store.snapshot, order.scope, order.reading, upto, former):
+        for document in all_documents(store.snapshot, order, upto, former):
             builder.add(document)
             yield False
         with store.snapshot() as snapshot:
