@@ -353,21 +353,21 @@ def scope_of_user(user_id: str, what: str = "user_id") -> str:
     Raises:
         ConfigError: The id has characters that no scope may have.
     """
-    if SCOPE.fullmatch(scope := user_id.strip().casefold()):
+    return check_scope(user_id.strip().casefold(), f"{what} {user_id!r}")
+
+
+def check_scope(scope: str, told: str = "") -> str:
+    """Return a scope's name unchanged if it is valid; ``told`` is how an error names it.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    if SCOPE.fullmatch(scope):
         return scope
     raise ConfigError(
-        f"{what} {user_id!r} cannot name a memory",
-        hint="Use 1 to 64 letters a-z (of any case), digits, '_' and '-', such as 'anna'",
+        f"{told or repr(scope)} cannot name a memory",
+        hint="Use 1 to 64 letters a-z, digits, '_' and '-', such as 'anna'",
     )
-
-
-def check_scope(scope: str) -> str:
-    """Return a scope's name unchanged if it is valid, else raise ``ConfigError``."""
-    if not SCOPE.fullmatch(scope):
-        raise ConfigError(
-            f"{scope!r} cannot name a scope", hint="Use 1 to 64 of: a-z, 0-9, '_' and '-'"
-        )
-    return scope
 
 
 # ------------------------------------------------------------------- names of users
