@@ -119,11 +119,6 @@ class Searcher:
         return len(self.table) - self.sealed_count
 
     @property
-    def has_local(self) -> bool:
-        """Whether any document must not leave this machine."""
-        return bool((self.table.local.values & self.table.alive.values).any())
-
-    @property
     def mean_words(self) -> float:
         return self.table.total_words / max(1, self.table.living)
 
