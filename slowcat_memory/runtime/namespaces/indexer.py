@@ -18,7 +18,7 @@ new ones.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -319,22 +319,17 @@ class Indexer:
     def take(self, batch: WriteBatch) -> None:
         """Index what a stored batch changed, in the namespaces that are loaded. Blocks."""
         for scope, changed in changed_by_scope(batch).items():
-            self.read_again(scope, changed, {id_ for of, id_ in batch.drop if of == scope})
+            self.read_again(scope, changed)
 
-    def read_again(
-        self, scope: str, memory_ids: Sequence[str], dropped: Set[str] = frozenset()
-    ) -> None:
-        """Read memories again if their scope is loaded; those dropped had no record left. Blocks."""
+    def read_again(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read memories again if their scope is loaded. Blocks."""
         self.release()
         for start in range(0, len(memory_ids), SLICE):  # a recall may run in between
-            part = memory_ids[start : start + SLICE]
-            index = partial(self._index_again, part, [id_ for id_ in part if id_ in dropped])
+            index = partial(self._index_again, memory_ids[start : start + SLICE])
             self.talk.submit(self._change, scope, index).result()
 
-    def _index_again(
-        self, memory_ids: Sequence[str], dropped: Sequence[str], namespace: Namespace
-    ) -> None:
-        namespace.refresh(memory_ids, dropped)
+    def _index_again(self, memory_ids: Sequence[str], namespace: Namespace) -> None:
+        namespace.refresh(memory_ids)
         if unembedded := namespace.searcher.incomplete(memory_ids):
             self.later(self.embed, namespace.scope, unembedded)
 

@@ -307,14 +307,11 @@ class LiveIndex:
 
     # ---------------------------------------------------------------- loading
 
-    def load(self, read: Read) -> set[str]:
+    def load(self, read: Read) -> None:
         """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.
 
         It is read in parts, so that no snapshot lives for long: what changes meanwhile may be in it
         or not, and is to be applied afterwards.
-
-        Returns:
-            Ids of the chunks that were added as they are in the store.
         """
         with read() as snapshot:
             manifest, upto = snapshot.manifest(self.scope), snapshot.last_id()
@@ -331,10 +328,9 @@ class LiveIndex:
         # All memories but those that are added with their turns, now or afterwards.
         for snapshot, row in in_parts(read, lambda s, last: s.memories(self.scope, after=last), ""):
             if row.id not in added and turn_of(row.id) <= upto:
-                self._index(snapshot, row, Place())
-        return added
+                self._put(snapshot, snapshot.in_context(row), Place())
 
-    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> set[str]:
+    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> None:
         """Load a sealed index and all later changes; vectors of another space are the store's."""
         self._begin(self.open(generation.check(self.root, manifest), manifest.embedder))
         added = self._add_turns(read, manifest.upto)
@@ -343,7 +339,7 @@ class LiveIndex:
                 continue
             with read() as snapshot:
                 if memory := snapshot.read(self.scope, memory_id):
-                    self._index(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
+                    self._put(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
                 else:
                     self.searcher.remove(memory_id)
         if self.space.dim and manifest.embedder != self.space.key:
@@ -352,17 +348,16 @@ class LiveIndex:
                     if not self.searcher.has_vector(vector.memory):
                         self.searcher.put_vector(vector.memory, vector.values)
         self.sealed = manifest.generation
-        return added
 
     def _add_turns(self, read: Read, after: int) -> set[str]:
-        """Add the turns after a log id, each with its whole state in the store."""
+        """Add the turns after a log id, each with its whole state in the store; return their ids."""
         added = set[str]()
         for snapshot, turn in in_parts(read, lambda s, last: s.turns(self.scope, last), after):
             if turn.aside:
                 continue
             memory = snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn)
             before = self._before(turn, snapshot)
-            self._index(snapshot, memory, Place((before,)))
+            self._put(snapshot, snapshot.in_context(memory), Place((before,)))
             added.add(memory.id)
             if indexable(memory):
                 self._last[turn.session] = memory.id
@@ -375,19 +370,17 @@ class LiveIndex:
         before = [*_chunks_before(turn, self.searcher, snapshot)]
         return before[-1] if before and before[-1] in self.searcher else ""
 
-    def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
-        self._put(snapshot, snapshot.in_context(memory), place, loading=True)
+    def _put(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
+        """Index the whole state of a stored memory, with its keys, and the vectors of both.
 
-    def _put(
-        self, snapshot: Snapshot, memory: Memory, place: Place, *, loading: bool = False
-    ) -> None:
-        """Index the whole state of a stored memory, with its keys, and the vectors of both."""
+        A vector that is no longer in the store leaves the index, too.
+        """
         keys = list(snapshot.keys(self.scope, memory.id))
         texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
         read = ((id_, snapshot.vector(self.space.key, self.scope, id_)) for id_ in texts)
         vectors = {id_: vector for id_, vector in read if vector} if self.space.dim else {}
-        if loading and self.space.dim and len(vectors) <= len(keys):
-            self.searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+        if self.space.dim and len(vectors) < len(texts):
+            self.change(lambda searcher: searcher.remove(memory.id))
 
         language = self._order.language
         about = time_about(memory, self._zone, language) if indexable(memory) else None

@@ -155,18 +155,12 @@ class Namespace(LiveIndex):
             self.facts.hear(turn)
             self._put(snapshot, snapshot.in_context(memory), place)
 
-    def refresh(self, memory_ids: Sequence[str], dropped: Iterable[str] = ()) -> None:
+    def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
 
         Ids missing from the store are removed from the index, unless their write is pending.
-
-        Args:
-            dropped: Those whose records were dropped, and with them their vectors: a turn's memory
-                is then as it was said.
         """
         with self.lock, self._store.snapshot() as snapshot:
-            for memory_id in dropped:
-                self._remove(memory_id)
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._index_stored(memory, snapshot)

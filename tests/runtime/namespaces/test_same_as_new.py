@@ -79,8 +79,7 @@ class Life(Scene):
     def write(self, **changes: Any) -> None:
         batch = WriteBatch(**changes)
         self.store.apply("test", batch).wait()
-        dropped = [id_ for _, id_ in batch.drop]
-        self.namespace.refresh(live_index.changed_by_scope(batch)["anna"], dropped)
+        self.namespace.refresh(live_index.changed_by_scope(batch)["anna"])
 
     def put(self, memory: Memory) -> None:
         self.write(memories=(memory,))
