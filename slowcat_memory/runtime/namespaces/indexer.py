@@ -48,9 +48,11 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.records import TokenCodes, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces.live_index import Space, changed_by_scope
+from slowcat_memory.runtime.namespaces.live_index import Space
 from slowcat_memory.runtime.namespaces.registry import Namespace, Namespaces
 from slowcat_memory.store import Ack
+from slowcat_memory.store.bookkeeping import changed_by
+from slowcat_memory.store.disk import codec
 
 FAILURES, REST_S = 3, 60.0  # failures in a row after which no query is embedded, and for how long
 LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
@@ -318,8 +320,8 @@ class Indexer:
 
     def take(self, batch: WriteBatch) -> None:
         """Index what a stored batch changed, in the namespaces that are loaded. Blocks."""
-        for scope, changed in changed_by_scope(batch).items():
-            self.read_again(scope, changed)
+        for scope, ids in changed_by(batch, lambda v: codec.owner_of(v.memory) or v.memory).items():
+            self.read_again(scope, ids)
 
     def read_again(self, scope: str, memory_ids: Sequence[str]) -> None:
         """Read memories again if their scope is loaded. Blocks."""
@@ -388,7 +390,7 @@ class Indexer:
             wait((self.talk.submit(self._index_rest),), CLOSE_S)
             self.closing.set()
             for namespace in self._namespaces:
-                namespace.stop()
+                namespace.build.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
         for pool in (self.back, self.opener, self.ahead, self.late, self.warm):

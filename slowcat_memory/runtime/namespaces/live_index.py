@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import tzinfo
@@ -36,12 +35,11 @@ from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.core.time.expressions import times
 from slowcat_memory.errors import IndexDamagedError, describe_error
 from slowcat_memory.index import Builder, Document, IndexOptions, Searcher, generation
-from slowcat_memory.index.format import read_header, split_key_id
+from slowcat_memory.index.format import read_header
 from slowcat_memory.index.generation import BUILT, Build
 from slowcat_memory.index.table import DocumentTable
-from slowcat_memory.records import Event, Key, Manifest, Memory, Turn, WriteBatch
+from slowcat_memory.records import Event, Key, Manifest, Memory, Turn
 from slowcat_memory.store import Snapshot, Store, StoreOptions
-from slowcat_memory.store.bookkeeping import subjects_of
 
 PART = 1000  # rows that are read from one snapshot
 Read = Callable[[], AbstractContextManager[Snapshot]]
@@ -209,15 +207,6 @@ def unread_error(rows: int) -> IndexDamagedError:
         f"{rows} rows of the store were not read: an index of the rest would hide them",
         hint="It is tried again; if it fails each time: `slowcat-memory doctor --repair`",
     )
-
-
-def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
-    """Return the ids of the memories that a batch changes in an index, by namespace."""
-    embedded = ((row.scope, split_key_id(row.memory)[0] or row.memory) for row in batch.vectors)
-    changed: dict[str, list[str]] = defaultdict(list)
-    for scope, memory_id in dict.fromkeys((*subjects_of(batch), *embedded)):
-        changed[scope].append(memory_id)
-    return dict(changed)
 
 
 class SealOrder(Struct, frozen=True):
@@ -418,9 +407,6 @@ class LiveIndex:
         """Return whether the tail is large enough for a new sealed index, or the old is damaged."""
         grown = self._order.options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
         return self.damaged or grown
-
-    def stop(self) -> None:
-        self.build.stop()
 
     def abandon_build(self) -> None:
         """End a build that may have read what is forgotten now; its files are gone on return."""

@@ -81,12 +81,6 @@ class HotCache:
         self._held.pop(memory_id, None)
 
 
-def latest_turns(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
-    """Return the latest turns of a scope, oldest first. Reads no more than these."""
-    talk = (turn for turn in snapshot.latest_turns(scope) if not turn.aside)
-    return list(islice(talk, most))[::-1]
-
-
 class Namespace(LiveIndex):
     """A scope's searcher and latest texts. Safe to use from several threads."""
 
@@ -122,7 +116,8 @@ class Namespace(LiveIndex):
         """
         with self._store.snapshot(give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
-            turns = latest_turns(snapshot, self.scope, most)
+            talk = (turn for turn in snapshot.latest_turns(self.scope) if not turn.aside)
+            turns = list(islice(talk, most))[::-1]
             rows = [snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns]
             for row in rows:
                 self.hot.add(snapshot.in_context(row), None)
@@ -285,7 +280,7 @@ class Namespaces:
         """
         for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
             if time.monotonic() - self._used[scope] >= after_s and not self.store.unsaved():
-                self._loaded.pop(scope).stop()
+                self._loaded.pop(scope).build.stop()
 
     def reload(self, scope: str) -> None:
         """Load a namespace again if it is loaded.
