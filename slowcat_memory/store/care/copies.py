@@ -128,14 +128,10 @@ def shrink(env: Environment) -> bool:
     Raises:
         StoreError: The copy could not be made; the file is as before.
     """
-    return _saved_share(env) > WORTH_SHRINKING and rewrite(env)
-
-
-def _saved_share(env: Environment) -> float:
-    """Return the share of the file that a copy would save: that of its free pages."""
     with reading(env) as tx:
         pages = sum(pages_of(tx.stat(table)) for table in tx.tables())
-    return 1 - pages / (int(env.env.info()["last_pgno"]) + 1)
+    saved = 1 - pages / (int(env.env.info()["last_pgno"]) + 1)  # its free pages
+    return saved > WORTH_SHRINKING and rewrite(env)
 
 
 # ------------------------------------------------------------------- backups that are there
