@@ -25,14 +25,19 @@ from typing import IO, TypeVar
 import msgspec
 
 from slowcat_memory.child_process import child_environment, python_command
+from slowcat_memory.clock import boot_id
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.records import IndexFile, Manifest
 
 T = TypeVar("T")
 
-BUILT, OUTCOME = "built", "outcome.msgpack"
+BUILT, OUTCOME, VERIFIED = "built", "outcome.msgpack", "verified"
 NICE = 3  # of the child: the conversation has priority, beside two busy processes it gets a third
 MOST_WAIT_S = 10.0  # of a build for others, such as an LLM that keeps every core busy for minutes
+SETTLED_S = 2.0  # a file as new as this may be changed again without getting another time
+
+Identity = tuple[int, int, int, int, int]
+"""Device, inode, size, and the times of contents and inode in nanoseconds."""
 
 
 class Build:
@@ -149,21 +154,67 @@ def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> 
     (folder / OUTCOME).write_bytes(msgspec.msgpack.encode(outcome(files)))
 
 
+Hashed = dict[str, tuple[Identity, str]]
+"""By name, a file's identity and its hash."""
+
+
 def check(root: Path, manifest: Manifest) -> Path:
     """Verify a published index; return the folder to load.
+
+    Each file is hashed once a boot. A sealed file is never changed. What can change it under us is
+    a disk that lost power, another program, or a copy from elsewhere. The first comes with another
+    boot; the others change the inode, the size or one of its times. So on the same boot a file with
+    the same ones is the one that was hashed. A disk that decays meanwhile is found on the next
+    boot.
 
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
-    folder = root / manifest.generation
+    folder, hashed = root / manifest.generation, Hashed()
+    known = _read_verified(folder / VERIFIED)
     for file in manifest.files:
         try:
-            is_whole = _hash(folder / file.name) == file.sha256
+            hashed[file.name] = _identity(folder / file.name), file.sha256
+            if hashed[file.name] != known.get(file.name):
+                if _hash(folder / file.name) != file.sha256:
+                    raise _not_the_one(file)
         except OSError as error:
             raise _not_the_one(file) from error
-        if not is_whole:
-            raise _not_the_one(file)
+    if hashed != known:
+        _write_verified(folder / VERIFIED, hashed)
     return folder
+
+
+def _identity(path: Path) -> Identity:
+    """Return what tells a file from any other, and from itself after a change."""
+    now = path.stat()
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+def _read_verified(path: Path) -> Hashed:
+    """Return what was hashed on this boot; an unreadable record is none."""
+    try:
+        boot, files = msgspec.msgpack.decode(path.read_bytes(), type=tuple[str, Hashed])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+    return files if boot == boot_id() else {}
+
+
+def _write_verified(path: Path, files: Hashed) -> None:
+    """Record what was just hashed, as of before it was, except files that are too new.
+
+    Without a boot id, or where the folder cannot be written, nothing is recorded.
+    """
+    settled = (time.time() - SETTLED_S) * 1e9
+    kept = {name: hashed for name, hashed in files.items() if max(hashed[0][3:]) < settled}
+    if not boot_id() or not kept:
+        return
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with suppress(OSError):
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(fd, "wb") as out:
+            out.write(msgspec.msgpack.encode((boot_id(), kept)))
+        os.replace(draft, path)
 
 
 def _not_the_one(file: IndexFile) -> IndexDamagedError:
