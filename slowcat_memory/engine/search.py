@@ -320,7 +320,7 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     namespaces = wiring.namespaces_of(then)
     for scope in dict.fromkeys((query.scope, *query.also)):
         if not namespaces.is_guests(scope):
-            namespaces.get(scope)
+            namespaces.get(scope).finish_opening()
     retrieval = dataclasses.replace(wiring.retrieval, namespaces=namespaces)
     return retrieval.answer(query)
 

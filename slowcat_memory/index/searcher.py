@@ -166,6 +166,13 @@ class Searcher:
         self._link(added, after)
         return added
 
+    def set_columns(self, memory_id: str, **columns: float) -> None:
+        """Set some columns of a document; no unknown id is added."""
+        with self._lock:
+            number = self.table.find(memory_id)
+            if number >= 0:
+                self.table.set_columns(number, columns)
+
     def remove(self, memory_id: str) -> bool:
         """Remove a document and its keys from every view and from its neighbours' windows."""
         with self._lock:

@@ -221,7 +221,11 @@ class DocumentTable:
     def update(self, number: int, document: Document) -> None:
         """Set the columns of a living document whose text is unchanged."""
         self.total_words += document.words - int(self.words[number])
-        for name, value in document.columns(self._speaker_number(document.speaker)).items():
+        self.set_columns(number, document.columns(self._speaker_number(document.speaker)))
+
+    def set_columns(self, number: int, values: Mapping[str, float]) -> None:
+        """Set some columns of a document, by their names."""
+        for name, value in values.items():
             self._columns[name][number] = value
 
     def remove(self, number: int) -> None:

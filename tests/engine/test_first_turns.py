@@ -111,7 +111,7 @@ def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled
 
 def test_first_turns_control_without_preparation_they_do_it_all(filled):
     found = first_turns(filled, "at once")[:3]
-    assert sum(turn["patterns"] for turn in found) > 15
+    assert sum(turn["patterns"] for turn in found) > 20
     assert max(turn["rows"] for turn in found) > DAYS
 
 
@@ -142,6 +142,8 @@ engine.append(Turn(text="Our cat Minka sleeps in the piano", **said)).wait(None)
 engine.close()
 """
 ASK = """
+from slowcat_memory.runtime.namespaces.registry import Namespace
+Namespace._finish_soon = lambda self: None  # what is read behind the first answer
 engine = MemoryEngine(config)
 assert engine.search("where does the cat sleep", "user").hits
 """

@@ -245,5 +245,5 @@ def test_what_must_not_leave_this_machine_is_proposed_here_alone():
     made = searcher(doc("secret", "my dog is called max", local=True), doc("said", "max barks"))
     assert proposed(made) == ["secret", "said"]
     assert proposed(made, local=False) == ["said"]
-    made.add(doc("secret", "my dog is called max"))
+    made.set_columns("secret", local=False)
     assert "secret" in proposed(made, local=False)

@@ -40,7 +40,9 @@ class Scene:
         order = SealOrder(
             scope=scope, space=space, zone="", language=tokenizer.language, options=known
         )
-        return Namespace(order, self.store, self.root, tokenizer, 5)
+        made = Namespace(order, self.store, self.root, tokenizer, 5)
+        made.finish_opening()
+        return made
 
     def say(self, text: str, session: str = "s", *, embed: bool = True, **who: str) -> Turn:
         self.clock.advance(1)

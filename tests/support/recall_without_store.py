@@ -86,6 +86,9 @@ class FakeNamespace:
     def stating(self, query: str, now: datetime) -> list[str]:
         return []
 
+    def read_times(self) -> None:
+        """Do nothing: the times are there."""
+
     def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:
         self.fetched += ids
         return {i: self.memories[i] for i in ids if i in self.memories}

@@ -378,9 +378,11 @@ class Indexer:
         self.talk.submit(lambda: None).result()  # behind the last slice
 
     def drain(self) -> None:
-        """Wait until everything logged so far is indexed and embedded. Blocks."""
+        """Wait until everything logged so far is indexed and embedded, and all is open. Blocks."""
         self.catch_up()
         self.back.submit(lambda: None).result()  # the first worker feeds it
+        for namespace in self._namespaces:
+            namespace.finish_opening()
 
     def close(self) -> None:
         """Finish the queued work, and stop. Takes a few seconds at most; may be called twice."""
@@ -390,7 +392,7 @@ class Indexer:
             wait((self.talk.submit(self._index_rest),), CLOSE_S)
             self.closing.set()
             for namespace in self._namespaces:
-                namespace.build.stop()
+                namespace.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
         for pool in (self.back, self.opener, self.ahead, self.late, self.warm):

@@ -2,12 +2,17 @@
 
 Recall puts the turn that states the fact asked for before what the ranking finds. A question looks
 at no more than ``LOOKED_AT`` facts of a list, however many are known.
+
+They are read behind the opening of an index: reading takes time that grows with the facts, and the
+rules for turns that idle work has not read yet compile some hundred patterns. No answer waits for
+that, see ``KnownFacts.read``.
 """
 
 import re
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
@@ -92,10 +97,14 @@ MOST_TURNS = 8  # latest turns kept for a word
 MOST_FOUND = 6  # chunks returned for a query
 
 
-class KnownFacts:
-    """A scope's facts by what they are about, and their ends by chunk.
+Change = Callable[["KnownFacts"], object]
 
-    Changed under the namespace's lock; answers take no lock.
+
+class KnownFacts:
+    """A scope's facts by what they are about, and their ends by chunk; none before ``read``.
+
+    What changes before that is kept in order, and applied to what was read. Changed under the
+    namespace's lock; answers take no lock.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -111,6 +120,40 @@ class KnownFacts:
         self._said_last = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
         self._heard = dict[str, Overtaken]()  # by chunk, from turns that idle work has yet to read
         self._read_to = 0  # log id of the latest turn that a fact was read from
+        # Until ``read`` is done: each change, with the log id of a turn that is heard, else 0.
+        self._missed: list[tuple[int, Change]] | None = []
+
+    def read(
+        self, facts: Iterable[Memory], turns: Iterable[Turn], lock: AbstractContextManager[object]
+    ) -> None:
+        """Take the stored facts and the latest stored turns, and all changes since the opening.
+
+        Takes microseconds a fact, a millisecond a turn, and half a second for the first turns of a
+        process. The facts and turns must have been read from the store after the opening.
+
+        Args:
+            turns: The oldest first.
+            lock: The namespace's; held only for what changed meanwhile.
+        """
+        known, latest = KnownFacts(self._language), 0  # a reading that fails leaves nothing here
+        for fact in sorted(facts, key=lambda fact: fact.valid_from):
+            known.put(fact)
+        for turn in turns:
+            known.hear(turn)
+            latest = turn.id
+        with lock:
+            for id_, change in self._missed or ():
+                if not 0 < id_ <= latest:  # else it was among the turns
+                    change(known)
+            known._missed = None
+            vars(self).update(vars(known))
+
+    def change(self, change: Change, turn: int = 0) -> None:
+        """Make a change now, or once the facts are read; ``turn`` is the log id of one it hears."""
+        if self._missed is None:
+            change(self)
+        else:
+            self._missed.append((turn, change))
 
     def put(self, fact: Memory) -> None:
         """Add or replace a fact of which a turn is known; drop what another memory says no more."""

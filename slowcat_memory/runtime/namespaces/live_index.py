@@ -282,6 +282,9 @@ class LiveIndex:
     def _begin(self, searcher: Searcher) -> None:
         self.searcher = searcher
         self._last = dict[str, str]()  # the last chunk of each session: the next turn follows it
+        # Memories whose texts were not read for times yet, by id: that is most of the work, and few
+        # queries ask for a time.
+        self._undated: dict[str, Memory] = {}
 
     @property
     def root(self) -> Path:
@@ -295,11 +298,14 @@ class LiveIndex:
 
     # ---------------------------------------------------------------- loading
 
-    def load(self, read: Read) -> None:
+    def load(self, read: Read) -> set[str]:
         """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.
 
         It is read in parts, so that no snapshot lives for long: what changes meanwhile may be in it
         or not, and is to be applied afterwards.
+
+        Returns:
+            Ids of the chunks that were added as they are in the store.
         """
         with read() as snapshot:
             manifest, upto = snapshot.manifest(self.scope), snapshot.last_id()
@@ -316,9 +322,10 @@ class LiveIndex:
         # All memories but those that are added with their turns, now or afterwards.
         for snapshot, row in in_parts(read, lambda s, last: s.memories(self.scope, after=last), ""):
             if row.id not in added and turn_of(row.id) <= upto:
-                self._put(snapshot, snapshot.in_context(row), Place())
+                self._index(snapshot, row, Place())
+        return added
 
-    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> None:
+    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> set[str]:
         """Load a sealed index and all later changes; vectors of another space are the store's."""
         self._begin(self.open(generation.check(self.root, manifest), manifest.embedder))
         added = self._add_turns(read, manifest.upto)
@@ -327,7 +334,7 @@ class LiveIndex:
                 continue
             with read() as snapshot:
                 if memory := snapshot.read(self.scope, memory_id):
-                    self._put(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
+                    self._index(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
                 else:
                     self.searcher.remove(memory_id)
         if self.space.dim and manifest.embedder != self.space.key:
@@ -336,16 +343,20 @@ class LiveIndex:
                     if not self.searcher.has_vector(vector.memory):
                         self.searcher.put_vector(vector.memory, vector.values)
         self.sealed = manifest.generation
+        return added
 
     def _add_turns(self, read: Read, after: int) -> set[str]:
-        """Add the turns after a log id, each with its whole state in the store; return their ids."""
+        """Add the turns after a log id, each with its whole state in the store.
+
+        The times in their texts are left to be read.
+        """
         added = set[str]()
         for snapshot, turn in in_parts(read, lambda s, last: s.turns(self.scope, last), after):
             if turn.aside:
                 continue
             memory = snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn)
             before = self._before(turn, snapshot)
-            self._put(snapshot, snapshot.in_context(memory), Place((before,)))
+            self._index(snapshot, memory, Place((before,)))
             added.add(memory.id)
             if indexable(memory):
                 self._last[turn.session] = memory.id
@@ -358,7 +369,19 @@ class LiveIndex:
         before = [*_chunks_before(turn, self.searcher, snapshot)]
         return before[-1] if before and before[-1] in self.searcher else ""
 
-    def _put(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
+    def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
+        memory = snapshot.in_context(memory)
+        if indexable(memory):
+            self._undated[memory.id] = memory
+        self._put(snapshot, memory, place)
+
+    def _put(
+        self,
+        snapshot: Snapshot,
+        memory: Memory,
+        place: Place,
+        about: tuple[float, float] | None = None,
+    ) -> None:
         """Index the whole state of a stored memory, with its keys, and the vectors of both.
 
         A vector that is no longer in the store leaves the index, too.
@@ -370,16 +393,13 @@ class LiveIndex:
         if self.space.dim and len(vectors) < len(texts):
             self.change(lambda searcher: searcher.remove(memory.id))
 
-        language = self._order.language
-        about = time_about(memory, self._zone, language) if indexable(memory) else None
-
         def index(searcher: Searcher) -> None:
             if not indexable(memory):
                 searcher.remove(memory.id)
                 return
             # Resolved only now: a journal may repeat this on a searcher with newer data.
             before = next((id_ for id_ in place.before if id_ in searcher), "")
-            searcher.add(document(memory, language, before, keys, place.after, about))
+            searcher.add(document(memory, self._order.language, before, keys, place.after, about))
 
         self.change(index)
         for id_, vector in vectors.items():

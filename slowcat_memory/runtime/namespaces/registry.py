@@ -14,9 +14,8 @@ import threading
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from weakref import WeakSet
@@ -39,11 +38,14 @@ from slowcat_memory.runtime.namespaces.live_index import (
     indexable,
     place_of,
     seal,
+    time_about,
 )
 from slowcat_memory.store import Ack, Snapshot, Store
 from slowcat_memory.store.disk.folder import index_folder
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
+PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
+STOP_S = 2.0  # how long a running step may take at the end
 
 
 class HotCache:
@@ -65,6 +67,14 @@ class HotCache:
     def add(self, memory: Memory, ack: Ack | None) -> None:
         """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
         self._held[memory.id] = (memory, ack)
+        self._trim()
+
+    def put_before(self, memories: Iterable[Memory]) -> None:
+        """Add stored memories, oldest first, before those that are there; the latest stay."""
+        self._held = OrderedDict({memory.id: (memory, None) for memory in memories} | self._held)
+        self._trim()
+
+    def _trim(self) -> None:
         while len(self._held) > self._size and not self.pending(oldest := next(iter(self._held))):
             del self._held[oldest]
 
@@ -99,34 +109,87 @@ class Namespace(LiveIndex):
         and may wait.
         """
         super().__init__(order, store, root, tokenizer)
-        self.hot, self.facts = HotCache(hot_cache_size), KnownFacts(order.language)
+        self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
-        self.load(partial(store.snapshot, give_way))
-        try:
-            self._read_latest(give_way, hot_cache_size)
-        except Exception as error:  # of a rule, for example: the index answers without facts
-            logger.warning(f"memory: the facts of a scope were not read: {describe_error(error)}")
+        self._give_way = give_way
+        added = self.load(lambda: store.snapshot(give_way))
+        self._facts = KnownFacts(order.language)
+        self._unread = [self._read_latest, self.read_times, self._read_facts]
+        self._finishing, self._stopping = threading.Lock(), threading.Event()
+        self._reader: threading.Thread | None = None
+        if not self.sealed and not added:  # there is next to nothing to read
+            self.finish_opening()
 
-    def _read_latest(self, give_way: Callable[[], None], most: int) -> None:
-        """Read the facts, and the latest turns: their texts, and what they say of earlier ones.
+    # ---------------------------------------------------------------- behind the opening
 
-        Takes microseconds a fact, a millisecond a turn, and half a second for the first turns of a
-        process, whose rules compile some hundred patterns.
+    def finish_opening(self) -> None:
+        """Read all that no first answer waits for: the latest texts, times in texts, facts. Blocks.
+
+        Otherwise this is done on a thread of its own, from the first recall on.
+
+        Raises:
+            Exception: What a step raised; it is done again, and those after it, at the next call.
         """
-        with self._store.snapshot(give_way) as snapshot:
+        with self._finishing:
+            while self._unread and not self._stopping.is_set():
+                self._unread[0]()
+                self._unread.pop(0)
+
+    def _finish_soon(self) -> None:
+        """Begin to finish the opening on a thread, unless that was begun. Takes microseconds."""
+        if self._unread and self._reader is None and not self._stopping.is_set():
+            self._reader = threading.Thread(target=self._run, name="slowcat-opened", daemon=True)
+            self._reader.start()
+
+    def _run(self) -> None:
+        try:
+            if not self._stopping.wait(PAUSE_S):
+                self.finish_opening()
+        except Exception as error:  # a thread has no caller to raise to
+            if not self._stopping.is_set():
+                logger.warning(f"memory: opening was not finished: {describe_error(error)}")
+
+    def _read_latest(self) -> None:
+        with self.lock, self._store.snapshot() as snapshot:
+            turns = self._latest(snapshot)
+            read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
+            self.hot.put_before(read)
+
+    def _latest(self, snapshot: Snapshot) -> list[Turn]:
+        talk = (turn for turn in snapshot.latest_turns(self.scope) if not turn.aside)
+        return list(islice(talk, self._hot_size))[::-1]
+
+    def read_times(self) -> None:
+        """Read the times in the texts that were indexed without; few queries ask for a time.
+
+        Blocks for 0.2 ms each the first time.
+        """
+        while self._undated and not self._stopping.is_set():
+            self._give_way()
+            with self.lock:  # again for each: a turn may wait for it
+                if self._undated:
+                    self._read_time(*self._undated.popitem())
+
+    def _read_time(self, memory_id: str, memory: Memory) -> None:
+        if about := time_about(memory, self._zone, self._order.language):
+            times = {"about_from": about[0], "about_until": about[1]}
+            self.change(lambda searcher: searcher.set_columns(memory_id, **times))
+
+    def _read_facts(self) -> None:
+        with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
-            talk = (turn for turn in snapshot.latest_turns(self.scope) if not turn.aside)
-            turns = list(islice(talk, most))[::-1]
+            turns = self._latest(snapshot)
             rows = [snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns]
-            for row in rows:
-                self.hot.add(snapshot.in_context(row), None)
-        for fact in sorted(facts, key=lambda fact: fact.valid_from):
-            self.facts.put(fact)
-        for turn, row in zip(turns, rows, strict=True):
-            give_way()
-            if indexable(row):
-                self.facts.hear(turn)
+        turns = [turn for turn, row in zip(turns, rows, strict=True) if indexable(row)]
+        self._facts.read(facts, self._giving_way(turns), self.lock)
+
+    def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        """Yield turns until it is to stop; each is read for a millisecond."""
+        for turn in turns:
+            self._give_way()
+            if not self._stopping.is_set():
+                yield turn
 
     # ---------------------------------------------------------------- changes
 
@@ -147,8 +210,9 @@ class Namespace(LiveIndex):
             place = Place((self._before(turn, snapshot),))
             self._last[turn.session] = memory.id
             self.hot.add(memory, ack)
-            self.facts.hear(turn)
-            self._put(snapshot, snapshot.in_context(memory), place)
+            self._facts.change(lambda known: known.hear(turn), turn.id)
+            memory = snapshot.in_context(memory)
+            self._put(snapshot, memory, place, time_about(memory, self._zone, self._order.language))
 
     def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
@@ -164,7 +228,8 @@ class Namespace(LiveIndex):
 
     def _remove(self, memory_id: str) -> None:
         self.hot.drop(memory_id)
-        self.facts.drop(memory_id)
+        self._facts.change(lambda known: known.drop(memory_id))
+        self._undated.pop(memory_id, None)
         self.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
 
@@ -173,11 +238,15 @@ class Namespace(LiveIndex):
         if memory.kind == READING:
             return
         self.hot.update(memory)
-        self.facts.put(memory)
-        self._put(snapshot, memory, place_of(memory.id, snapshot, self.searcher))
+        self._facts.change(lambda known: known.put(memory))
+        self._undated.pop(memory.id, None)
+        place = place_of(memory.id, snapshot, self.searcher)
+        self._put(snapshot, memory, place, time_about(memory, self._zone, self._order.language))
         self.version += 1
 
     def forget(self, gone: Collection[str]) -> None:
+        with suppress(Exception):  # a reading that failed holds nothing
+            self.finish_opening()  # else it could bring them back
         with self.lock:
             for memory_id in gone:
                 self._remove(memory_id)
@@ -186,6 +255,12 @@ class Namespace(LiveIndex):
             self.version += 1
 
     # ---------------------------------------------------------------- reading
+
+    @property
+    def facts(self) -> KnownFacts:
+        """What facts are known by now, after beginning to read the rest."""
+        self._finish_soon()
+        return self._facts
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""
@@ -211,6 +286,12 @@ class Namespace(LiveIndex):
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return those of the memories that are among the latest, without reading the store."""
         return {id_: memory for id_ in memory_ids if (memory := self.hot.get(id_))}
+
+    def stop(self) -> None:
+        self.build.stop()
+        self._stopping.set()
+        if self._reader is not None and self._reader is not threading.current_thread():
+            self._reader.join(STOP_S)
 
 
 # ------------------------------------------------------------------- all of them
@@ -280,7 +361,7 @@ class Namespaces:
         """
         for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
             if time.monotonic() - self._used[scope] >= after_s and not self.store.unsaved():
-                self._loaded.pop(scope).build.stop()
+                self._loaded.pop(scope).stop()
 
     def reload(self, scope: str) -> None:
         """Load a namespace again if it is loaded.
@@ -293,7 +374,9 @@ class Namespaces:
                 return
             if not self.store.flush(FLUSH_S):
                 raise StoreError("an index is not loaded again while turns wait to be saved")
-            self._loaded[scope] = self._load(scope)
+            loaded = self._load(scope)
+            loaded.finish_opening()  # now, so that no recall misses anything
+            self._loaded[scope] = loaded
 
     def seal(self, scope: str) -> None:
         """Build and publish a scope's index, for the next load. Blocks for seconds.

@@ -212,11 +212,13 @@ class Retrieval:
         return self._run_each(self._recalls(self._gated(query, need), [query.scope]))
 
     def search(self, query: Query) -> Recollection:
-        """Recall without gate or deadline; blocks."""
+        """Recall without gate or deadline, once the index is completely open; blocks."""
         self.look_soon()
         self.indexer.release()
         query = replace(query, called=self.namespaces.users.load(query.scope, *query.also))
         recalls = self._recalls(query, self._readable(query))
+        for recall in recalls:
+            recall.namespace.finish_opening()
         if not recalls:
             return Recollection()
         with self.while_recalling():
@@ -268,7 +270,7 @@ class Retrieval:
         loaded = [*filter(self.namespaces.loaded, scopes)]
         for scope in scopes:
             if scope not in loaded:
-                self.indexer.talk.submit(self.indexer.open, check_scope(scope), self.namespaces.get)
+                self.indexer.talk.submit(self.indexer.open, check_scope(scope), self._load)
         if not loaded:
             if attempt:
                 attempt.abandon()
@@ -303,6 +305,9 @@ class Retrieval:
         """Return each scope's results so far. On the thread ``late``: the store may block."""
         every = [recall.done or self.settle(recall) for recall in recalls]
         return self._conclude(query, every)
+
+    def _load(self, scope: str) -> None:
+        self.namespaces.get(scope).finish_opening()  # what is over must be known before an offer
 
     # ------------------------------------------------------------------- recalls begun ahead
 
@@ -357,6 +362,8 @@ class Retrieval:
         namespace, query = recall.namespace, recall.query
         searcher = recall.searcher = namespace.searcher
         parsed = recall.parsed
+        if parsed.times:
+            namespace.read_times()
         recall.lap("parse")
         lexical = recall.lexical = searcher.lexical(parsed.words, also=parsed.also)
         recall.lap("lexical")

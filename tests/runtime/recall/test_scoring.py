@@ -124,8 +124,7 @@ def test_scoring_trace_left_out_what_stands_in_the_context_is_told_apart_by_id_a
 
 def test_scoring_trace_visible_has_what_the_llm_reads_and_not_what_is_withheld_from_it():
     mind = Mind()
-    table = mind.searcher.table
-    table.local[table.find("tea")] = True
+    mind.searcher.set_columns("tea", local=True)
     hidden = frozenset({"dog", "tea"})
     found = ask(mind, "my dog drinks tea in Lisbon", exclude=hidden, local=False)
     assert found.trace is not None and found.trace.visible_ids == ["dog"]
