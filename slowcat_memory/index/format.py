@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.records import Key
 
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
@@ -63,26 +64,6 @@ def split_key_id(key_id: str) -> tuple[str, str]:
     return memory_id, name
 
 
-class Pointer(Struct, frozen=True):
-    """An index key of a document.
-
-    Attributes:
-        name: Unique among the document's keys.
-        kind: As in ``records.Key``.
-        text: The text that is indexed and embedded.
-        weight: 0 to 1; below 0 for a query that the document does not answer.
-    """
-
-    name: str
-    kind: str
-    text: str
-    weight: float = 1.0
-
-    @property
-    def view(self) -> str:
-        return ASKED if self.kind == "asked" else KEYS
-
-
 class Document(Struct, frozen=True, kw_only=True):
     """The indexed data of a memory.
 
@@ -117,10 +98,10 @@ class Document(Struct, frozen=True, kw_only=True):
     local: bool = False
     speaker: str = ""
     about: tuple[float, float] | None = None
-    keys: tuple[Pointer, ...] = ()
+    keys: tuple[Key, ...] = ()
 
-    def pointers(self, view: str) -> list[Pointer]:
-        return [key for key in self.keys if key.view == view]
+    def keys_of(self, view: str) -> list[Key]:
+        return [key for key in self.keys if (key.kind == ASKED) == (view == ASKED)]
 
     def columns(self, speaker: int) -> dict[str, float]:
         """Return its columns, without its place in a session; ``speaker`` is the speaker's number."""

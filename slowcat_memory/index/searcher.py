@@ -119,11 +119,6 @@ class Searcher:
         return len(self.table) - self.sealed_count
 
     @property
-    def has_local(self) -> bool:
-        """Whether any document must not leave this machine."""
-        return bool((self.table.local.values & self.table.alive.values).any())
-
-    @property
     def mean_words(self) -> float:
         return self.table.total_words / max(1, self.table.living)
 
@@ -141,7 +136,7 @@ class Searcher:
             number = self.table.find(document.id)
             number = self._set_text(number, document, terms)
             for name, keys in self.keys.items():
-                keys.put(number, document.pointers(name))
+                keys.put(number, document.keys_of(name))
 
     def _set_text(self, number: int, document: Document, terms: Counts) -> int:
         """Add or replace a document; return its new number.
@@ -324,7 +319,9 @@ class Searcher:
                 if own is not vector:
                     block[Row.COSINE] = self.dense.cosines(own, numbers)
                 known |= {"dense"} | self._score_keys(vector, own, numbers, block)
-            return Candidates(block=block, known=frozenset(known), ids=table.ids.of(numbers))
+            return Candidates(
+                block=block, known=frozenset(known), ids=[table.ids[n] for n in numbers.tolist()]
+            )
 
     def _propose(
         self, lexical: Lexical, vector: np.ndarray | None, count: int

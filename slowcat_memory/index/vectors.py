@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.index.format import Pointer
+from slowcat_memory.index.format import split_key_id
 from slowcat_memory.index.table import Column, open_array, open_or_empty
+from slowcat_memory.records import Key
 
 VECTORS = "vectors"  # prefix of the names of the dense part's files
 DOCUMENTS, INDEX = "rows.npy", "faiss"
@@ -301,17 +302,17 @@ class KeyView:
     def find(self, target: int, name: str) -> int:
         return self.of_document(target).get(digest(name), -1)
 
-    def put(self, target: int, pointers: Sequence[Pointer]) -> None:
+    def put(self, target: int, keys: Sequence[Key]) -> None:
         """Replace a document's keys. One whose text is unchanged keeps its vector."""
-        wanted = {digest(pointer.name): pointer for pointer in pointers}
+        wanted = {digest(split_key_id(key.id)[1]): key for key in keys}
         for name, number in self.of_document(target).items():
-            pointer = wanted.get(name)
-            if pointer is None or self.digests[number] != digest(pointer.text):
+            key = wanted.get(name)
+            if key is None or self.digests[number] != digest(key.text):
                 self._drop(number)
             else:
                 self._weights[number] = wanted.pop(name).weight
-        for name, pointer in wanted.items():
-            self._append(target, name, pointer.weight, digest(pointer.text))
+        for name, key in wanted.items():
+            self._append(target, name, key.weight, digest(key.text))
 
     def remove(self, target: int) -> None:
         for number in self.of_document(target).values():

@@ -14,7 +14,6 @@ docs/decisions/0024-eager-scores.md.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +35,7 @@ from slowcat_memory.core.text.pronunciations import (
 )
 from slowcat_memory.core.text.rare_words import MAX_LETTERS, rare_words
 from slowcat_memory.index.format import Document, Header, IndexOptions
-from slowcat_memory.index.table import Column, DocumentTable, Texts, open_or_empty
+from slowcat_memory.index.table import Column, DocumentTable, open_or_empty, read_texts
 from slowcat_memory.records import Hotword
 
 Counts = Mapping[str, int]
@@ -45,60 +44,19 @@ NAME = "words"  # prefix of the names of the files
 OWN = f"{NAME}.own"
 
 
-class Vocabulary:
-    """The terms of a sealed index; a term's row is its position in a sorted array of hashes.
-
-    Opening it costs nothing, whatever its size.
-    """
-
-    def __init__(self, sealed: Path | None = None) -> None:
-        self._hashes = open_or_empty(sealed, f"{NAME}.hashes", np.uint64)
-        self._terms = Texts(sealed, NAME)
-
-    @staticmethod
-    def write(terms: Sequence[str], folder: Path) -> np.ndarray:
-        """Store distinct terms and return the row of each, shape (n,), int32."""
-        encoded = [term.encode() for term in terms]
-        hashes = np.fromiter(map(_hash, encoded), np.uint64, len(terms))
-        order = np.argsort(hashes, kind="stable")
-        np.save(folder / f"{NAME}.hashes.npy", hashes[order])
-        Texts.write([encoded[place] for place in order.tolist()], folder, NAME)
-        rows = np.empty(len(terms), np.int32)
-        rows[order] = np.arange(len(terms), dtype=np.int32)
-        return rows
-
-    def __len__(self) -> int:
-        return len(self._hashes)
-
-    def rows(self, terms: Sequence[str]) -> list[int]:
-        """Return the row of each term, -1 for an unknown one."""
-        hashes = np.array([_hash(term.encode()) for term in terms], np.uint64)
-        places = self._hashes.searchsorted(hashes).tolist()
-        return [self._row(*row) for row in zip(places, terms, hashes, strict=True)]
-
-    def _row(self, place: int, term: str, hashed: np.uint64) -> int:
-        while place < len(self) and self._hashes[place] == hashed:
-            if self.term(place) == term:
-                return place
-            place += 1
-        return -1
-
-    def term(self, row: int) -> str:
-        return self._terms[row]
-
-
-def _hash(encoded: bytes) -> int:
-    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
-
-
 class ForwardIndex:
-    """Every document's own terms, sealed and in the tail."""
+    """Every document's own terms, sealed and in the tail; a sealed term is known by its row."""
 
     def __init__(self, sealed: Path | None) -> None:
-        self.vocabulary = Vocabulary(sealed)
+        self.terms = read_texts(sealed, NAME)
+        self._row = {term: row for row, term in enumerate(self.terms)}
         self._starts = open_or_empty(sealed, f"{OWN}.starts", np.int64)
         self._rows = open_or_empty(sealed, f"{OWN}.rows", np.int32)
         self._tail: dict[int, Counts] = {}
+
+    def rows(self, terms: Sequence[str]) -> list[int]:
+        """Return the row of each term, -1 for an unknown one."""
+        return [self._row.get(term, -1) for term in terms]
 
     def add(self, document: int, own: Counts) -> None:
         self._tail[document] = own
@@ -118,8 +76,7 @@ class ForwardIndex:
         for document in documents:
             part = slice(int(self._starts[document]), int(self._starts[document + 1]))
             total.update(self._rows[part].tolist())
-        term = self.vocabulary.term
-        return Counter({term(row): times for row, times in total.items()}), list(total)
+        return Counter({self.terms[row]: times for row, times in total.items()}), list(total)
 
 
 Run = tuple[np.ndarray, np.ndarray]
@@ -247,7 +204,7 @@ class Windows:
         return [
             len(self._tail.get(term, ()))
             + (self._sealed.frequency(row) - self._dead[row] if row >= 0 else 0)
-            for term, row in zip(terms, rows or self.forward.vocabulary.rows(terms), strict=True)
+            for term, row in zip(terms, rows or self.forward.rows(terms), strict=True)
         ]
 
     def search(
@@ -264,7 +221,7 @@ class Windows:
             also of terms that occur nowhere: no score can exceed their sum.
         """
         scores, terms = np.zeros(len(self._lengths), np.float32), list(shares)
-        rows, weights = self.forward.vocabulary.rows(terms), dict[str, float]()
+        rows, weights = self.forward.rows(terms), dict[str, float]()
         k1, b, living = self._options.k1, self._options.b, self._table.living
         for term, row, frequency in zip(terms, rows, self.frequencies(terms, rows), strict=True):
             weight = weights[term] = shares[term] * idf(frequency, living)
@@ -291,12 +248,10 @@ class Windows:
 
 # ------------------------------------------------------------------- names
 # Names are counted as documents come, stored in one file of the sealed index, and bounded in number.
-# Slow work is done when it is needed or in ``warm``: while an index is opened, texts only queue.
 
 NAMES_FILE = "names.msgpack"
 MOST = 3000  # words that are kept, by salience; twice as many while they are counted
 NAMED = 8  # how many plain occurrences one use as a name counts as
-WAITING = 1000  # documents that may wait to be counted
 QUERY_WORDS = 64  # words of a query that are checked: a spoken question is shorter
 MOST_WORDS = 3  # of a query that may be one misheard name
 # Likeness from which a name is taken for what was heard: one unusual word; several, of which one is
@@ -339,36 +294,21 @@ class NameLexicon:
     """Counts names and finds those that sound like a word. Not safe to use from several threads."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        """Start with the names of a sealed index's folder, decoded when needed, or with none.
-
-        The file is read at once: a newer index may replace the folder.
-        """
-        self._sealed = (sealed / NAMES_FILE).read_bytes() if sealed is not None else b""
+        """Start with the names of a sealed index's folder, or with none."""
         self._entries: dict[str, NameEntry] = {}
-        # Words and their sounds by phonetic key.
+        if sealed is not None:
+            kept = msgspec.msgpack.decode((sealed / NAMES_FILE).read_bytes(), type=list[NameEntry])
+            self._entries = {entry.form.lower(): entry for entry in kept}
+        # Words and their sounds by phonetic key; made in ``warm``.
         self._by_sound: dict[str, dict[tuple[str, str], None]] | None = None
-        self._waiting: list[tuple[str, str]] = []
-
-    def add(self, text: str, speaker: str) -> None:
-        """Count the words of a document's indexed text and its speaker, now or later."""
-        self._waiting.append((text, speaker))
-        if self._by_sound is not None or len(self._waiting) > WAITING:
-            self._catch_up()
 
     def is_name(self, bare: str) -> bool:
-        """Return whether a word in lower case mostly was a name, as far as it is counted.
-
-        Reads no file and changes nothing: any thread may ask.
-        """
+        """Return whether a word in lower case mostly was a name; any thread may ask."""
         entry = self._entries.get(bare)
         return entry is not None and 2 * entry.named > entry.count
 
-    def _catch_up(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for text, speaker in waiting:
-            self._count_all(text, speaker)
-
-    def _count_all(self, text: str, speaker: str) -> None:
+    def add(self, text: str, speaker: str) -> None:
+        """Count the words of a document's indexed text and its speaker."""
         for part in speaker.split():
             if part.lower() not in ROLES:
                 self._count(part, named=True)
@@ -395,28 +335,14 @@ class NameLexicon:
 
     def clear(self) -> None:
         """Drop everything, the sealed names included."""
-        self._entries, self._by_sound, self._sealed, self._waiting = {}, None, b"", []
+        self._entries, self._by_sound = {}, None
 
     def write(self, folder: Path) -> None:
-        self._catch_up()
         self._prune()
         (folder / NAMES_FILE).write_bytes(msgspec.msgpack.encode(list(self._entries.values())))
 
-    def load(self) -> None:
-        self._catch_up()
-        sealed, self._sealed = self._sealed, b""
-        if not sealed:
-            return
-        for entry in msgspec.msgpack.decode(sealed, type=list[NameEntry]):
-            if new := self._entries.get(bare := entry.form.lower()):
-                entry.count += new.count
-                entry.named += new.named
-            self._entries[bare] = entry
-        self._by_sound = None
-
     def warm(self) -> None:
         """Prepare for the first misheard word; takes some ten milliseconds once."""
-        self.load()
         if self._by_sound is None:
             self._by_sound = {}
             for bare in self._entries:
@@ -430,7 +356,6 @@ class NameLexicon:
 
     def hotwords(self, n: int) -> list[Hotword]:
         """Return up to n names and frequent uncommon words, the most salient first."""
-        self.load()
         kept = [entry for entry in self._entries.values() if entry.named or entry.count > 2]
         best = sorted(kept, key=lambda entry: (-entry.salience, entry.form))[:n]
         top = math.log1p(best[0].salience) if best else 1.0

@@ -165,15 +165,23 @@ def trim(table: str, keep: int, tx: Transaction) -> None:
         tx.drop(table, key)
 
 
-def subjects_of(batch: WriteBatch) -> list[Subject]:
-    """Return the memories that a step changes by anything but vectors; some more than once."""
-    return [
+def changed_by(batch: WriteBatch, owner: Callable[[Vector], str]) -> dict[str, list[str]]:
+    """Return the memories that a step changes, by namespace.
+
+    ``owner`` returns the memory of a vector, which may be an index key's.
+    """
+    subjects = (
         *batch.drop,
         *((memory.scope, memory.id) for memory in batch.memories),
         *((context.scope, context.memory) for context in batch.contexts),
         *((key.scope, key.memory) for key in batch.keys),
         *((scope, codec.owner_of(id)) for scope, id in batch.drop_keys),
-    ]
+        *((vector.scope, owner(vector)) for vector in batch.vectors),
+    )
+    changed = defaultdict[str, list[str]](list)
+    for scope, id in dict.fromkeys(subjects):
+        changed[scope].append(id)
+    return changed
 
 
 def log_changes(batch: WriteBatch, tx: Transaction) -> None:
@@ -182,11 +190,12 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
     So an index only reads changes made after its build. Publishing an index deletes the rows of the
     changes that it contains.
     """
-    changed: dict[str, dict[str, None]] = defaultdict(dict)
-    embedded = ((vector.scope, _subject(vector, tx)) for vector in batch.vectors)
-    for scope, id in (*subjects_of(batch), *embedded):
-        changed[scope][id] = None
-    if changed:
+
+    def owner(vector: Vector) -> str:
+        own = codec.scoped_key(vector.scope, vector.memory)
+        return vector.memory if tx.get("keys", own) is None else codec.owner_of(vector.memory)
+
+    if changed := changed_by(batch, owner):
         _write_changes(changed, tx)
 
 
@@ -213,12 +222,6 @@ def log_late(events: Sequence[Event], tx: Transaction) -> None:
         cursor = tx.read(Cursor, "cursors", key)
         if cursor is not None and cursor.in_log and cursor.position >= first:
             tx.write_record("cursors", key, replace(cursor, position=first - 1))
-
-
-def _subject(vector: Vector, tx: Transaction) -> str:
-    """Return the memory of a vector, which may be an index key's."""
-    own = codec.scoped_key(vector.scope, vector.memory)
-    return vector.memory if tx.get("keys", own) is None else codec.owner_of(vector.memory)
 
 
 def drop_changes(scope: str, upto: int, tx: Transaction) -> None:
@@ -311,13 +314,8 @@ def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
     return any(tx.get("tombstones", codec.turn_tombstone(turn)) is not None for turn in turns)
 
 
-def embedders(tx: Transaction) -> list[str]:
-    """Return the key of every embedder that ever made a vector here."""
-    return list(tx.meta(tables.EMBEDDERS, {}).values())
-
-
 def drop_vectors(subjects: Collection[Subject], tx: Transaction) -> None:
     """Delete all vectors of memories or keys, by every embedder, with those of tokens."""
-    for embedder in embedders(tx) if subjects else ():
+    for embedder in tx.meta(tables.EMBEDDERS, {}).values() if subjects else ():
         for scope, id in subjects:
             tx.drop("vectors", codec.vector_key(embedder, scope, id))

@@ -162,7 +162,7 @@ class WriteQueue:
     def wait_saved(self, timeout: float | None) -> bool:
         """Wait until everything queued before is on disk; return False on timeout."""
         try:
-            self.add(Write(_nothing, weight=0, derived=False)).wait(timeout)
+            self.add(Write(lambda tx: None, weight=0, derived=False)).wait(timeout)
         except (TimeoutError, StoreError):
             return False
         return True
@@ -274,10 +274,6 @@ class WriteQueue:
                 StoreClosedError("the store was closed before this could be saved")
             )
         return self.dropped + sum(item.weight for item in items if not item.derived)
-
-
-def _nothing(tx: Transaction) -> None:
-    """Change nothing. Such a write is done when all before it are."""
 
 
 def _numbered(event: Event, position: int) -> Event:

@@ -29,11 +29,10 @@ from unittest import mock
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index import IndexOptions, generation
 from slowcat_memory.records import Forget, Forgotten, WriteBatch
-from slowcat_memory.runtime.namespaces.live_index import DateLocale, SealOrder, Space, all_documents
+from slowcat_memory.runtime.namespaces.live_index import SealOrder, Space, all_documents
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store, backups_of, drafting, forget
 from slowcat_memory.store.care import copies, health
@@ -51,7 +50,9 @@ SCOPE = "anna"
 PAUSE_S = 0.02  # between two exports
 LINE_S = 0.002  # for each turn, so that a kill often comes while one is written
 TOKENIZER = Tokenizer("english", "en")
-READING = DateLocale(zone_of("UTC"), "en")
+ORDER = SealOrder(
+    scope=SCOPE, space=Space(), zone="UTC", language=TOKENIZER.language, options=IndexOptions()
+)
 
 # Where a child may be killed: a module or class, and the name of the function.
 POINTS: dict[str, tuple[Any, str]] = {
@@ -89,7 +90,7 @@ def gather(store: Store) -> Callable[[], None]:
     with store.snapshot() as snapshot:
         upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
         changes = snapshot.last_change()
-    documents = list(all_documents(store.snapshot, SCOPE, READING, upto))
+    documents = list(all_documents(store.snapshot, ORDER, upto))
 
     def seal() -> None:
         root = index_folder(store.path, SCOPE)
@@ -120,10 +121,7 @@ def gather(store: Store) -> Callable[[], None]:
 
 def recalled(store: Store, ids: set[int]) -> set[int]:
     """Return which of the turns the namespace's index finds, loaded as for a recall."""
-    order = SealOrder(
-        scope=SCOPE, space=Space(), zone="UTC", language=TOKENIZER.language, options=IndexOptions()
-    )
-    found = Namespaces(store, lambda scope: order, TOKENIZER, 10)
+    found = Namespaces(store, lambda scope: ORDER, TOKENIZER, 10)
     namespace = found.get(SCOPE)
     return {id for id in ids if chunk_id(id) in namespace.searcher}
 

@@ -298,7 +298,7 @@ def post_filter() -> Any:
         for turn, _ in turns:
             for other in self._namespaces:
                 if chunk(turn).id not in other.searcher:
-                    other.searcher.add(document(chunk(turn), other._reading))
+                    other.searcher.add(document(chunk(turn), other._order.language))
 
     return around(Indexer, "_add_turns", to_all)
 

@@ -243,8 +243,7 @@ def test_what_a_user_pinned_is_proposed_whatever_it_says():
 
 def test_what_must_not_leave_this_machine_is_proposed_here_alone():
     made = searcher(doc("secret", "my dog is called max", local=True), doc("said", "max barks"))
-    assert made.has_local
     assert proposed(made) == ["secret", "said"]
     assert proposed(made, local=False) == ["said"]
     made.set_columns("secret", local=False)
-    assert not made.has_local and "secret" in proposed(made, local=False)
+    assert "secret" in proposed(made, local=False)

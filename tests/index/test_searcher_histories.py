@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher
+from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.records import Key
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,
@@ -70,10 +71,17 @@ class Twins:
             self._told += 1
             self._put(replace(self.oracle.said[chosen], before="", keys=self._keys(text)))
 
-    def _keys(self, text: str) -> tuple[Pointer, ...]:
+    def _keys(self, text: str) -> tuple[Key, ...]:
         kinds = ("question", "asked", "note", "question")[self._told % 2 :]
         return tuple(
-            Pointer(f"k{n}", kind, f"{word} w{n + 1}", 1.0 if len(text) % 2 else -0.5)
+            Key(
+                scope="",
+                memory="",
+                id=f"?k{n}",
+                kind=kind,
+                text=f"{word} w{n + 1}",
+                weight=1.0 if len(text) % 2 else -0.5,
+            )  # fmt: skip
             for n, (kind, word) in enumerate(zip(kinds, text.split(), strict=False))
         )
 
@@ -94,7 +102,7 @@ class Twins:
         self._tell("add", document)
 
     def _embed(self, document: Document) -> None:
-        keys = {f"{document.id}?{key.name}": key.text for key in document.keys}
+        keys = {f"{document.id}{key.id}": key.text for key in document.keys}
         for id_, words in {document.id: document.text, **keys}.items():
             self.oracle.embedded[id_] = EMBEDDER.encode_query(words)
             self._tell("put_vector", id_, self.oracle.embedded[id_])
@@ -109,7 +117,7 @@ class Twins:
     def near(self, document: Document, *, judged: bool) -> list[tuple[float, float]]:
         """Return weight and cosine of the keys that have a vector."""
         kept = [key for key in document.keys if (key.kind == "asked") == judged]
-        vectors = [self.oracle.embedded.get(f"{document.id}?{key.name}") for key in kept]
+        vectors = [self.oracle.embedded.get(f"{document.id}{key.id}") for key in kept]
         pairs = zip(kept, vectors, strict=True)
         return [(key.weight, float(v @ QUERY)) for key, v in pairs if v is not None]
 
@@ -127,12 +135,12 @@ def check_keys(twins: Twins) -> None:
         for d in documents
     ]
     assert np.allclose(searcher.keys["asked"].sum_votes(QUERY, every, SAME), votes, atol=2e-3)
-    owned = {d.id: {d.id, *(f"{d.id}?{key.name}" for key in d.keys)} for d in documents}
+    owned = {d.id: {d.id, *(f"{d.id}{key.id}" for key in d.keys)} for d in documents}
     missing = [id_ for id_, own in owned.items() if not own <= embedded.keys()]
     assert searcher.incomplete() == missing == searcher.incomplete([*numbers, "unknown"])
     for number, document in zip(every.tolist(), documents, strict=True):
         names = [name for keys in searcher.keys.values() for name in keys.of_document(number)]
-        assert sorted(names) == sorted(digest(key.name) for key in document.keys)
+        assert sorted(names) == sorted(digest(key.id[1:]) for key in document.keys)
     assert sum(map(len, searcher.keys.values())) == sum(len(d.keys) for d in documents)
     if twins.options is MANY and any(id_ in embedded for id_ in numbers):
         proposed = set(searcher.candidates(searcher.lexical("nothing"), QUERY).ids)

@@ -151,15 +151,9 @@ DOG = "Anna: My dog is called Max."
 PIN = "Anna: The alarm of my dog house has the code 4711."
 
 
-def asks(config, question: str, **how) -> tuple[str, dict[str, int]]:
-    """Ask one question and return what the LLM was sent, and the counters."""
-    counters = {}
-
-    async def count(voice):
-        counters.update(memory.engine.metrics.counts())
-
-    memory = HybridContextualMemoryProcessor(config=config, **how)
-    return str(talking(memory, question, then=count).requests), counters
+def asks(config, question: str, **how) -> str:
+    """Ask one question and return what the LLM was sent."""
+    return str(talking(HybridContextualMemoryProcessor(config=config, **how), question).requests)
 
 
 @pytest.fixture
@@ -174,10 +168,9 @@ def stays(config):
 
 @pytest.mark.parametrize(("how", "there"), [({}, True), ({"llm_is_local": False}, False)])
 def test_locality_what_is_local_only_goes_to_no_other_machine(stays, how, there):
-    sent, counters = asks(stays, "tell me about my dog house", **how)
+    sent = asks(stays, "tell me about my dog house", **how)
     assert ("4711" in sent, "insured" in sent) == (there, there)
     assert "Max" in sent  # the others fill the places
-    assert counters.get("local_only_withheld", 0) >= (not there)
 
 
 async def test_locality_system_instruction_keeps_it_too(stays):

@@ -87,10 +87,10 @@ class Oracle:
 
     def _forget_changed(self, old: Document, new: Document) -> None:
         """A vector is of one text, and of a key that asks or one that was judged."""
-        kept = {(key.name, key.text, key.kind == "asked") for key in new.keys}
+        kept = {(key.id, key.text, key.kind == "asked") for key in new.keys}
         for key in old.keys:
-            if (key.name, key.text, key.kind == "asked") not in kept:
-                self.embedded.pop(f"{old.id}?{key.name}", None)
+            if (key.id, key.text, key.kind == "asked") not in kept:
+                self.embedded.pop(f"{old.id}{key.id}", None)
         if old.text != new.text:
             self.embedded.pop(old.id, None)
 
@@ -99,7 +99,7 @@ class Oracle:
         if after:
             self.said[after] = replace(self.said[after], before=gone.before)
         del self.said[memory_id]
-        for id_ in (memory_id, *(f"{memory_id}?{key.name}" for key in gone.keys)):
+        for id_ in (memory_id, *(f"{memory_id}{key.id}" for key in gone.keys)):
             self.embedded.pop(id_, None)
 
     def afters(self) -> dict[str, str]:
@@ -203,7 +203,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
     means = sealed.lengths.mean(), lexical.total / searcher.table.living
     norms = [k1 * (1 - b + b * sealed.lengths / mean) for mean in means]
     sums = np.zeros((2, len(sealed.lengths)))
-    for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
+    for term, row in zip(terms, searcher.words.forward.rows(terms), strict=True):
         if row >= 0:
             there = slice(sealed.indptr[row], sealed.indptr[row + 1])
             documents = sealed.documents[there]

@@ -16,7 +16,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.known_facts import Overtaken
-from slowcat_memory.runtime.namespaces.live_index import DateLocale, Space, document
+from slowcat_memory.runtime.namespaces.live_index import Space, document
 from slowcat_memory.runtime.namespaces.registry import Fetch
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection, RetrievalOptions
@@ -138,7 +138,7 @@ class Mind:
         self.retrieval = Retrieval(*parts, while_recalling=Mock(), look_soon=Mock())
         for m in memories or SAID:
             self.memories[m.id] = m
-            self.searcher.add(document(m, DateLocale(UTC, "english"), ""))
+            self.searcher.add(document(m, "english"))
             if vectors:
                 self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 

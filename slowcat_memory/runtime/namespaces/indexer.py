@@ -18,7 +18,7 @@ new ones.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,9 +48,11 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.records import TokenCodes, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces.live_index import Space, changed_by_scope
+from slowcat_memory.runtime.namespaces.live_index import Space
 from slowcat_memory.runtime.namespaces.registry import Namespace, Namespaces
 from slowcat_memory.store import Ack
+from slowcat_memory.store.bookkeeping import changed_by
+from slowcat_memory.store.disk import codec
 
 FAILURES, REST_S = 3, 60.0  # failures in a row after which no query is embedded, and for how long
 LATE_S = 0.5  # an answer as slow as this delays the recalls behind it: it counts as a failure
@@ -318,23 +320,18 @@ class Indexer:
 
     def take(self, batch: WriteBatch) -> None:
         """Index what a stored batch changed, in the namespaces that are loaded. Blocks."""
-        for scope, changed in changed_by_scope(batch).items():
-            self.read_again(scope, changed, {id_ for of, id_ in batch.drop if of == scope})
+        for scope, ids in changed_by(batch, lambda v: codec.owner_of(v.memory) or v.memory).items():
+            self.read_again(scope, ids)
 
-    def read_again(
-        self, scope: str, memory_ids: Sequence[str], dropped: Set[str] = frozenset()
-    ) -> None:
-        """Read memories again if their scope is loaded; those dropped had no record left. Blocks."""
+    def read_again(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read memories again if their scope is loaded. Blocks."""
         self.release()
         for start in range(0, len(memory_ids), SLICE):  # a recall may run in between
-            part = memory_ids[start : start + SLICE]
-            index = partial(self._index_again, part, [id_ for id_ in part if id_ in dropped])
+            index = partial(self._index_again, memory_ids[start : start + SLICE])
             self.talk.submit(self._change, scope, index).result()
 
-    def _index_again(
-        self, memory_ids: Sequence[str], dropped: Sequence[str], namespace: Namespace
-    ) -> None:
-        namespace.refresh(memory_ids, dropped)
+    def _index_again(self, memory_ids: Sequence[str], namespace: Namespace) -> None:
+        namespace.refresh(memory_ids)
         if unembedded := namespace.searcher.incomplete(memory_ids):
             self.later(self.embed, namespace.scope, unembedded)
 

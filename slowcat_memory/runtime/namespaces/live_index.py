@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import tzinfo
@@ -35,13 +34,12 @@ from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.core.time.expressions import times
 from slowcat_memory.errors import IndexDamagedError, describe_error
-from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher, generation
-from slowcat_memory.index.format import read_header, split_key_id
+from slowcat_memory.index import Builder, Document, IndexOptions, Searcher, generation
+from slowcat_memory.index.format import read_header
 from slowcat_memory.index.generation import BUILT, Build
 from slowcat_memory.index.table import DocumentTable
-from slowcat_memory.records import Event, Key, Manifest, Memory, Turn, WriteBatch
+from slowcat_memory.records import Event, Key, Manifest, Memory, Turn
 from slowcat_memory.store import Snapshot, Store, StoreOptions
-from slowcat_memory.store.bookkeeping import subjects_of
 
 PART = 1000  # rows that are read from one snapshot
 Read = Callable[[], AbstractContextManager[Snapshot]]
@@ -56,13 +54,6 @@ class Space(Struct, frozen=True):
 
     key: str = ""
     dim: int = 0
-
-
-class DateLocale(Struct, frozen=True):
-    """How the time expressions of a memory are read: time zone and language."""
-
-    zone: tzinfo
-    language: str
 
 
 class Place(Struct, frozen=True):
@@ -102,7 +93,7 @@ def _chunks_before(turn: Turn, searcher: Searcher, snapshot: Snapshot) -> Iterat
 
 def document(
     memory: Memory,
-    reading: DateLocale,
+    language: str,
     before: str = "",
     keys: Iterable[Key] = (),
     after: str = "",
@@ -115,7 +106,7 @@ def document(
         after: As in ``Document``.
         about: Likewise; reading it (``time_about``) is most of the work.
     """
-    says = substance(memory, reading.language)
+    says = substance(memory, language)
     is_agents = memory.kind == CHUNK and memory.role == "assistant"
     return Document(
         id=memory.id,
@@ -132,13 +123,13 @@ def document(
         local=memory.local_only,
         speaker=memory.speaker,
         about=about,
-        keys=tuple(Pointer(split_key_id(k.id)[1], k.kind, k.text, k.weight) for k in keys),
+        keys=tuple(keys),
     )
 
 
-def time_about(memory: Memory, reading: DateLocale) -> tuple[float, float] | None:
+def time_about(memory: Memory, zone: tzinfo, language: str) -> tuple[float, float] | None:
     """Return the first time that a memory's text is about, as in ``Document``. Takes 0.2 ms."""
-    about = times(memory.text, memory.valid_from, reading.zone, reading.language)[:1]
+    about = times(memory.text, memory.valid_from, zone, language)[:1]
     return (about[0].start.timestamp(), about[0].end.timestamp()) if about else None
 
 
@@ -147,7 +138,7 @@ def indexable(memory: Memory) -> bool:
 
 
 def all_documents(
-    read: Read, scope: str, reading: DateLocale, upto: int, former: DocumentTable | None = None
+    read: Read, order: "SealOrder", upto: int, former: DocumentTable | None = None
 ) -> Iterator[Document]:
     """Yield a namespace's index documents: first the chunks in order, then the rest by id.
 
@@ -157,10 +148,11 @@ def all_documents(
     Raises:
         IndexDamagedError: An event of the log was not read.
     """
+    scope, zone, language = order.scope, zone_of(order.zone), order.language
 
     def stored(snapshot: Snapshot, memory: Memory, before: str = "") -> Document:
         keys = snapshot.keys(scope, memory.id)
-        indexed = document(snapshot.in_context(memory), reading, before, keys)
+        indexed = document(snapshot.in_context(memory), language, before, keys)
         number = former.find(memory.id) if former else -1
         if (
             former
@@ -170,7 +162,7 @@ def all_documents(
             begin, end = (column[number] for column in former.about)
             about = None if isnan(begin) else (begin, end)
         else:
-            about = time_about(memory, reading)
+            about = time_about(memory, zone, language)
         return replace(indexed, about=about)
 
     latest = dict[str, str]()
@@ -217,15 +209,6 @@ def unread_error(rows: int) -> IndexDamagedError:
     )
 
 
-def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
-    """Return the ids of the memories that a batch changes in an index, by namespace."""
-    embedded = ((row.scope, split_key_id(row.memory)[0] or row.memory) for row in batch.vectors)
-    changed: dict[str, list[str]] = defaultdict(list)
-    for scope, memory_id in dict.fromkeys((*subjects_of(batch), *embedded)):
-        changed[scope].append(memory_id)
-    return dict(changed)
-
-
 class SealOrder(Struct, frozen=True):
     """What a namespace's index is made with, here and in the child that builds a sealed one.
 
@@ -245,10 +228,6 @@ class SealOrder(Struct, frozen=True):
     store: str = ""
     folder: tuple[int, int] = (0, 0)
     former: str = ""
-
-    @property
-    def reading(self) -> DateLocale:
-        return DateLocale(zone_of(self.zone), self.language)
 
     def in_store(self, store: Store, former: str = "") -> "SealOrder":
         """Return the order of a build that begins now."""
@@ -291,15 +270,14 @@ class LiveIndex:
     """
 
     def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
-        """Start empty; ``root`` is the folder of its sealed indexes, below the store's."""
-        self.scope, self.space, self._reading = order.scope, order.space, order.reading
+        """Start without a searcher; ``root`` is the folder of its sealed indexes, below the store's."""
+        self.scope, self.space, self._zone = order.scope, order.space, zone_of(order.zone)
         self._order, self._store, self._tokenizer, self._place = order, store, tokenizer, root
         self.lock = threading.RLock()
         self.sealed, self.damaged = "", False
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self.build = Build()
-        self._begin(self.open())
 
     def _begin(self, searcher: Searcher) -> None:
         self.searcher = searcher
@@ -395,7 +373,7 @@ class LiveIndex:
         memory = snapshot.in_context(memory)
         if indexable(memory):
             self._undated[memory.id] = memory
-        self._put(snapshot, memory, place, loading=True)
+        self._put(snapshot, memory, place)
 
     def _put(
         self,
@@ -403,16 +381,17 @@ class LiveIndex:
         memory: Memory,
         place: Place,
         about: tuple[float, float] | None = None,
-        *,
-        loading: bool = False,
     ) -> None:
-        """Index the whole state of a stored memory, with its keys, and the vectors of both."""
+        """Index the whole state of a stored memory, with its keys, and the vectors of both.
+
+        A vector that is no longer in the store leaves the index, too.
+        """
         keys = list(snapshot.keys(self.scope, memory.id))
         texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
         read = ((id_, snapshot.vector(self.space.key, self.scope, id_)) for id_ in texts)
         vectors = {id_: vector for id_, vector in read if vector} if self.space.dim else {}
-        if loading and self.space.dim and len(vectors) <= len(keys):
-            self.searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+        if self.space.dim and len(vectors) < len(texts):
+            self.change(lambda searcher: searcher.remove(memory.id))
 
         def index(searcher: Searcher) -> None:
             if not indexable(memory):
@@ -420,7 +399,7 @@ class LiveIndex:
                 return
             # Resolved only now: a journal may repeat this on a searcher with newer data.
             before = next((id_ for id_ in place.before if id_ in searcher), "")
-            searcher.add(document(memory, self._reading, before, keys, place.after, about))
+            searcher.add(document(memory, self._order.language, before, keys, place.after, about))
 
         self.change(index)
         for id_, vector in vectors.items():
@@ -447,9 +426,6 @@ class LiveIndex:
         """Return whether the tail is large enough for a new sealed index, or the old is damaged."""
         grown = self._order.options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)
         return self.damaged or grown
-
-    def stop(self) -> None:
-        self.build.stop()
 
     def abandon_build(self) -> None:
         """End a build that may have read what is forgotten now; its files are gone on return."""
@@ -528,7 +504,7 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
         with store.snapshot() as snapshot:  # later changes are made again when it is loaded
             upto, changes = snapshot.last_id(), snapshot.last_change()
             epoch = snapshot.forget_epoch()
-        for document in all_documents(store.snapshot, order.scope, order.reading, upto, former):
+        for document in all_documents(store.snapshot, order, upto, former):
             builder.add(document)
             yield False
         with store.snapshot() as snapshot:

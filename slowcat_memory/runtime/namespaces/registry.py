@@ -91,12 +91,6 @@ class HotCache:
         self._held.pop(memory_id, None)
 
 
-def latest_turns(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
-    """Return the latest turns of a scope, oldest first. Reads no more than these."""
-    talk = (turn for turn in snapshot.latest_turns(scope) if not turn.aside)
-    return list(islice(talk, most))[::-1]
-
-
 class Namespace(LiveIndex):
     """A scope's searcher and latest texts. Safe to use from several threads."""
 
@@ -158,9 +152,13 @@ class Namespace(LiveIndex):
 
     def _read_latest(self) -> None:
         with self.lock, self._store.snapshot() as snapshot:
-            turns = latest_turns(snapshot, self.scope, self._hot_size)
+            turns = self._latest(snapshot)
             read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
             self.hot.put_before(read)
+
+    def _latest(self, snapshot: Snapshot) -> list[Turn]:
+        talk = (turn for turn in snapshot.latest_turns(self.scope) if not turn.aside)
+        return list(islice(talk, self._hot_size))[::-1]
 
     def read_times(self) -> None:
         """Read the times in the texts that were indexed without; few queries ask for a time.
@@ -174,14 +172,14 @@ class Namespace(LiveIndex):
                     self._read_time(*self._undated.popitem())
 
     def _read_time(self, memory_id: str, memory: Memory) -> None:
-        if about := time_about(memory, self._reading):
+        if about := time_about(memory, self._zone, self._order.language):
             times = {"about_from": about[0], "about_until": about[1]}
             self.change(lambda searcher: searcher.set_columns(memory_id, **times))
 
     def _read_facts(self) -> None:
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
-            turns = latest_turns(snapshot, self.scope, self._hot_size)
+            turns = self._latest(snapshot)
             rows = [snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns]
         turns = [turn for turn, row in zip(turns, rows, strict=True) if indexable(row)]
         self._facts.read(facts, self._giving_way(turns), self.lock)
@@ -214,20 +212,14 @@ class Namespace(LiveIndex):
             self.hot.add(memory, ack)
             self._facts.change(lambda known: known.hear(turn), turn.id)
             memory = snapshot.in_context(memory)
-            self._put(snapshot, memory, place, time_about(memory, self._reading))
+            self._put(snapshot, memory, place, time_about(memory, self._zone, self._order.language))
 
-    def refresh(self, memory_ids: Sequence[str], dropped: Iterable[str] = ()) -> None:
+    def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
 
         Ids missing from the store are removed from the index, unless their write is pending.
-
-        Args:
-            dropped: Those whose records were dropped, and with them their vectors: a turn's memory
-                is then as it was said.
         """
         with self.lock, self._store.snapshot() as snapshot:
-            for memory_id in dropped:
-                self._remove(memory_id)
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._index_stored(memory, snapshot)
@@ -249,7 +241,7 @@ class Namespace(LiveIndex):
         self._facts.change(lambda known: known.put(memory))
         self._undated.pop(memory.id, None)
         place = place_of(memory.id, snapshot, self.searcher)
-        self._put(snapshot, memory, place, time_about(memory, self._reading))
+        self._put(snapshot, memory, place, time_about(memory, self._zone, self._order.language))
         self.version += 1
 
     def forget(self, gone: Collection[str]) -> None:
@@ -296,7 +288,7 @@ class Namespace(LiveIndex):
         return {id_: memory for id_ in memory_ids if (memory := self.hot.get(id_))}
 
     def stop(self) -> None:
-        super().stop()
+        self.build.stop()
         self._stopping.set()
         if self._reader is not None and self._reader is not threading.current_thread():
             self._reader.join(STOP_S)
@@ -433,21 +425,21 @@ def scope_of_user(user_id: str, what: str = "user_id") -> str:
     Raises:
         ConfigError: The id has characters that no scope may have.
     """
-    if SCOPE.fullmatch(scope := user_id.strip().casefold()):
+    return check_scope(user_id.strip().casefold(), f"{what} {user_id!r}")
+
+
+def check_scope(scope: str, told: str = "") -> str:
+    """Return a scope's name unchanged if it is valid; ``told`` is how an error names it.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    if SCOPE.fullmatch(scope):
         return scope
     raise ConfigError(
-        f"{what} {user_id!r} cannot name a memory",
-        hint="Use 1 to 64 letters a-z (of any case), digits, '_' and '-', such as 'anna'",
+        f"{told or repr(scope)} cannot name a memory",
+        hint="Use 1 to 64 letters a-z, digits, '_' and '-', such as 'anna'",
     )
-
-
-def check_scope(scope: str) -> str:
-    """Return a scope's name unchanged if it is valid, else raise ``ConfigError``."""
-    if not SCOPE.fullmatch(scope):
-        raise ConfigError(
-            f"{scope!r} cannot name a scope", hint="Use 1 to 64 of: a-z, 0-9, '_' and '-'"
-        )
-    return scope
 
 
 # ------------------------------------------------------------------- names of users

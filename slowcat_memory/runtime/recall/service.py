@@ -461,8 +461,6 @@ class Retrieval:
         """Propose candidates and put them into order."""
         searcher, parsed, options = recall.searcher, recall.parsed, self.options
         own = recall.encoded.vector if recall.encoded else None
-        if not recall.query.local and searcher.has_local:
-            self.metrics.count("local_only_withheld")
         candidates = searcher.candidates(
             lexical,
             recall.turned,

@@ -21,11 +21,11 @@ from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
 from slowcat_memory.store.care import copies, health, open
-from slowcat_memory.store.care.copies import created, delete_forgotten, erase, tombstones_of
+from slowcat_memory.store.care.copies import delete_forgotten, erase, tombstones_of
 from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID
+from slowcat_memory.store.disk.transaction import Transaction, read_meta, reading, transact, writing
 from slowcat_memory.store.forget import end, forget
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.sharing import alone
@@ -151,7 +151,8 @@ def _restore(
     on_step("copying it")
     copies.copy_file(backup, workshop / folder.DATA)
     with closing(Environment(workshop)) as copied:
-        related = created(copied) == created(env)
+        # All copies of a memory keep the time of its making.
+        related = read_meta(copied, CREATED, "") == read_meta(env, CREATED, "")
         if not (related or foreign or _is_empty(env)):
             raise StoreError(
                 "this is the backup of another memory",

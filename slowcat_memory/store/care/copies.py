@@ -31,7 +31,7 @@ from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.disk import codec, folder
 from slowcat_memory.store.disk.environment import Environment, pages_of
 from slowcat_memory.store.disk.folder import clear_unerased, remove, sync_dir
-from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import (
     Transaction,
     copy_and_swap,
@@ -128,14 +128,10 @@ def shrink(env: Environment) -> bool:
     Raises:
         StoreError: The copy could not be made; the file is as before.
     """
-    return _saved_share(env) > WORTH_SHRINKING and rewrite(env)
-
-
-def _saved_share(env: Environment) -> float:
-    """Return the share of the file that a copy would save: that of its free pages."""
     with reading(env) as tx:
         pages = sum(pages_of(tx.stat(table)) for table in tx.tables())
-    return 1 - pages / (int(env.env.info()["last_pgno"]) + 1)
+    saved = 1 - pages / (int(env.env.info()["last_pgno"]) + 1)  # its free pages
+    return saved > WORTH_SHRINKING and rewrite(env)
 
 
 # ------------------------------------------------------------------- backups that are there
@@ -395,11 +391,6 @@ def delete_forgotten(backup: Environment, tombstones: dict[bytes, bytes]) -> int
     gone = forget(backup, requests) if requests else Forgotten()
     transact(backup, partial(_set_tombstones, tombstones))
     return len(gone.turns) + sum(not turn_of(id) for _, id in gone.memories)
-
-
-def created(env: Environment) -> str:
-    """Return when a store was created. It identifies the memory: all copies keep it."""
-    return str(read_meta(env, CREATED, ""))
 
 
 def tombstones_of(env: Environment) -> dict[bytes, bytes]:

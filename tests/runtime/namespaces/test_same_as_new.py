@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import live_index
+from slowcat_memory.store.bookkeeping import changed_by
+from slowcat_memory.store.disk import codec
 from tests.support.memories import Look
 from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
@@ -79,8 +81,9 @@ class Life(Scene):
     def write(self, **changes: Any) -> None:
         batch = WriteBatch(**changes)
         self.store.apply("test", batch).wait()
-        dropped = [id_ for _, id_ in batch.drop]
-        self.namespace.refresh(live_index.changed_by_scope(batch)["anna"], dropped)
+        self.namespace.refresh(
+            changed_by(batch, lambda v: codec.owner_of(v.memory) or v.memory)["anna"]
+        )
 
     def put(self, memory: Memory) -> None:
         self.write(memories=(memory,))
