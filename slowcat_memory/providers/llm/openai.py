@@ -105,7 +105,9 @@ class OpenAILLM:
         options, self._server = self._options, None
         with contextlib.suppress(EndpointError, EndpointRefusedError):
             self._check_host()
-            server = await asyncio.to_thread(servers.read_server, options.url, options.connect_s)
+            server = await asyncio.to_thread(
+                servers.read_server, options.url, 2 * options.connect_s
+            )
             if server.model(options.model):
                 self._server = server
         return self._server is not None

@@ -218,23 +218,19 @@ def read_server(url: str, timeout_s: float, kinds: Sequence[ServerKind] = (*KNOW
         EndpointError: It does not answer, or is of none of them.
     """
     url = url.rstrip("/")
-    problem = _no_server(url)
+    fetch = cache(lambda link: _fetch(urljoin(f"{url}/", link), timeout_s))
+    fetch("models")  # every kind has it: a server that is away is asked once
     for kind in kinds:
-        try:
-            models = kind.models(lambda link: _fetch(urljoin(f"{url}/", link), timeout_s))
-        except EndpointError as error:
-            problem = error
-        except (LookupError, TypeError, AttributeError):
-            problem = _no_server(url)
-        else:
+        with suppress(EndpointError, LookupError, TypeError, AttributeError):
+            models = kind.models(fetch).items()
             # Of models elsewhere, Ollama ends the names with "cloud".
             chat = {
                 name: context
-                for name, context in models.items()
+                for name, context in models
                 if "embed" not in name.casefold() and not name.endswith("cloud")
             }
             return Server(kind.name, url, chat)
-    raise problem
+    raise _no_server(url)
 
 
 def _fetch(url: str, timeout_s: float) -> Any:
