@@ -25,11 +25,11 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.metrics import percentiles
 from slowcat_memory.providers import (
     LLM,
-    LocalEmbedder,
     ThinkingOptions,
     open_llm,
     open_query_embedder,
 )
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 
 __all__ = ["Console", "percentiles"]
 

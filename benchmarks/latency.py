@@ -205,7 +205,7 @@ async def _work(engine: MemoryEngine, texts: Sequence[str], after: int) -> None:
 def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded]:
     """Embed questions by an embedder of our own, so that the engine's cache stays cold."""
     embedder = common.embedder_of(engine.config)
-    return [embedder.encode_query_tokens(text) for text in texts]
+    return [embedder.encode_query(text) for text in texts]
 
 
 def _tiers(config: Config, count: int) -> dict[str, Any]:

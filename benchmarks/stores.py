@@ -26,7 +26,7 @@ from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.format import FORMAT
 from slowcat_memory.index.generation import Build
-from slowcat_memory.providers import Embedded, TokenEmbedder, token_key_of
+from slowcat_memory.providers import Embedded, Embedder
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import live_index
 from slowcat_memory.runtime.namespaces.live_index import Space
@@ -99,7 +99,7 @@ def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
 def form(config: Config) -> str:
     """Return a name of how stores are written today, so that a cache never serves an older form."""
     embedder, _ = providers.open_query_embedder(config.embedding)
-    spaces = (embedder.key, token_key_of(embedder)) if embedder else ()
+    spaces = (embedder.key, embedder.token_key) if embedder else ()
     rows = [(table.name, table.key, table.value) for table in TABLES]  # how, in words
     text = repr((STORE_FORMAT, rows, FORMAT, TOKENIZER_VERSION, *spaces))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -126,7 +126,7 @@ def _build(config: Config, size: int, tail: int) -> None:
         engine.flush(indexed=True)
 
 
-def fill(store: Store, embedder: TokenEmbedder, count: int, scope: str = corpus.SCOPE) -> None:
+def fill(store: Store, embedder: Embedder, count: int, scope: str = corpus.SCOPE) -> None:
     """Log so many turns of a scope, with their vectors; no index is made.
 
     Args:
@@ -155,7 +155,7 @@ def _logged(store: Store, count: int, scope: str) -> Iterator[list[Turn]]:
         yield [ack.event for ack in acks if isinstance(ack.event, Turn)]
 
 
-def nothing(embedder: TokenEmbedder) -> Embedded:
+def nothing(embedder: Embedder) -> Embedded:
     """Return what an embedder makes of no texts."""
     return Embedded(np.zeros((0, embedder.dim), np.float32), [])
 
@@ -165,10 +165,10 @@ def joined(one: Embedded, other: Embedded) -> Embedded:
     return Embedded(np.concatenate([one.vectors, other.vectors]), one.tokens + other.tokens)
 
 
-def embedded(embedder: TokenEmbedder, turns: Sequence[Turn]) -> Embedded:
+def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
     """Return the vectors of turns, embedded a few at a time, and the codes of their tokens."""
     texts = [indexed_text(chunk(turn)) for turn in turns]
-    parts = [embedder.encode_tokens(texts[n : n + FEW]) for n in range(0, len(texts), FEW)]
+    parts = [embedder.encode(texts[n : n + FEW]) for n in range(0, len(texts), FEW)]
     return Embedded(
         np.concatenate([nothing(embedder).vectors, *(part.vectors for part in parts)]),
         # Coded once: most of a store's memories share those of a few.
@@ -176,7 +176,7 @@ def embedded(embedder: TokenEmbedder, turns: Sequence[Turn]) -> Embedded:
     )
 
 
-def batch(embedder: TokenEmbedder, turns: Sequence[Turn], made: Embedded) -> WriteBatch:
+def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBatch:
     """Say what to store.
 
     Args:
@@ -198,7 +198,7 @@ def batch(embedder: TokenEmbedder, turns: Sequence[Turn], made: Embedded) -> Wri
             TokenCodes(scope=scope, memory=id_, codes=rows)
             for (scope, id_), rows in zip(ids, made.tokens, strict=True)
         ),
-        token_key=token_key_of(embedder),
+        token_key=embedder.token_key,
     )
 
 

@@ -2,7 +2,7 @@
 """An idle job of your own: work on the conversation while nobody speaks.
 
 This one notes what users say they love. It needs no LLM; a job that does sets ``needs = "llm"`` and calls
-``await context.llm.complete(prompt, Reply)`` in its step.
+``await context.ask(Reply, instruction, text, scope, turns=…, max_tokens=…)`` in its step.
 
 To try it, without a bot::
 

@@ -340,23 +340,10 @@ def test_exits_what_reads_memories_for_a_reader_passes_the_gate():
     assert {(door, one) for door in DOORS for one in _ungated(trees[door])} == NOT_SHOWN
 
 
-def test_exits_every_prompt_of_idle_work_names_its_memories():
-    asking, nameless = set[str](), list[str]()
-    for name, tree in package_files():
-        if not name.startswith("idle/"):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Prompt":
-                asking.add(name)
-                if "made_from" not in {keyword.arg for keyword in node.keywords}:
-                    nameless.append(f"{name}:{node.lineno}")
-    assert asking and nameless == []
-
-
 def test_exits_every_job_that_asks_is_attacked():
     """``test_kept_here`` reads the prompts of the jobs in ``ASKING``."""
     asking = {name for name, tree in package_files() if name.startswith("idle/jobs/")
-              and any(getattr(node, "attr", "") == "complete" for node in ast.walk(tree))}  # fmt: skip
+              and any(getattr(node, "attr", "") == "ask" for node in ast.walk(tree))}  # fmt: skip
     homes = {type(job).__module__.removeprefix("slowcat_memory.").replace(".", "/") + ".py"
              for job in BUILT_IN if job.name in ASKING}  # fmt: skip
     assert asking <= homes

@@ -26,9 +26,9 @@ from slowcat_memory.providers import (
     Embedded,
     Embedder,
     EmbedderOptions,
-    LocalEmbedder,
     open_query_embedder,
 )
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock
 from slowcat_memory.testing.headless import HeadlessConversation
@@ -185,17 +185,11 @@ class MemoEmbedder:
 
     def __init__(self, embedder: LocalEmbedder) -> None:
         self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
-        self.token_key, self.token_dim = embedder.token_key, embedder.token_dim
-        self.encode_query_tokens = cache(embedder.encode_query_tokens)
-        self._text = cache(lambda text: embedder.encode_tokens([text]))
+        self.token_key = embedder.token_key
+        self.encode_query = cache(embedder.encode_query)
+        self._text = cache(lambda text: embedder.encode([text]))
 
-    def encode_query(self, text: str) -> np.ndarray:
-        return self.encode_query_tokens(text).vector
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        return self.encode_tokens(texts).vectors
-
-    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
+    def encode(self, texts: Sequence[str]) -> Embedded:
         made = [self._text(text) for text in texts]
         vectors = [one.vectors for one in made] or [np.zeros((0, self.dim), np.float32)]
         return Embedded(np.concatenate(vectors), [one.tokens[0] for one in made if one.tokens])

@@ -124,7 +124,7 @@ def _step(peer: Peer, step: Step, embedder: Embedder) -> Iterator[float]:
     items, questions = step
     peer.add_all(items)
     for question in questions:
-        found = peer.search(question.text, embedder.encode_query(question.text), K)
+        found = peer.search(question.text, embedder.encode_query(question.text).vector, K)
         yield len(question.evidence & set(found[:K])) / len(question.evidence)
 
 
@@ -174,5 +174,5 @@ def embedded(turns: Sequence[Turn], embedder: Embedder) -> list[Item]:
     Returns:
         Items, in order.
     """
-    vectors = embedder.encode([indexed_text(chunk(turn)) for turn in turns])
+    vectors = embedder.encode([indexed_text(chunk(turn)) for turn in turns]).vectors
     return [Item(turn, vector) for turn, vector in zip(turns, vectors, strict=True)]

@@ -223,7 +223,7 @@ def entities(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 def cosine() -> Similarity | None:
     """Return the cosine of two texts by the embedding model; None where there is none."""
     embedder = open_query_embedder(EmbedderOptions())[0]
-    return embedder and (lambda *texts: float(np.dot(*embedder.encode(texts))))
+    return embedder and (lambda *texts: float(np.dot(*embedder.encode(texts).vectors)))
 
 
 def _pair(row: Row, similar: Similarity | None) -> Verdict:

@@ -305,8 +305,8 @@ def endpoint(config: "Config") -> Finding:
     auto = thinking.url == AUTO
     try:
         if auto:
-            here = find_loaded(thinking)
-            return Finding("LLM", "fine", f"{here.models[0]} of {here.name} at {here.url}")
+            here, name = find_loaded(thinking)
+            return Finding("LLM", "fine", f"{name} of {here.kind} at {here.url}")
         server = choose_server(thinking.url, thinking.allow_remote)
     except SlowcatError as error:
         return Finding("LLM", "note" if auto else "wrong", error.message, error.hint or "")

@@ -8,14 +8,14 @@ names words of the memory that must be recalled, which no other text has.
 import asyncio
 import statistics
 import sys
-import threading
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import typer
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,21 +27,20 @@ from rich.text import Text
 from slowcat_memory.cli.look import print_recall, recall_of
 from slowcat_memory.cli.setup import prepare_model
 from slowcat_memory.cli.shell import count, out, printable, short
-from slowcat_memory.config import Config, build_options
+from slowcat_memory.config import Config
 from slowcat_memory.core.memory import ALWAYS
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
-from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
+from slowcat_memory.providers.llm.model_servers import choose_server
+from slowcat_memory.providers.llm.server import KNOWN, Server
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.injection import words_of
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.testing import FixedClock
+from slowcat_memory.testing import FixedClock, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation, Reply
 from slowcat_memory.testing.server import ScriptedServer, parrot
-
-T = TypeVar("T")
 
 INSTRUCTION = "You are a friendly assistant. The user types to you; answer briefly, in plain text."
 NO_ANSWER = "(no answer)"
@@ -80,8 +79,11 @@ def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
     memory = MemoryEngine(config)
     try:
         _greet(console, memory, server, name)
-        with ChatThread(memory, server.url, name) as thread:
-            Chat(console, memory, thread).run()
+        # The pipeline has a thread of its own: this one reads lines, so Ctrl-C reaches it at once.
+        with start_blocking_portal() as portal:
+            chat = Chat(console, memory, portal, server.url, name)
+            with portal.wrap_async_context_manager(chat.conversation):
+                chat.run()
     finally:
         memory.close()
         for logger_name in SILENT:
@@ -89,78 +91,32 @@ def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
     console.print("Saved. Until next time.", style="dim")
 
 
-class ChatThread:
-    """One conversation, whose pipeline runs on a thread of its own, with blocking calls.
+class Chat:
+    """Reads lines: messages for the model, and commands that start with a slash."""
 
-    The main thread reads the user's lines, so Ctrl-C reaches it at once.
-    """
-
-    def __init__(self, memory: MemoryEngine, llm_url: str, llm_model: str) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
+    def __init__(
+        self,
+        console: Console,
+        memory: MemoryEngine,
+        portal: BlockingPortal,
+        llm_url: str,
+        llm_model: str,
+    ) -> None:
+        self._out, self._memory, self._portal = console, memory, portal
         user_id = memory.config.memory.user_id
         processor = HybridContextualMemoryProcessor(engine=memory, user_id=user_id)
         processor.add_event_handler("on_memory_recalled", self._on_recalled)
-        self._conversation = HeadlessConversation(
+        self.conversation = HeadlessConversation(
             llm_url=llm_url,
             llm_model=llm_model,
             memory=processor,
             system_instruction=INSTRUCTION,
             speaker="",
         )
-        self.recalled: tuple[Recollection, Packed] | None = None
-
-    def __enter__(self) -> "ChatThread":
-        self._thread.start()
-        self._wait(self._conversation.__aenter__())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self._wait(self._conversation.cancel(), _STOP_S)
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(_STOP_S)
+        self._recalled: tuple[Recollection, Packed] | None = None
 
     async def _on_recalled(self, _: Any, recall: Recollection, packed: Packed) -> None:
-        self.recalled = recall, packed
-
-    def ask(self, text: str, on_token: Callable[[str], None]) -> Reply:
-        """Send a message and wait for the answer. Ctrl-C stops the answer, not the conversation.
-
-        Args:
-            on_token: Called with each piece of the answer, from the pipeline's thread.
-
-        Raises:
-            EndpointError: The model failed or did not answer.
-        """
-        self.recalled = None
-        answer = asyncio.run_coroutine_threadsafe(
-            self._conversation.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
-        )
-        reply = None
-        try:
-            try:
-                reply = answer.result()
-            except KeyboardInterrupt:
-                self._wait(self._conversation.interrupt())
-                reply = answer.result(_STOP_S)
-            return reply
-        finally:
-            if reply is None or not reply.text:
-                # Many models refuse two user messages in a row.
-                told: Any = {"role": "assistant", "content": NO_ANSWER}
-                self._loop.call_soon_threadsafe(self._conversation.context.add_message, told)
-
-    def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
-
-
-class Chat:
-    """Reads lines: messages for the model, and commands that start with a slash."""
-
-    def __init__(self, console: Console, memory: MemoryEngine, thread: ChatThread) -> None:
-        self._out, self._memory, self._thread = console, memory, thread
+        self._recalled = recall, packed
 
     def _prompt(self) -> str:
         """Return the prompt, coloured where readline knows that colours take no room."""
@@ -194,17 +150,39 @@ class Chat:
     def _ask(self, words: str) -> None:
         self._out.print(Text(AGENT, "bold magenta"), end="")
         try:
-            reply = self._thread.ask(words, self._write)
+            reply = self._answer(words)
         except EndpointError as error:
             why = f"No answer: {short(error.message, 240).rstrip('.')}. {error.hint}".strip()
             self._out.print(Text(f"\n{why}", "red"), soft_wrap=True)
             return
         stopped = " (stopped)" if reply.interrupted else ""
-        if self._thread.recalled and self._thread.recalled[1].hits:
-            recall, packed = self._thread.recalled
+        if self._recalled and self._recalled[1].hits:
+            recall, packed = self._recalled
             memories, ms = count(len(packed.hits), "memory"), recall.timings["wait"]
             stopped += f"\n↳ {memories} recalled in {ms:.1f} ms, /why"
         self._out.print(Text(stopped, "dim"))
+
+    def _answer(self, words: str) -> Reply:
+        """Send a message and wait for the answer. Ctrl-C stops the answer, not the conversation.
+
+        Raises:
+            EndpointError: The model failed or did not answer.
+        """
+        self._recalled, reply = None, None
+        send = partial(self.conversation.type, on_token=self._write, timeout_s=_ANSWER_S)
+        answer = self._portal.start_task_soon(send, words)
+        try:
+            try:
+                reply = answer.result()
+            except KeyboardInterrupt:
+                self._portal.call(self.conversation.interrupt)
+                reply = answer.result(_STOP_S)
+            return reply
+        finally:
+            if reply is None or not reply.text:
+                # Many models refuse two user messages in a row.
+                told: Any = {"role": "assistant", "content": NO_ANSWER}
+                self._portal.call(self.conversation.context.add_message, told)
 
     def _write(self, text: str) -> None:
         self._out.print(Text(printable(text)), end="", soft_wrap=True)
@@ -212,7 +190,7 @@ class Chat:
     def _why(self) -> None:
         self._memory.flush(_STOP_S)
         with self._memory.snapshot() as snapshot:
-            recall = recall_of(self._memory, snapshot) if self._thread.recalled else None
+            recall = recall_of(self._memory, snapshot) if self._recalled else None
         if recall is None:
             self._out.print(Text("No recall yet.", "yellow"))
             return
@@ -231,7 +209,7 @@ def _for_user(config: Config, scope: str) -> Config:
     return replace(config, memory=replace(known, user_id=scope, user_name=name))
 
 
-def _greet(console: Console, engine: MemoryEngine, server: ModelServer, model: str) -> None:
+def _greet(console: Console, engine: MemoryEngine, server: Server, model: str) -> None:
     scope = engine.config.memory.user_id
     with engine.snapshot() as snapshot:
         sessions = list(snapshot.sessions(scope))
@@ -242,7 +220,7 @@ def _greet(console: Console, engine: MemoryEngine, server: ModelServer, model: s
     hint = "is being prepared" if report.state == "needs export" else report.hint
     embedding = report.source if ready else f"by words alone for now: {report.source} {hint}"
     for name, value in {
-        "model": f"{model}, {server.name} at {server.url}",
+        "model": f"{model}, {server.kind} at {server.url}",
         "memory": f"of {scope} in {engine.config.folder}: {held}",
         "recall": embedding,
         "": "/help shows the commands, Ctrl-D leaves",
@@ -396,7 +374,7 @@ def play_demo(folder: Path, *, no_vectors: bool) -> bool:
     console.width = min(console.width, WIDTH)
     logger.disable("pipecat")  # an error ends the demo, which reports it once
     try:
-        config, embedding = ready(demo_config(folder, no_vectors))
+        config, embedding = ready(folder, no_vectors)
         console.print("\n[bold]slowcat-memory demo[/]\n" + _INTRO)
         console.print(f"Embedding: {embedding}", style="dim", markup=False)
         player = Player(config, console)
@@ -406,31 +384,20 @@ def play_demo(folder: Path, *, no_vectors: bool) -> bool:
         logger.enable("pipecat")
 
 
-def demo_config(folder: Path, no_vectors: bool) -> Config:
-    """Return the configuration of the demo."""
-    return build_options(
-        {
-            "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
-            # Far above a normal recall, so that a slow recall is shown, not cancelled.
-            "recall": {"deadline_ms": 10_000, "warn_ms": 10_000},
-            "embedding": {"kind": "none" if no_vectors else "local"},
-        }
-    )
-
-
-def ready(config: Config) -> tuple[Config, str]:
+def ready(folder: Path, no_vectors: bool) -> tuple[Config, str]:
     """Prepare the embedding model, exporting it if needed; without one, use lexical search."""
-    options = config.embedding
-    if options.kind == "none":
+    # Deadlines are far above a normal recall, so that a slow one is shown, not cancelled.
+    config = memory_config(folder, memory={"user_name": USER})
+    if no_vectors:
         return config, "none, as requested: words alone (BM25)"
+    options = replace(config.embedding, kind="local")
     try:
         report = prepare_model(options)
         if report.state == "ready":
-            return config, report.source
+            return replace(config, embedding=options), report.source
         why = f"{report.source}. {report.hint}"
     except ProviderError as error:
         why = str(error)
-    config = replace(config, embedding=replace(options, kind="none"))
     return config, f"none, words alone (BM25): {why}"
 
 

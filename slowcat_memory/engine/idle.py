@@ -183,7 +183,7 @@ class IdleWork:
     def _open_llm(self) -> CircuitBreakerLLM | None:
         if (given := self._parts.llm) is None:
             return open_llm(self._config.thinking)
-        return CircuitBreakerLLM(given, _is_there, seconds_of(self._parts.clock))
+        return CircuitBreakerLLM(given, clock=seconds_of(self._parts.clock))
 
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
@@ -216,11 +216,6 @@ class IdleWork:
 
         ours = None if self._parts.llm else opened  # who brought an LLM closes it
         return IdleThread(make_loop, ours.close if ours else None)
-
-
-async def _is_there() -> bool:
-    """Return that an LLM without a probe may be asked: its answers tell whether it is there."""
-    return True
 
 
 def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:

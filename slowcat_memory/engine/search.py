@@ -260,7 +260,7 @@ class Search:
 
     def _embed(self, key: str, text: str) -> np.ndarray:
         """Return the vector of a text in the space ``key``, which is that of the model in use."""
-        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]  # a query was embedded
+        return self._embedding.embedder.encode([text]).vectors[0]  # type: ignore[union-attr]  # a query was embedded
 
 
 def hotwords(

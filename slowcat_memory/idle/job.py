@@ -19,7 +19,6 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
@@ -118,12 +117,12 @@ def encode(payload: object) -> str:
     return msgspec.json.encode(payload).decode()
 
 
-def cursor_at(name: str, position: int, payload: Struct) -> Cursor:
+def cursor_at(name: str, position: int, payload: object) -> Cursor:
     """Return a cursor with a payload; see ``payload_of``."""
     return Cursor(name=name, position=position, note=encode(payload))
 
 
-def payload_of(cursor: Cursor | None, kind: type[T]) -> T | None:
+def payload_of(cursor: Cursor | None, kind: type[Item]) -> Item | None:
     """Return a cursor's payload; None if there is none, or another version wrote it."""
     try:
         return msgspec.json.decode(cursor.note, type=kind) if cursor else None
@@ -176,7 +175,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
 
 
 class JobLLM:
-    """The LLM of one step: within the budget, with a job's options; it counts tokens.
+    """The LLM of one step: within the budget; it counts tokens.
 
     It refuses prompts with muted memories, and, on another machine, with local-only ones. They are
     looked up when a prompt is sent: one may have been marked since it was written.
@@ -187,32 +186,29 @@ class JobLLM:
         answered: Whether the server did, at the last call; None if none.
     """
 
-    def __init__(self, llm: LLM, deps: JobDeps, budget: Budget, job: str = "") -> None:
+    def __init__(self, llm: LLM, deps: JobDeps, budget: Budget) -> None:
         self._llm, self._deps, self._budget = llm, deps, budget
-        self._options = budget.options.of_job(job)
         self.prompt_tokens, self.remote = llm.prompt_tokens, is_remote(llm)
         self.model, self.tokens_in, self.tokens_out, self.items_lost = "", 0, 0, 0
         self.answered: bool | None = None
 
-    async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+    async def complete(
+        self, prompt: Prompt, into: type[T], made_from: Sequence[tuple[str, str]]
+    ) -> Answer[T]:
         """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.
+
+        Args:
+            made_from: (scope, id) of the memories and chunks whose words the prompt holds.
 
         Raises:
             OverBudgetError: Nothing was sent.
-            PromptRefusedError: It holds such a memory, or an LLM on another machine is not given
-                the names of its memories.
+            PromptRefusedError: It holds such a memory.
         """
         if limit := self._budget.blocks("llm", self._deps.clock(), self._deps.zone):
             raise OverBudgetError(f"[idle] does not allow it now ({limit})")
-        self._check(prompt)
-        own = replace(
-            prompt,
-            model=self._options.model or prompt.model,
-            max_tokens=self._options.max_tokens or prompt.max_tokens,
-            job_temperature=self._options.temperature,
-        )
+        self._check(prompt.job, made_from)
         try:
-            answer = await self._llm.complete(own, into)
+            answer = await self._llm.complete(prompt, into)
         except (EndpointError, EndpointRefusedError):
             self.answered = False
             raise
@@ -224,21 +220,15 @@ class JobLLM:
         self._count(answer.tokens_in, answer.tokens_out)
         return answer
 
-    def _check(self, prompt: Prompt) -> None:
-        remote = self.remote
-        if prompt.made_from is None and remote:
-            raise PromptRefusedError(
-                f"a prompt of {prompt.job} does not name the memories in it, and the LLM is remote",
-                hint="Set made_from",
-            )
+    def _check(self, job: str, made_from: Iterable[tuple[str, str]]) -> None:
         with self._deps.store.snapshot() as snapshot:
-            for scope, id in prompt.made_from or ():
+            for scope, id in made_from:
                 memory = snapshot.memory(scope, id)
                 if memory and memory.muted:
-                    raise PromptRefusedError(f"a prompt of {prompt.job} holds a muted memory")
-                memory = snapshot.read(scope, id) if remote else None
+                    raise PromptRefusedError(f"a prompt of {job} holds a muted memory")
+                memory = snapshot.read(scope, id) if self.remote else None
                 if memory and memory.local_only:
-                    raise PromptRefusedError(f"a prompt of {prompt.job} holds a local-only memory")
+                    raise PromptRefusedError(f"a prompt of {job} holds a local-only memory")
 
     def _count(self, tokens_in: int, tokens_out: int) -> None:
         self.tokens_in += tokens_in
@@ -249,7 +239,7 @@ class JobLLM:
 def names_of(
     scope: str, turns: Iterable[int] = (), memories: Iterable[str] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """Return (scope, id) of what a prompt holds, for ``Prompt.made_from``.
+    """Return (scope, id) of what a prompt holds, for ``JobLLM.complete``.
 
     Args:
         turns: Log ids of turns.
@@ -272,8 +262,8 @@ class JobContext:
         space: Key of the vector space in use, "" without a model.
         token_space: Key of the space of token vectors, "" without any.
         options: The job's own options.
-        llm: The LLM; None if none is configured, or the job needs "nothing". Its ``complete``
-            counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
+        llm: The LLM, which ``ask`` asks; None if none is configured, or the job needs "nothing".
+            It counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
         remote: Whether what is read may be sent to an LLM on another machine.
         prompt_tokens: What the LLM reads at most; 0 without one.
     """
@@ -292,7 +282,7 @@ class JobContext:
         self.llm: JobLLM | None = None
         ready = getattr(deps.llm, "found", True)  # False while one is looked for
         if deps.llm is not None and ready and job.needs != "nothing":
-            self.llm = JobLLM(deps.llm, deps, budget, job.name)
+            self.llm = JobLLM(deps.llm, deps, budget)
         self.remote = self.llm is not None and self.llm.remote
         self.prompt_tokens = self.llm.prompt_tokens if self.llm else 0
 
@@ -323,7 +313,7 @@ class JobContext:
         max_tokens: int,
         temperature: float = 0.1,
     ) -> Answer[T]:
-        """Ask the LLM; see ``Prompt`` and ``JobLLM.complete``.
+        """Ask the LLM, with the job's options; see ``Prompt`` and ``JobLLM.complete``.
 
         Args:
             scope: Whose words the prompt holds.
@@ -335,16 +325,18 @@ class JobContext:
         """
         if self.llm is None:
             raise ProviderError("a step needs an LLM, and none is configured")
+        own = self._budget.options.of_job(self._job.name)
         prompt = Prompt(
             job=self._job.name,
             version=self._job.version,
             system=system,
             user=user,
-            made_from=names_of(scope, turns, memories),
-            max_tokens=max_tokens,
+            max_tokens=own.max_tokens or max_tokens,
             temperature=temperature,
+            model=own.model,
+            job_temperature=own.temperature,
         )
-        return await self.llm.complete(prompt, into)
+        return await self.llm.complete(prompt, into, names_of(scope, turns, memories))
 
     def made(self, model: str = "") -> Made:
         """Return what says that the job derived something: by an LLM, "" for a rule."""

@@ -82,6 +82,7 @@ REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Reran
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), Rollups(), Topics())
 BUILT_IN: tuple[Job, ...] = (*UPKEEP, *READERS, *SUMMARIES, *REFLECTION)
 GROUP = "slowcat_memory.jobs"
+NEEDS = get_args(Needs)
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 
 
@@ -126,21 +127,17 @@ def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
 
 def problem_of(job: Any) -> str:
     """Return the first reason why an object is not a job; "" if it is one."""
-    name = getattr(job, "name", None)
-    if not isinstance(name, str) or not name or RESERVED & set(name):
-        return "it has no name, or one with a slash"
-    if not isinstance(getattr(job, "version", None), int):
-        return "its version is not an integer"
-    if getattr(job, "needs", None) not in get_args(Needs):
-        return f"its needs are none of {', '.join(get_args(Needs))}"
-    if not isinstance(getattr(job, "trigger", None), Trigger):
-        return "its trigger is not a Trigger"
-    options = getattr(job, "Options", None)
-    if not (isinstance(options, type) and issubclass(options, Struct)):
-        return "its Options are not a msgspec.Struct"
-    if not callable(getattr(job, "plan", None)) or not callable(getattr(job, "step", None)):
-        return "it has no plan, or no step"
-    return ""
+    name, options = getattr(job, "name", None), getattr(job, "Options", None)
+    sound = {
+        "it has no name, or one with a slash": isinstance(name, str) and bool(name),
+        "its version is not an integer": isinstance(getattr(job, "version", None), int),
+        f"its needs are none of {', '.join(NEEDS)}": getattr(job, "needs", None) in NEEDS,
+        "its trigger is not a Trigger": isinstance(getattr(job, "trigger", None), Trigger),
+        "its Options are not a msgspec.Struct": isinstance(options, type(Struct)),
+        "it has no plan": callable(getattr(job, "plan", None)),
+        "it has no step": callable(getattr(job, "step", None)),
+    }
+    return next((problem for problem, is_sound in sound.items() if not (is_sound and name)), "")
 
 
 def _add(point: EntryPoint, jobs: dict[str, Job]) -> str:

@@ -14,12 +14,9 @@ from slowcat_memory.providers.embedding.base import (
     EmbedderOptions,
     EmbedderReport,
     Encoded,
-    TokenEmbedder,
     sends_texts_away,
-    token_key_of,
 )
 from slowcat_memory.providers.embedding.factory import export_model, open_query_embedder
-from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.model_servers import CircuitBreakerLLM, open_llm
 
@@ -32,14 +29,11 @@ __all__ = [
     "EmbedderOptions",
     "EmbedderReport",
     "Encoded",
-    "LocalEmbedder",
     "Prompt",
     "ThinkingOptions",
-    "TokenEmbedder",
     "export_model",
     "is_remote",
     "open_llm",
     "open_query_embedder",
     "sends_texts_away",
-    "token_key_of",
 ]

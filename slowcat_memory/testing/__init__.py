@@ -46,16 +46,6 @@ from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from slowcat_memory.records import Event, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 
-__all__ = [
-    "FixedClock",
-    "HashEmbedder",
-    "ScriptedLLM",
-    "check_embedder",
-    "check_job",
-    "memory_config",
-    "think",
-]
-
 T = TypeVar("T", bound=Struct)
 
 
@@ -99,28 +89,20 @@ class HashEmbedder:
         self.key = f"{name}/{dim}"
         self.token_key = f"{self.key}~words/{token_dim}" if token_dim else ""
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Return shape (len(texts), dim), float32, each row of unit length."""
-        rows = [self.encode_query(text) for text in texts]
-        return np.array(rows, np.float32).reshape(-1, self.dim)
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        rows = [self.encode_query(text).vector for text in texts]
+        tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
+        return Embedded(np.array(rows, np.float32).reshape(-1, self.dim), tokens)
 
-    def encode_query(self, text: str) -> np.ndarray:
-        """Return shape (dim,), float32, unit length."""
+    def encode_query(self, text: str) -> Encoded:
         row = np.zeros(self.dim, np.float32)
         for word in fingerprint(text).split():
             place, sign = self._place(word)
             row[place] += sign
         if not row.any():
             row[0] = 1.0
-        return row / np.linalg.norm(row)
-
-    def encode_query_tokens(self, text: str) -> Encoded:
         tokens = self._words(text).astype(np.float32) if self.token_key else None
-        return Encoded(self.encode_query(text), tokens)
-
-    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        tokens = [quantise(self._words(text)) for text in texts] if self.token_key else []
-        return Embedded(self.encode(texts), tokens)
+        return Encoded(row / np.linalg.norm(row), tokens)
 
     def _words(self, text: str) -> np.ndarray:
         places = [self._place(word) for word in fingerprint(text).split()]
@@ -361,14 +343,14 @@ def check_embedder(embedder: Embedder) -> None:
     assert embedder.key.endswith(f"/{embedder.dim}"), "its key does not end with its dimension"
     _check_vectors(embedder, [])
     rows = _check_vectors(embedder, ODD_TEXTS)
-    assert np.array_equal(rows, embedder.encode(ODD_TEXTS)), "it is not deterministic"
+    assert np.array_equal(rows, embedder.encode(ODD_TEXTS).vectors), "it is not deterministic"
     alone = np.concatenate([_check_vectors(embedder, [text]) for text in ODD_TEXTS])
     assert np.allclose(rows, alone, atol=1e-5), "a vector depends on its neighbours"
     _check_vectors(embedder, ["one million bytes. " * 55_000])
 
 
 def _check_vectors(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
-    rows = embedder.encode(texts)
+    rows = embedder.encode(texts).vectors
     assert rows.shape == (len(texts), embedder.dim), f"{rows.shape} for {len(texts)} texts"
     assert rows.dtype == np.float32, f"{rows.dtype} is not float32"
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4), "not of unit length"

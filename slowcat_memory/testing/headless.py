@@ -19,8 +19,6 @@ from pipecat.frames.frames import (
     EndFrame,
     ErrorFrame,
     Frame,
-    FunctionCallCancelFrame,
-    FunctionCallResultFrame,
     FunctionCallsStartedFrame,
     InterimTranscriptionFrame,
     InterruptionFrame,
@@ -49,6 +47,7 @@ from pipecat.utils.time import time_now_iso8601
 from pipecat.workers.runner import WorkerRunner
 
 from slowcat_memory.errors import EndpointError
+from slowcat_memory.providers.loopback import is_elsewhere
 
 T = TypeVar("T")
 
@@ -74,7 +73,7 @@ class Reply:
 
 
 class OpenTurn:
-    """An open exchange: it ends when no LLM run is open or still expected."""
+    """An open exchange: it ends when no LLM run is open or still expected, as after a tool's call."""
 
     def __init__(self, on_token: Callable[[str], None] | None) -> None:
         """Wait; ``on_token`` is called with each piece of the answer."""
@@ -82,9 +81,8 @@ class OpenTurn:
         self._on_token = on_token
         self._texts: list[str] = []
         self._tools: list[str] = []
-        self._open_calls: set[str] = set()
         self._open_runs = 0
-        self._run_expected = True
+        self._run_expected = False
         self._cut = False
 
     def on_frame(self, frame: Frame) -> None:
@@ -96,33 +94,15 @@ class OpenTurn:
             self._run_expected = False
         elif isinstance(frame, FunctionCallsStartedFrame):
             self._tools += [call.function_name for call in frame.function_calls]
-            self._open_calls.update(call.tool_call_id for call in frame.function_calls)
-        elif isinstance(frame, FunctionCallResultFrame):
-            self._on_tool_result(frame)
-        elif isinstance(frame, FunctionCallCancelFrame):
-            self._open_calls.discard(frame.tool_call_id)
-            self._maybe_end()
-
-    def _on_tool_result(self, frame: FunctionCallResultFrame) -> None:
-        properties = frame.properties
-        if properties and not properties.is_final:
-            return
-        self._open_calls.discard(frame.tool_call_id)
-        wanted = (
-            properties.run_llm if properties and properties.run_llm is not None else frame.run_llm
-        )
-        self._run_expected |= wanted is not False
-        self._maybe_end()
+            self._run_expected = True  # with the results
 
     def on_run_ended(self, message: AssistantTurnStoppedMessage) -> None:
         self._open_runs -= 1
         if message.content:
             self._texts.append(message.content)
         self._cut |= message.interrupted
-        if self._cut:
+        if self._cut or not (self._open_runs or self._run_expected):
             self._end()
-        else:
-            self._maybe_end()
 
     def interrupt(self) -> None:
         """Interrupt the turn; an open run still adds its text so far."""
@@ -134,10 +114,6 @@ class OpenTurn:
         if not self.reply.done():
             self.reply.set_exception(error)
 
-    def _maybe_end(self) -> None:
-        if not (self._open_runs or self._open_calls or self._run_expected):
-            self._end()
-
     def _end(self) -> None:
         if not self.reply.done():
             text, tools = " ".join(self._texts), tuple(self._tools)
@@ -145,11 +121,16 @@ class OpenTurn:
 
 
 class _StayingLLM(OpenAILLMService):
-    """An LLM service that follows no redirects: they would carry the memories elsewhere."""
+    """An LLM service that follows no redirects: they would carry the memories elsewhere.
+
+    Nor does it ask a server of this machine through the environment's proxies.
+    """
 
     def create_client(self, *arguments: Any, **named: Any) -> Any:
         client = super().create_client(*arguments, **named)
         client._client.follow_redirects = False
+        if not is_elsewhere(str(client.base_url)):
+            client._client._mounts.clear()  # the proxies
         return client
 
 

@@ -262,7 +262,7 @@ class ScriptedServer:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         data: list[dict[str, Any]] = []
         for i, text in enumerate(texts):
-            vector = HashEmbedder(int(body.get("dimensions") or 64)).encode_query(str(text))
+            vector = HashEmbedder(int(body.get("dimensions") or 64)).encode_query(str(text)).vector
             data.append({"object": "embedding", "index": i, "embedding": vector.tolist()})
         read = sum(len(str(text).split()) for text in texts)
         usage = {"prompt_tokens": read, "total_tokens": read}

@@ -24,7 +24,7 @@ def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
             peer.add(item)
             peer.settle()
         for item in (items[0], items[25], items[44]):
-            found = peer.search(item.turn.text, embedder.encode_query(item.text), 10)
+            found = peer.search(item.turn.text, embedder.encode_query(item.text).vector, 10)
             assert len(found) == 10 == len(set(found))
             assert item.id in found[:3]
         if peer.embeds:

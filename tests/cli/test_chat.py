@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.talk import NO_ANSWER, STORY, DemoExchange, Player, demo_config, ready
+from slowcat_memory.cli.talk import NO_ANSWER, STORY, DemoExchange, Player, ready
 from slowcat_memory.providers.llm import model_servers
 from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.testing.server import Failure
@@ -90,7 +90,7 @@ def test_chat_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
 
 
 def test_chat_without_a_server_it_says_what_to_start(run, monkeypatch):
-    monkeypatch.setattr(model_servers.find_servers, "__defaults__", (0.3, ()))
+    monkeypatch.setattr(model_servers.choose_server, "__defaults__", ("", False, ()))
     result = run("hello")
     assert result.exit_code == 1
     for command in ("lms server start", "ollama serve", "llama-server -hf"):
@@ -101,7 +101,7 @@ def test_chat_without_a_server_it_says_what_to_start(run, monkeypatch):
 
 
 def play(folder, no_vectors: bool = False) -> Player:
-    config, _ = ready(demo_config(folder, no_vectors))
+    config, _ = ready(folder, no_vectors)
     player = Player(config, Console(quiet=True))
     asyncio.run(player.play(STORY))
     return player

@@ -20,7 +20,8 @@ from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm import model_servers
-from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
+from slowcat_memory.providers.llm.model_servers import find_loaded
+from slowcat_memory.providers.llm.server import KNOWN
 from slowcat_memory.records import SessionEdge, Task, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing.server import ScriptedServer

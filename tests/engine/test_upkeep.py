@@ -89,7 +89,7 @@ def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home):
     assert token_ids(engine, embedder) == set(ids)
     held = Look(engine.store).tokens(embedder.token_key, "anna", ids)
     text = indexed_text(engine.search("Max", "anna", 1).hits[0].memory)
-    (own,) = embedder.encode_tokens([text]).tokens
+    (own,) = embedder.encode([text]).tokens
     assert any(np.array_equal(rows, token_codes.encode(own)) for rows in held)
 
 

@@ -33,7 +33,7 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import percentiles
-from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
@@ -66,8 +66,7 @@ class Dream:
         return Plan(tasks=(Task(id="dream//again", job="dream", key="again", created=context.now),))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        assert context.llm
-        await context.llm.complete(Prompt(job="dream", version=1, system=MARK, user="…"), Answer)
+        await context.ask(Answer, MARK, "…", "", max_tokens=512)
         return WriteBatch()
 
 

@@ -173,8 +173,7 @@ def test_budget_tokens_of_one_step_count_at_once(rig) -> None:
     async def greedy(task: Any, context: Any) -> None:
         for n in range(9):
             asked.append(n)
-            prompt = Prompt(job="greedy", version=1, system="s", user="u" * 400)
-            await context.llm.complete(prompt, Note)
+            await context.ask(Note, "s", "u" * 400, "anna", max_tokens=512)
 
     llm = ScriptedLLM(lambda prompt: {"text": "x" * 400})
     options = IdleOptions(tokens_per_hour=150, on_battery=True)
@@ -231,10 +230,10 @@ def store(tmp_path: Path):
         yield opened
 
 
-def send(store: Store, llm: ScriptedLLM, made_from: tuple[tuple[str, str], ...] | None) -> bool:
-    prompt = Prompt(job="test", version=1, system="", user="…", made_from=made_from)
+def send(store: Store, llm: ScriptedLLM, made_from: tuple[tuple[str, str], ...]) -> bool:
+    prompt = Prompt(job="test", version=1, system="", user="…")
     try:
-        asyncio.run(job_llm(llm, store).complete(prompt, Said))
+        asyncio.run(job_llm(llm, store).complete(prompt, Said, made_from))
     except PromptRefusedError:
         assert not llm.prompts
         return False
@@ -264,12 +263,6 @@ def test_prompt_gate_refuses_what_was_made_from_a_local_only_turn(store: Store) 
     store.apply("person", WriteBatch(marks=(("anna", "chunk/2", True),))).wait(30)
     assert not send(store, remote(), names_of("anna", (), ("block/1",)))
     assert not send(store, remote(), names_of("anna", (2,)))
-
-
-def test_prompt_gate_refuses_a_prompt_that_names_no_memories(store: Store) -> None:
-    assert not send(store, remote(), None)
-    assert send(store, here(), None)
-    assert send(store, remote(), ())
 
 
 class Foreign:

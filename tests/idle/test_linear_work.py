@@ -82,7 +82,7 @@ def work(
         clock = FixedClock(events[-1].at + timedelta(days=8))
         deps = JobDeps(store=store, upkeep=None, clock=clock, zone=UTC, scopes=lambda: ["anna"])  # type: ignore[arg-type]
         if embedder:
-            deps = replace(deps, embed=embedder.encode_tokens, space=lambda: embedder.key)
+            deps = replace(deps, embed=embedder.encode, space=lambda: embedder.key)
 
         def count(frame, event, argument) -> None:
             calls[frame.f_code.co_filename.rpartition("slowcat_memory/")[2]] += 1

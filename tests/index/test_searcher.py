@@ -27,7 +27,7 @@ def searcher(*documents: Document, dim: int = 0, options: IndexOptions = OPTIONS
     for document in documents:
         made.add(document)
         if dim:
-            made.put_vector(document.id, EMBEDDER.encode([document.text])[0])
+            made.put_vector(document.id, EMBEDDER.encode([document.text]).vectors[0])
     return made
 
 
@@ -41,7 +41,7 @@ def found(made: Searcher, query: str) -> list[str]:
 
 def test_searcher_nothing_is_found_in_an_empty_index(tmp_path):
     for made in (Searcher(TOKENS, OPTIONS, 32), seal(Oracle(), tmp_path / "sealed")):
-        vector = EMBEDDER.encode_query("max") if made.dense.dim else None
+        vector = EMBEDDER.encode_query("max").vector if made.dense.dim else None
         candidates = made.candidates(made.lexical("max"), vector)
         assert candidates.ids == [] and candidates.block.shape[1] == 0
         assert len(made) == 0 and made.mean_words == 0.0
@@ -60,7 +60,7 @@ def test_searcher_a_query_without_known_words_finds_nothing(query):
 
 
 def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(tmp_path):
-    oracle = Oracle(embedded={"1": EMBEDDER.encode_query("max")})
+    oracle = Oracle(embedded={"1": EMBEDDER.encode_query("max").vector})
     oracle.add(doc("1", "max"))
     sealed = seal(oracle, tmp_path / "sealed", dim=32)
     for made in (searcher(doc("1", "max"), dim=32), sealed):
@@ -75,7 +75,7 @@ def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(
 def test_searcher_without_any_vector_there_is_no_dense_view():
     made = Searcher(TOKENS, OPTIONS, 32)
     made.add(doc("1", "max"))
-    candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
+    candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max").vector)
     assert candidates.known == {"window"}
 
 
@@ -104,23 +104,25 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times():
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path):
-    oracle = Oracle(embedded={id_: EMBEDDER.encode_query(id_) for id_ in "efg"})
+    oracle = Oracle(embedded={id_: EMBEDDER.encode_query(id_).vector for id_ in "efg"})
     for document in line(*"efgh"):
         oracle.add(document)
     made = seal(oracle, tmp_path / "sealed", dim=32)
     made.add(doc("k", before="h"))
-    made.put_vector("k", EMBEDDER.encode_query("k"))
+    made.put_vector("k", EMBEDDER.encode_query("k").vector)
     made.remove("f")  # lifts its neighbours
     for id_ in "egk":
         told = made.vector(id_)
         assert told is not None and told.shape == (32,)
-        assert np.allclose(told, EMBEDDER.encode_query(id_), atol=2e-3)
+        assert np.allclose(told, EMBEDDER.encode_query(id_).vector, atol=2e-3)
     assert [made.vector(id_) for id_ in ("f", "h", "stranger", "")] == [None] * 4
     made.add(doc("k", "other"))
     assert made.vector("k") is None
-    made.put_vector("e", -EMBEDDER.encode_query("e"))
+    made.put_vector("e", -EMBEDDER.encode_query("e").vector)
     changed = made.vector("e")
-    assert changed is not None and np.allclose(changed, -EMBEDDER.encode_query("e"), atol=2e-3)
+    assert changed is not None and np.allclose(
+        changed, -EMBEDDER.encode_query("e").vector, atol=2e-3
+    )
     assert searcher(doc("1")).vector("1") is None
 
 
@@ -132,15 +134,15 @@ def test_searcher_what_came_after_the_first_stage_is_not_proposed():
     lexical = made.lexical("max")
     for document in (doc("2", "max"), doc("1", "moritz")):
         made.add(document)
-        made.put_vector(document.id, EMBEDDER.encode_query("max"))
-    assert made.candidates(lexical, EMBEDDER.encode_query("max")).ids == []
+        made.put_vector(document.id, EMBEDDER.encode_query("max").vector)
+    assert made.candidates(lexical, EMBEDDER.encode_query("max").vector).ids == []
 
 
 def test_searcher_searching_beside_a_writer_never_fails():
     made, stop = Searcher(TOKENS, OPTIONS, 32), threading.Event()
 
     def search() -> None:
-        vector = EMBEDDER.encode_query("max")
+        vector = EMBEDDER.encode_query("max").vector
         while not stop.is_set():
             candidates = made.candidates(made.lexical("max moritz"), vector)
             assert made.mean_words >= 0
@@ -151,7 +153,7 @@ def test_searcher_searching_beside_a_writer_never_fails():
         for number in range(400):
             before = str(number - 1)
             made.add(doc(str(number), "max" if number % 2 else "moritz", before, words=number))
-            made.put_vector(str(number), EMBEDDER.encode_query("max"))
+            made.put_vector(str(number), EMBEDDER.encode_query("max").vector)
             if number % 5 == 4:
                 made.remove(str(number - 2))
         stop.set()
@@ -213,7 +215,7 @@ def talk(copies: int) -> list[Document]:
 
 def proposed(made: Searcher, **how: bool) -> list[str]:
     words = made.lexical(f"{ASKED} max")
-    return list(made.candidates(words, EMBEDDER.encode_query(ASKED), **how).ids)
+    return list(made.candidates(words, EMBEDDER.encode_query(ASKED).vector, **how).ids)
 
 
 @pytest.mark.parametrize("sealed", [False, True])
@@ -222,7 +224,7 @@ def test_copies_of_a_question_and_of_its_answer_do_not_hide_what_was_said(tmp_pa
     options = IndexOptions(candidates=4)
     made, documents = searcher(*talk(copies), dim=32, options=options), talk(copies)
     if sealed:
-        vectors = {one.id: EMBEDDER.encode_query(one.text) for one in documents}
+        vectors = {one.id: EMBEDDER.encode_query(one.text).vector for one in documents}
         build(documents, vectors, 32, tmp_path, TOKENS, options)
         made = Searcher(TOKENS, options, 32, tmp_path)
     assert proposed(made) == ["said"]

@@ -28,7 +28,7 @@ from tests.support.index_oracle import (
 EMBEDDER = HashEmbedder(16)
 SAME = 0.3
 MANY = replace(OPTIONS, candidates=1000, same=SAME)
-QUERY = EMBEDDER.encode_query("w1 w3")
+QUERY = EMBEDDER.encode_query("w1 w3").vector
 WORDS = [f"w{n}" for n in range(8)]
 SKEWED = np.arange(8, 0, -1) / 36
 text = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
@@ -104,7 +104,7 @@ class Twins:
     def _embed(self, document: Document) -> None:
         keys = {f"{document.id}{key.id}": key.text for key in document.keys}
         for id_, words in {document.id: document.text, **keys}.items():
-            self.oracle.embedded[id_] = EMBEDDER.encode_query(words)
+            self.oracle.embedded[id_] = EMBEDDER.encode_query(words).vector
             self._tell("put_vector", id_, self.oracle.embedded[id_])
 
     def _tell(self, what: str, *given: Any) -> None:

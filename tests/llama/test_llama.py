@@ -67,7 +67,7 @@ async def test_llama_answers_are_what_was_asked_for_or_bad(llama, calls: int) ->
 async def test_llama_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
     llm = OpenAILLM(ThinkingOptions(url=llama.url))
     assert await llm.probe() and llm._server
-    llm._modes[llm._server.model, llm._server.kind] = JsonMode(form)
+    llm._modes[llm._server.model(), llm._server.kind] = JsonMode(form)
     outcomes = []
     for n in range(5):
         try:

@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.providers import (
-    EmbedderOptions,
-    LocalEmbedder,
-    export_model,
-    open_query_embedder,
-)
+from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 
 
 def isolate(patch: pytest.MonkeyPatch) -> None:

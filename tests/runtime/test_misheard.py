@@ -69,7 +69,7 @@ def ranking(path: Path, weights: dict[str, float]) -> dict[str, float]:
             Key(scope="anna", memory=m, id=f"{m}?a1", kind="asked", text=QUERY, weight=w)
             for m, w in weights.items()
         )
-        values = embedder.encode_query(QUERY)
+        values = embedder.encode_query(QUERY).vector
         vectors = tuple(Vector(scope="anna", memory=one.id, values=values) for one in keys)
         engine.apply("test", WriteBatch(keys=keys, vectors=vectors, embedder=engine.embedding.key))
     with closing(home.open(embedder)) as engine:

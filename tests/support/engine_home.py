@@ -6,8 +6,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.providers import Embedder
@@ -45,7 +43,7 @@ class GatedEmbedder(HashEmbedder):
         self.reached, self.gate = threading.Event(), threading.Event()
         self.gate.set()
 
-    def encode_query(self, text: str) -> np.ndarray:
+    def encode_query(self, text: str) -> Any:
         if threading.current_thread().name.startswith(self.threads):
             self.asked.append(self.note(text))
             self.reached.set()
@@ -60,7 +58,7 @@ class RecordingEmbedder(HashEmbedder):
         super().__init__()
         self.remote, self.texts = remote, list[str]()
 
-    def encode(self, texts: Any) -> np.ndarray:
+    def encode(self, texts: Any) -> Any:
         self.texts += texts
         return super().encode(texts)
 

@@ -55,7 +55,7 @@ class Scene:
         return ack.event
 
     def embed(self, turn: Turn, values: np.ndarray | None = None) -> None:
-        values = EMBEDDER.encode_query(turn.text) if values is None else values
+        values = EMBEDDER.encode_query(turn.text).vector if values is None else values
         vector = Vector(scope=turn.scope, memory=chunk_id(turn.id), values=values)
         self.store.apply("test", WriteBatch(vectors=(vector,), embedder=EMBEDDER.key))
         self.namespace.put_vector(vector.memory, values)
@@ -95,8 +95,8 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         ids, numbers = zip(*searcher.table.items(), strict=True) if len(searcher) else ((), ())
         every = np.array(numbers, np.int64)
         scores = lexical.scores[every] * without_drift(searcher, query)[every]
-        cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
-        best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
+        cosines = searcher.dense.cosines(EMBEDDER.encode_query(query).vector, every)
+        best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query).vector, every)
         importance = searcher.table.columns(every)[Row.IMPORTANCE]
         told[query] = {
             memory_id: (

@@ -44,7 +44,7 @@ SAID = (
 )
 
 
-Embed = Callable[[str], object]
+Embed = Callable[[str], Encoded | None]
 
 
 class FakeEmbedding:
@@ -56,8 +56,8 @@ class FakeEmbedding:
         self.embed, self.token_key = embed, "hash" if tokens else ""
 
     def query(self, text: str, *, passing: bool) -> Encoded | None:
-        value = self.embed(text)
-        return Encoded(value) if isinstance(value, np.ndarray) else value  # type: ignore[return-value]
+        encoded = self.embed(text)
+        return encoded if self.token_key or not encoded else Encoded(encoded.vector)
 
 
 class FakeNamespace:
@@ -140,7 +140,7 @@ class Mind:
             self.memories[m.id] = m
             self.searcher.add(document(m, "english"))
             if vectors:
-                self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
+                self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text).vector)
 
     @property
     def memories(self) -> dict[str, Memory]:

@@ -1,9 +1,9 @@
 """A scripted model server for programs that block: it runs on a thread of its own."""
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from anyio.from_thread import start_blocking_portal
 
 from slowcat_memory.testing.server import ScriptedServer
 
@@ -11,19 +11,7 @@ from slowcat_memory.testing.server import ScriptedServer
 @contextmanager
 def serving(reply=None, pages=None, kind=ScriptedServer, **options) -> Iterator[ScriptedServer]:
     """Serve while the block runs."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
     server = kind(reply, **options)
     server.pages |= pages or {}
-
-    def call(work):
-        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
-
-    call(server.__aenter__())
-    try:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(server):
         yield server
-    finally:
-        call(server.__aexit__(None, None, None))
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)

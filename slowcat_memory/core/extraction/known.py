@@ -65,7 +65,7 @@ class Known(Struct, frozen=True):
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """Ids of the memories whose words are shown, for ``Prompt.made_from``."""
+        """Ids of the memories whose words are shown, for ``JobContext.ask``."""
         return tuple(dict.fromkeys(line.memory for line in self.lines))
 
     def with_facts(self, facts: Iterable[KnownLine]) -> "Known":

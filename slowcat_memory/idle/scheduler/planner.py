@@ -126,13 +126,6 @@ LOOK = 1000  # events read at a time: some milliseconds
 # milliseconds.
 
 
-class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When a job was last planned: last log id seen, and time."""
-
-    upto: int = 0
-    at: datetime | None = None
-
-
 class News(Struct):
     """Log events that a job has not seen: how many turns, and whether a session ended."""
 
@@ -161,12 +154,13 @@ class Triggers:
             trigger = Trigger(at_hour=options.at_hour)
         elif options.every_s is not None and trigger.every_s:
             trigger = msgspec.structs.replace(trigger, every_s=options.every_s)
-        asked = read(snapshot, job.name)
-        cursor = row(job.name, LastAsked(upto=snapshot.last_id(), at=now))
-        if options.every_s and not _is_over(options.every_s, asked.at, now):
+        last = snapshot.cursor(f"asked/{job.name}")
+        before = payload_of(last, datetime)
+        cursor = cursor_at(f"asked/{job.name}", snapshot.last_id(), now)
+        if options.every_s and not _is_over(options.every_s, before, now):
             return False, cursor
-        news = self._news(snapshot, job.name, asked.upto)
-        return due(trigger, asked, news, now, zone), cursor
+        news = self._news(snapshot, job.name, last.position if last else 0)
+        return due(trigger, before, news, now, zone), cursor
 
     def _news(self, snapshot: Snapshot, job: str, since: int) -> News:
         news = self._seen.get(job)
@@ -179,17 +173,18 @@ class Triggers:
         return news
 
 
-def due(trigger: Trigger, asked: LastAsked, news: News, now: datetime, zone: tzinfo) -> bool:
+def due(trigger: Trigger, before: datetime | None, news: News, now: datetime, zone: tzinfo) -> bool:
+    """Return whether a job is due that was last planned at ``before``."""
+    hour = trigger.at_hour
     return (
         0 < trigger.turns <= news.turns
         or (trigger.session_end and news.ended)
-        or (trigger.every_s > 0 and _is_over(trigger.every_s, asked.at, now))
-        or (trigger.at_hour is not None and not _is_same_day(trigger.at_hour, asked.at, now, zone))
+        or (trigger.every_s > 0 and _is_over(trigger.every_s, before, now))
+        or (
+            hour is not None
+            and (not before or day_of(hour, before, zone) != day_of(hour, now, zone))
+        )
     )
-
-
-def _is_same_day(hour: int, before: datetime | None, now: datetime, zone: tzinfo) -> bool:
-    return before is not None and day_of(hour, before, zone) == day_of(hour, now, zone)
 
 
 def day_of(hour: int, now: datetime, zone: tzinfo) -> date:
@@ -201,17 +196,6 @@ def day_of(hour: int, now: datetime, zone: tzinfo) -> date:
     local = now.astimezone(zone)
     before = local.hour < hour and local.date() > date.min
     return local.date() - timedelta(days=before)
-
-
-def read(snapshot: Snapshot, job: str) -> LastAsked:
-    """Return when a job was last planned; the default if the row is missing or unreadable."""
-    cursor = snapshot.cursor(f"asked/{job}")
-    kept = payload_of(cursor, LastAsked) or LastAsked()
-    return msgspec.structs.replace(kept, upto=cursor.position if cursor else 0)
-
-
-def row(job: str, asked: LastAsked) -> Cursor:
-    return cursor_at(f"asked/{job}", asked.upto, msgspec.structs.replace(asked, upto=0))
 
 
 def _is_over(every_s: float, since: datetime | None, now: datetime) -> bool:

@@ -47,25 +47,13 @@ CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 _abandoned: set["asyncio.Task[Any]"] = set()  # asyncio holds its tasks weakly
 
 
-class RuleStandsInError(BadAnswerError):
-    """The LLM's answer cannot be used, and a rule has an answer.
-
-    What the rule found is written, and the task is tried as after any bad answer. Given up, it stays
-    among the failed tasks; what an LLM finds in a later try replaces the rule's.
-
-    Attributes:
-        batch: What the rule found.
-    """
-
-    def __init__(self, error: BadAnswerError, batch: WriteBatch) -> None:
-        super().__init__(error.message, hint=error.hint)
-        self.batch = batch
-
-
 class StepResult(Struct, frozen=True, kw_only=True):
     """The result of a step: its batch, its error, or neither if somebody spoke.
 
-    ``stopped_ms`` is the time from the closing of the gate to its end, if that ended it.
+    Both where the LLM's answer cannot be used and rules stand in: what they found is written, and
+    the task is tried as after any bad answer. Given up, it stays among the failed tasks; what an LLM
+    finds in a later try replaces what rules found. ``stopped_ms`` is the time from the closing of
+    the gate to its end, if that ended it.
     """
 
     ms: float
@@ -94,8 +82,9 @@ async def run_step(
         return StepResult(ms=ms, error=TimeoutError())
     if step.cancelling():  # ignore what it raised or returned since then
         return StepResult(ms=ms, stopped_ms=stopped_ms)
-    error = asyncio.CancelledError() if step.cancelled() else step.exception()
-    batch = None if error else step.result()
+    batch, error = None, asyncio.CancelledError() if step.cancelled() else step.exception()
+    if error is None:
+        batch, error = step.result()
     return StepResult(ms=ms, error=error, batch=batch, stopped_ms=stopped_ms)
 
 
@@ -153,36 +142,36 @@ async def _while_open(
     return task, closed.result() if closed.done() else 0.0
 
 
-async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
-    """Run a step; None if one of its reads was interrupted."""
+async def _call(
+    job: Job, task: Task, context: JobContext
+) -> tuple[WriteBatch | None, BadAnswerError | None]:
+    """Run a step; return its batch, None if one of its reads was interrupted, and its bad answer."""
     try:
-        batch = await _step_or_rule(job, task, context)
+        batch, error = await _step_or_rule(job, task, context)
     except StepInterruptedError:
-        return None
+        return None, None
     except (SystemExit, KeyboardInterrupt) as error:  # asyncio would end the thread with it
         raise RuntimeError(f"{job.name}.step raised {type(error).__name__}") from None
     if not isinstance(batch, WriteBatch):
         raise TypeError(f"{job.name}.step returned no WriteBatch")
-    return batch
+    return batch, error
 
 
-async def _step_or_rule(job: Job, task: Task, context: JobContext) -> WriteBatch:
-    """Run a step; where the LLM is of no help, by rules if the job has any.
-
-    Raises:
-        RuleStandsInError: The LLM's answer cannot be used.
-    """
+async def _step_or_rule(
+    job: Job, task: Task, context: JobContext
+) -> tuple[WriteBatch, BadAnswerError | None]:
+    """Run a step; where the LLM is of no help, by rules if the job has any."""
     try:
-        return await job.step(task, context)
+        return await job.step(task, context), None
     except RULES_AFTER.get(job.needs, ()) as error:
         fits_in_parts = isinstance(error, PromptTooLongError) and _parts(job, task, "split")
         if context.llm is None or fits_in_parts:
             raise
         batch = await job.step(task, context.without_llm())
         if isinstance(error, BadAnswerError):
-            raise RuleStandsInError(error, batch) from None
+            return batch, error
         later = replace(task, not_before=context.now + RETRY_AFTER)
-        return replace(batch, tasks=(*batch.tasks, later), retask=True)
+        return replace(batch, tasks=(*batch.tasks, later), retask=True), None
 
 
 def _forget_abandoned(task: "asyncio.Task[Any]") -> None:
@@ -235,24 +224,21 @@ def batch_of(
         of a task that was too long, or whose answers cannot be used; or the task with its next try,
         and what a rule found meanwhile.
     """
-    if result.batch is not None:
-        return replace(keepable_batch(result.batch), done=task.id), "done"
-    error = result.error
+    error, by_rule = result.error, keepable_batch(result.batch or WriteBatch())
+    if result.batch is not None and error is None:
+        return replace(by_rule, done=task.id), "done"
     if error is None or isinstance(error, (StoreFullError, *AWAY)):
         return WriteBatch(), "away" if error else "interrupted"
     if isinstance(error, PromptTooLongError) and (parts := _parts(job, task, "split")):
         return WriteBatch(done=task.id, tasks=parts), "retry"
     logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")
     after = after_failure(task, describe_error(error), now, options)
-    by_rule = error.batch if isinstance(error, RuleStandsInError) else WriteBatch()
-    if type(error) is BadAnswerError and after.state == "dead":
-        parts = _parts(job, task, "pieces")
-        if parts:
-            once = tuple(replace(part, attempts=options.tries - 1) for part in parts)
-            return WriteBatch(done=task.id, tasks=once), "retry"
+    given_up = after.state == "dead" and result.batch is None
+    if isinstance(error, BadAnswerError) and given_up and (parts := _parts(job, task, "pieces")):
+        once = tuple(replace(part, attempts=options.tries - 1) for part in parts)
+        return WriteBatch(done=task.id, tasks=once), "retry"
     # Deleted and added again, so that a task that was forgotten meanwhile stays deleted.
-    tasks = (*by_rule.tasks, after)
-    batch = replace(keepable_batch(by_rule), tasks=tasks, retask=True, done=task.id)
+    batch = replace(by_rule, tasks=(*by_rule.tasks, after), retask=True, done=task.id)
     return batch, "dead" if after.state == "dead" else "retry"
 
 

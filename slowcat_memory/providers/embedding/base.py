@@ -1,4 +1,4 @@
-"""The embedder protocols, their options, and the report on an opened embedder.
+"""The embedder protocol, its options, and the report on an opened embedder.
 
 Only vectors of one ``key`` may be compared.
 """
@@ -8,6 +8,24 @@ from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from msgspec import Meta, Struct
+
+
+class Encoded(Struct, frozen=True):
+    """An embedded query."""
+
+    vector: np.ndarray  # shape (dim,), float32, unit length
+    # contextual token vectors, shape (n, token_dim), float32, unit length, of all tokens but special
+    # ones and punctuation; None from a model without token vectors
+    tokens: np.ndarray | None = None
+
+
+class Embedded(Struct, frozen=True):
+    """Embedded documents."""
+
+    vectors: np.ndarray  # shape (n, dim), float32, each row of unit length
+    # for each document, shape (its tokens, token_dim), int8 (see ``core.ranking.token_codes``);
+    # empty from a model without token vectors
+    tokens: list[np.ndarray]
 
 
 class Embedder(Protocol):
@@ -20,88 +38,35 @@ class Embedder(Protocol):
         name: The model's readable name.
         key: Identifies the vector space, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384".
         dim: Length of a vector.
+        token_key: Identifies the space of the token vectors; only those of one key may be compared.
+            "" when the model has none.
     """
 
     name: str
     key: str
     dim: int
+    token_key: str
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed documents of any length, empty ones included.
-
-        Returns:
-            Shape (len(texts), dim), float32, each row of unit length, in the order of ``texts``.
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        """Embed documents of any length, empty ones included, in the order of ``texts``.
 
         Raises:
             ProviderError: The model or the endpoint failed.
         """
 
-    def encode_query(self, text: str) -> np.ndarray:
+    def encode_query(self, text: str) -> Encoded:
         """Embed a query; some models prompt queries differently from documents.
 
         Of a long text, both ends are embedded.
 
-        Returns:
-            Shape (dim,), float32, unit length.
-
         Raises:
             ProviderError: The model or the endpoint failed.
-        """
-
-
-class Encoded(Struct, frozen=True):
-    """An embedded query."""
-
-    vector: np.ndarray  # shape (dim,), float32, unit length
-    # contextual token vectors, shape (n, token_dim), float32, unit length; None from a model
-    # without token vectors
-    tokens: np.ndarray | None = None
-
-
-class Embedded(Struct, frozen=True):
-    """Embedded documents."""
-
-    vectors: np.ndarray  # shape (n, dim), float32, unit length
-    # for each document, shape (its tokens, token_dim), int8 (see ``core.ranking.token_codes``)
-    tokens: list[np.ndarray]
-
-
-class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also returns token vectors, for ``core.ranking.token_codes``.
-
-    Optional; check with ``token_key_of``.
-
-    Attributes:
-        token_key: Identifies the space of the token vectors; only those of one key may be compared.
-            "" when the model has none.
-        token_dim: Length of a token vector.
-    """
-
-    token_key: str
-    token_dim: int
-
-    def encode_query_tokens(self, text: str) -> Encoded:
-        """Embed a query and its tokens, except special tokens and punctuation, in one model run.
-
-        Raises:
-            ProviderError: The model failed.
-        """
-
-    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """Embed documents and their tokens, except special tokens and punctuation.
-
-        Raises:
-            ProviderError: The model failed.
         """
 
 
 def sends_texts_away(embedder: object) -> bool:
     """Return whether an embedder sends texts to another machine: its ``remote``, False without."""
     return bool(getattr(embedder, "remote", False))
-
-
-def token_key_of(embedder: object) -> str:
-    return getattr(embedder, "token_key", "")
 
 
 class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

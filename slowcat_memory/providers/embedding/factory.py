@@ -18,9 +18,11 @@ from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ConfigError, EndpointError, ModelNotFoundError, ProviderError
 from slowcat_memory.providers.embedding import chunking, model_files
 from slowcat_memory.providers.embedding.base import (
+    Embedded,
     Embedder,
     EmbedderOptions,
     EmbedderReport,
+    Encoded,
 )
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSource
@@ -160,7 +162,7 @@ class EndpointEmbedder:
 
         read_s = options.endpoint_timeout_s
         self._client = connect_for_threads(options.endpoint_url, read_s, min(CONNECT_S, read_s))
-        self.name = options.endpoint_model
+        self.name, self.token_key = options.endpoint_model, ""
         self.dim = 0
         self.dim = self._request(["word"]).shape[1]
         self.key = f"endpoint:{self.name}@{self._server}/{self.dim}"
@@ -170,7 +172,7 @@ class EndpointEmbedder:
         """True as well if the host name does not resolve."""
         return is_elsewhere(self._options.endpoint_url)
 
-    def encode_query(self, text: str) -> np.ndarray:
+    def encode_query(self, text: str) -> Encoded:
         """Embed a query; see ``Embedder``.
 
         Raises:
@@ -178,9 +180,9 @@ class EndpointEmbedder:
             EndpointError: It failed, timed out, or returned an invalid reply.
         """
         text = _non_empty(chunking.ends(text, QUERY_CHARS))
-        return self._request([self._options.endpoint_query_prompt + text])[0]
+        return Encoded(self._request([self._options.endpoint_query_prompt + text])[0])
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str]) -> Embedded:
         """Embed documents, long ones piece by piece; see ``Embedder``.
 
         Raises:
@@ -191,7 +193,8 @@ class EndpointEmbedder:
         sent = [self._options.endpoint_doc_prompt + piece for pieces in plan for piece in pieces]
         size = self._options.batch_size
         parts = [self._request(sent[at : at + size]) for at in range(0, len(sent), size)]
-        return chunking.gather(plan, np.concatenate([np.zeros((0, self.dim), np.float32), *parts]))
+        vectors = np.concatenate([np.zeros((0, self.dim), np.float32), *parts])
+        return Embedded(chunking.gather(plan, vectors), [])
 
     def _pieces(self, text: str) -> list[str]:
         text = _non_empty(text[: chunking.MAX_CHARS])

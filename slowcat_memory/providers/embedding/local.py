@@ -128,16 +128,8 @@ class LocalEmbedder:
         self._doc_max = min(options.doc_max_tokens, meta.max_tokens)
         self.encode_query("warm")
 
-    def encode_query(self, text: str) -> np.ndarray:
-        """See ``Embedder``.
-
-        Raises:
-            ProviderError: The model failed.
-        """
-        return self.encode_query_tokens(text).vector
-
-    def encode_query_tokens(self, text: str) -> Encoded:
-        """See ``TokenEmbedder``.
+    def encode_query(self, text: str) -> Encoded:
+        """See ``Embedder``; one model run.
 
         Raises:
             ProviderError: The model failed.
@@ -145,16 +137,8 @@ class LocalEmbedder:
         text = chunking.sendable(chunking.ends(text, self._query_max * _CHARS_PER_TOKEN))
         return self._run(self._meta.query_prompt, text, self._query_max, lambda: self._queries)
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str]) -> Embedded:
         """See ``Embedder``; long documents are embedded piece by piece.
-
-        Raises:
-            ProviderError: The model failed.
-        """
-        return self.encode_tokens(texts).vectors
-
-    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """See ``TokenEmbedder``; long documents are embedded piece by piece.
 
         Raises:
             ProviderError: The model failed.

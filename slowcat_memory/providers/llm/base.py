@@ -21,9 +21,6 @@ class Prompt(Struct, frozen=True, kw_only=True):
     temperature: float = 0.1  # 0 to 1
     model: str = ""  # name of the model; "" for the configured one
     job_temperature: float | None = None  # from ``[jobs.NAME]``: in place of both other ones
-    # (scope, id) of the memories and chunks whose words it holds; None if that is not known, and
-    # then it is not sent to another machine
-    made_from: tuple[tuple[str, str], ...] | None = None
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):

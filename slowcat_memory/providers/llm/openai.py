@@ -12,7 +12,6 @@ import json
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
-from urllib.parse import urljoin
 
 import openai
 from loguru import logger
@@ -86,15 +85,15 @@ class OpenAILLM:
         self._modes: dict[tuple[str, str], JsonMode] = {}
         self._server: Server | None = None
         self._answered_by: dict[str, str] = {}  # fingerprint by wanted model
-        self._client: openai.AsyncOpenAI | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client = connect(options.url, options.total_s, options.connect_s)
         self._warned_at: float | None = None
         with contextlib.suppress(EndpointError):  # a host's name may resolve later
             self._check_host()
 
     @property
     def prompt_tokens(self) -> int:
-        return self._room(self._model())
+        options, server = self._options, self._server
+        return self._room(server.model(options.model) if server else options.model)
 
     @property
     def remote(self) -> bool:
@@ -103,11 +102,14 @@ class OpenAILLM:
 
     async def probe(self) -> bool:
         """Return whether the server is reachable and offers a model. Cheap: no model runs."""
-        try:
+        options, self._server = self._options, None
+        with contextlib.suppress(EndpointError, EndpointRefusedError):
             self._check_host()
-            self._server = await servers.identify(self._get, self._options.model)
-        except (EndpointError, EndpointRefusedError):
-            self._server = None
+            server = await asyncio.to_thread(
+                servers.read_server, options.url, 2 * options.connect_s
+            )
+            if server.model(options.model):
+                self._server = server
         return self._server is not None
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
@@ -127,10 +129,8 @@ class OpenAILLM:
             return await self._answer(again, into, spent, prose=True)
 
     async def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
-        if self._client:
-            await self._client.close()
-        self._client = None
+        """Close the connections, for good."""
+        await self._client.close()
 
     async def _answer(
         self, prompt: Prompt, into: type[T], spent: list[int], *, prose: bool = False
@@ -140,41 +140,40 @@ class OpenAILLM:
         server = self._server
         if not server:
             raise self._away("cannot be reached, or offers no model")
+        prompt = replace(prompt, model=server.model(prompt.model or self._options.model))
         self._check_fits(prompt)
-        done = await self._in_best_mode(prompt, into, server)
+        done = await self._in_best_mode(prompt, into, server.kind)
         spent[0] += done.tokens_in
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
-        model = self._fingerprint(done, server, prompt.model)
+        model = self._fingerprint(done, server.kind, prompt.model)
         answer = parse_reply(done.text, into, prose=prose and done.whole)
         if answer.lost:
             logger.debug(f"{prompt.job}: parts of the LLM's answer are left out: {answer.lost}")
         return replace(answer, model=model, tokens_in=spent[0], tokens_out=spent[1])
 
-    async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> _Completion:
-        key = (prompt.model or server.model, server.kind)
+    async def _in_best_mode(self, prompt: Prompt, into: type[T], kind: str) -> _Completion:
+        key = (prompt.model, kind)
         mode = self._modes.get(key, JsonMode())
         while True:
             try:
-                done = await self._send(prompt, into, server, mode)
+                done = await self._send(prompt, into, mode)
             except _RefusedError as refused:
-                mode = await self._weaker(refused, mode, prompt, server)
+                mode = await self._weaker(refused, mode, prompt)
             else:
                 self._modes[key] = mode
                 return done
 
-    async def _weaker(
-        self, refused: _RefusedError, mode: JsonMode, prompt: Prompt, server: Server
-    ) -> JsonMode:
+    async def _weaker(self, refused: _RefusedError, mode: JsonMode, prompt: Prompt) -> JsonMode:
         """Return the next weaker mode, or raise the error that the refusal means."""
         error = servers.classify(refused.status, refused.text)
         if error in (ServerError.JSON_MODE, ServerError.COUNTING):
             if weaker := mode.weaker(error is ServerError.COUNTING):
                 return weaker
-            if await self._answers_others(server, mode, prompt.model):
+            if await self._answers_others(mode, prompt.model):
                 raise BadAnswerError("the server refuses this request, and no other") from None
         if error is ServerError.TOO_LONG:
-            self._learn(prompt)
+            self._learn(prompt.model)
             raise PromptTooLongError("the prompt is longer than the LLM reads") from None
         if error is ServerError.BAD_ANSWER:
             raise BadAnswerError("the server could not read the LLM's answer") from None
@@ -184,23 +183,20 @@ class OpenAILLM:
         hint = "Name a model that it has" if error is ServerError.UNKNOWN_MODEL else ""
         raise self._away(what, hint, wait_s) from None
 
-    async def _answers_others(self, server: Server, mode: JsonMode, model: str) -> bool:
+    async def _answers_others(self, mode: JsonMode, model: str) -> bool:
         """Return whether the server answers a small harmless request in the same mode.
 
         If so, the request is at fault, not the server: that counts as a bad answer, of which a task
         has few tries, and does not open the circuit breaker.
         """
         try:
-            await self._send(replace(_TEST_PROMPT, model=model), _Anything, server, mode)
-        except BadAnswerError:  # the server answered
-            return True
+            with contextlib.suppress(BadAnswerError):  # the server answered
+                await self._send(replace(_TEST_PROMPT, model=model), _Anything, mode)
         except (EndpointError, _RefusedError):
             return False
         return True
 
-    async def _send(
-        self, prompt: Prompt, into: type[T], server: Server, mode: JsonMode
-    ) -> _Completion:
+    async def _send(self, prompt: Prompt, into: type[T], mode: JsonMode) -> _Completion:
         """Send one request; its connection is closed whatever happens.
 
         Raises:
@@ -216,8 +212,8 @@ class OpenAILLM:
             async with (
                 asyncio.timeout(options.total_s),
                 asyncio.timeout(options.first_token_s) as patience,
-                await self._connected().chat.completions.create(
-                    model=prompt.model or server.model,
+                await self._client.chat.completions.create(
+                    model=prompt.model,
                     messages=[
                         {"role": "system", "content": _sendable(mode.system(prompt.system, into))},
                         {"role": "user", "content": _sendable(prompt.user)},
@@ -243,49 +239,28 @@ class OpenAILLM:
             what = f"cannot be reached, or sent no completion ({type(error).__name__})"
             raise self._away(what) from None
 
-    async def _get(self, path: str) -> Any:
-        """Return JSON from a path of the server, within a second or two; None on failure."""
-        url = urljoin(f"{self._options.url.rstrip('/')}/", path)
-        try:
-            async with asyncio.timeout(2 * self._options.connect_s):
-                return await self._connected().get(url, cast_to=object)
-        except Exception:  # any failure means "unknown"
-            return None
-
-    def _connected(self) -> openai.AsyncOpenAI:
-        """Return the client, a new one for another event loop: connections belong to one loop."""
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            options = self._options
-            self._client = connect(options.url, options.total_s, options.connect_s)
-            self._loop = loop
-        return self._client
-
-    def _told(self) -> int:
+    def _told(self, model: str) -> int:
         """Return the context length that is configured or that the server tells, 0 for neither."""
-        return self._options.context_tokens or (self._server.context if self._server else 0)
-
-    def _model(self, wanted: str = "") -> str:
-        return wanted or (self._server.model if self._server else "")
+        read = self._server.models.get(model) if self._server else 0
+        return self._options.context_tokens or read or 0
 
     def _context(self, model: str) -> int:
         """Return the context length in tokens: the smaller of what was told and learned, 0 for none."""
-        return min(filter(None, (self._told(), self._learned.get(model, 0))), default=0)
+        return min(filter(None, (self._told(model), self._learned.get(model, 0))), default=0)
 
     def _room(self, model: str) -> int:
         """Return how many tokens a prompt may have."""
         return int((self._context(model) or servers.ASSUMED) * servers.SHARE_OF_CONTEXT)
 
-    def _learn(self, prompt: Prompt) -> None:
+    def _learn(self, model: str) -> None:
         """Learn from a prompt that was refused as too long, or was cut."""
-        model = self._model(prompt.model)
-        if not self._told():
+        if not self._told(model):
             half = (self._context(model) or servers.ASSUMED) // 2
             self._learned[model] = max(half, servers.SMALLEST)
 
     def _check_fits(self, prompt: Prompt) -> None:
         """Refuse a prompt that was made before the context length was known, or became smaller."""
-        model, size = self._model(prompt.model), _size(prompt)
+        model, size = prompt.model, _size(prompt)
         context = self._context(model)
         if context and size > self._room(model) and size + prompt.max_tokens > context:
             raise PromptTooLongError(
@@ -294,17 +269,17 @@ class OpenAILLM:
 
     def _check_not_truncated(self, prompt: Prompt, done: _Completion) -> None:
         size = _size(prompt)
-        if servers.was_cut(size, done.tokens_in, known=self._told() > 0):
-            self._learn(prompt)
+        if servers.was_cut(size, done.tokens_in, known=self._told(prompt.model) > 0):
+            self._learn(prompt.model)
             raise PromptTooLongError(
                 f"the LLM read {done.tokens_in} tokens of about {size}: its server cuts prompts",
                 hint="Give the model a longer context, or set idle_llm.context_tokens",
             )
 
-    def _fingerprint(self, done: _Completion, server: Server, wanted: str) -> str:
+    def _fingerprint(self, done: _Completion, kind: str, wanted: str) -> str:
         """Return the fingerprint of the model that answered; probe again if it changed."""
-        model = done.model or label(wanted or server.model)
-        name = ":".join(filter(None, (f"{model}@{server.kind}", done.fingerprint)))
+        model = done.model or label(wanted)
+        name = ":".join(filter(None, (f"{model}@{kind}", done.fingerprint)))
         before = self._answered_by.get(wanted, name)
         if name != before:
             logger.info(f"The LLM changed from {before} to {name}")

@@ -1,21 +1,26 @@
-"""A server: its kind, model and context length, how it is asked for JSON, and what its errors mean.
+"""A server: its kind and models, how it is asked for JSON, and what its errors mean.
 
-Every server offers ``/v1/models``; other information is optional, and elsewhere on each server. One
-that tells no context length is tried with ``ASSUMED`` tokens: assuming the smallest would cost
+Every server offers ``/v1/models``; other information is optional, and elsewhere on each kind of server.
+One that tells no context length is tried with ``ASSUMED`` tokens: assuming the smallest would cost
 several times as many prompts on every other server. A prompt that it refuses, or cuts, makes the
 length half as long for all further prompts.
 """
 
+import http.client
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from enum import StrEnum
 from functools import cache
 from typing import Any, Literal
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
+
+from slowcat_memory.errors import EndpointError
 
 MAX_RETRY_AFTER_S = 3600.0
 LABEL_CHARS = 80
@@ -26,6 +31,7 @@ SHARE_OF_CONTEXT = 0.6
 TRUNCATED_BELOW = 0.6  # of our estimate: a server that read less has cut the prompt
 TRUNCATION_SEEN_FROM = 256  # tokens; the estimate is too rough below
 _MOST = 1 << 24
+_MOST_BYTES = 1 << 20  # of a list of models
 Form = Literal["json_schema", "json_object", "prompt"]
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "prompt")
 MAX_LENGTH = 1000  # a grammar repeats a rule that often; llama.cpp refuses more than 2,000
@@ -92,26 +98,166 @@ def seconds_to_wait(retry_after: str) -> float:
         return 0.0
 
 
-Kind = Literal["llama.cpp", "llama-cpp-python", "lm-studio", "ollama", "vllm", "server"]
-Get = Callable[[str], Awaitable[Any]]
-"""Returns decoded JSON from a link of the base URL, "models" or "/props"; None on failure."""
+# ------------------------------------------------------------------- reading a server
 
-# By the `owned_by` of a server's models.
-_OWNERS: dict[str, Kind] = {
-    "llamacpp": "llama.cpp",
-    "me": "llama-cpp-python",
-    "organization_owner": "lm-studio",
-    "library": "ollama",
-    "vllm": "vllm",
-}
+Fetch = Callable[[str], Any]
+"""Returns the JSON at a link of the base URL, "models" or "/props"; raises ``EndpointError``."""
+
+Models = dict[str, int | None]
+"""LLMs that run on a server's machine: the context length in tokens, 0 if it is not told, None while
+they are not loaded."""
 
 
-class Server(Struct, frozen=True, kw_only=True):
-    """A server; ``model`` is the model's name as requests must have it (see ``label``)."""
+def _listed_models(fetch: Fetch) -> Models:
+    return {
+        str(row["id"]): _tokens(row, "max_model_len") or _tokens(row, "meta", "n_ctx")
+        for row in fetch("models")["data"] or ()
+        if row["id"]
+    }
 
-    kind: Kind
-    model: str
-    context: int = 0  # its length in tokens, 0 if unknown
+
+def _lm_studio_models(fetch: Fetch) -> Models:
+    return {
+        row["id"]: _tokens(row, "loaded_context_length") if row["state"] == "loaded" else None
+        for row in fetch("/api/v0/models")["data"]
+        if row["type"] in ("llm", "vlm")
+    }
+
+
+def _ollama_models(fetch: Fetch) -> Models:
+    """Leave out models that Ollama passes on to another machine, and those that only embed."""
+    running = {row["name"]: _tokens(row, "context_length") for row in fetch("/api/ps")["models"]}
+    return {
+        row["name"]: running.get(row["name"])
+        for row in fetch("/api/tags")["models"]
+        if not (row.get("remote_host") or row.get("remote_model"))
+        and "bert" not in row.get("details", {}).get("family", "")
+    }
+
+
+def _llama_cpp_models(fetch: Fetch) -> Models:
+    """Raise ``LookupError`` for a server of another kind."""
+    rows, props = fetch("models")["data"], None
+    if any(row["owned_by"] != "llamacpp" for row in rows):
+        raise LookupError
+    with suppress(EndpointError):
+        props = fetch("/props")
+    told = _tokens(props, "default_generation_settings", "n_ctx")
+    return {
+        row["id"]: told or _tokens(row, "meta", "n_ctx")
+        if row.get("status", {}).get("value", "loaded") == "loaded"
+        else None
+        for row in rows
+    }
+
+
+def _tokens(reply: Any, *path: str) -> int:
+    """Return the context length at a path into a reply; 0 if there is none."""
+    try:
+        for step in path:
+            reply = reply[step]
+    except (LookupError, TypeError):
+        return 0
+    return reply if type(reply) is int and 0 < reply <= _MOST else 0
+
+
+class ServerKind(Struct, frozen=True):
+    """A kind of model server: its default port, and commands that start it with a small model.
+
+    ``models`` reads its models.
+    """
+
+    name: str
+    port: int
+    start: tuple[str, ...]
+    models: Callable[[Fetch], Models] = _listed_models
+
+
+KNOWN = (
+    ServerKind(
+        "LM Studio",
+        1234,
+        ("lms get qwen3-4b", "lms load qwen3-4b", "lms server start"),
+        _lm_studio_models,
+    ),
+    ServerKind("Ollama", 11434, ("ollama serve", "ollama pull llama3.2"), _ollama_models),
+    ServerKind(
+        "llama.cpp",
+        8080,
+        ("llama-server -hf ggml-org/gemma-3-4b-it-GGUF --port 8080",),
+        _llama_cpp_models,
+    ),
+)
+ANY = ServerKind("server", 0, ())
+
+
+class Server(Struct, frozen=True):
+    """A model server that answers; ``url`` ends with ``/v1``, and ``models`` are those that chat."""
+
+    kind: str
+    url: str
+    models: Models
+
+    def model(self, wanted: str = "") -> str:
+        """Return ``wanted``, or the first model, a loaded one if there is any.
+
+        Raises:
+            EndpointError: The server offers none.
+        """
+        if wanted or self.models:
+            return wanted or min(self.models, key=lambda name: self.models[name] is None)
+        raise EndpointError(f"{self.kind} at {self.url} has no model loaded", hint="Load one")
+
+
+def read_server(url: str, timeout_s: float, kinds: Sequence[ServerKind] = (*KNOWN, ANY)) -> Server:
+    """Return the server at a URL, as the first of some kinds that it can be.
+
+    Without proxy or redirects; blocks.
+
+    Raises:
+        EndpointError: It does not answer, or is of none of them.
+    """
+    url = url.rstrip("/")
+    fetch = cache(lambda link: _fetch(urljoin(f"{url}/", link), timeout_s))
+    fetch("models")  # every kind has it: a server that is away is asked once
+    for kind in kinds:
+        with suppress(EndpointError, LookupError, TypeError, AttributeError):
+            models = kind.models(fetch).items()
+            # Of models elsewhere, Ollama ends the names with "cloud".
+            chat = {
+                name: context
+                for name, context in models
+                if "embed" not in name.casefold() and not name.endswith("cloud")
+            }
+            return Server(kind.name, url, chat)
+    raise _no_server(url)
+
+
+def _fetch(url: str, timeout_s: float) -> Any:
+    """Return the JSON at a URL.
+
+    Raises:
+        EndpointError: There is none.
+    """
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    try:
+        with closing(kind(parts.hostname or "", parts.port, timeout=timeout_s)) as connection:
+            connection.request("GET", parts.path)
+            response = connection.getresponse()
+            body = response.read(_MOST_BYTES)
+        if response.status != 200:
+            hint = "Does the URL end in /v1?"
+            raise EndpointError(f"{url} answers with status {response.status}", hint=hint)
+        return json.loads(body)
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+        raise _no_server(url) from error
+
+
+def _no_server(url: str) -> EndpointError:
+    hint = "Is the server running, and does the URL end in /v1?"
+    return EndpointError(f"no model server answers at {url}", hint=hint)
 
 
 def label(name: str) -> str:
@@ -121,61 +267,6 @@ def label(name: str) -> str:
     """
     printable = "".join(sign if sign.isprintable() else " " for sign in name[: 20 * LABEL_CHARS])
     return " ".join(printable.split())[:LABEL_CHARS].rstrip()
-
-
-async def identify(get: Get, wanted: str) -> Server | None:
-    """Return the server's own description; None if it is unreachable, or offers no model.
-
-    Args:
-        wanted: Name of the model, "" for the first that the server offers.
-    """
-    listing = await get("models")
-    data = listing.get("data") if isinstance(listing, dict) else None
-    entries = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    entry = next((row for row in entries if not wanted or row.get("id") == wanted), {})
-    model = wanted or str(entry.get("id") or "")[:200]
-    if listing is None or not model:
-        return None
-    owner = str((entry or (entries[0] if entries else {})).get("owned_by", ""))
-    kind = _OWNERS.get(owner, "server")
-    return Server(kind=kind, model=model, context=await _context(get, kind, model, entry))
-
-
-async def _context(get: Get, kind: Kind, model: str, entry: dict[str, Any]) -> int:
-    """Return the context length in effect: as the kind of server tells it, else as listed; 0 for none."""
-    for path, read in _CONTEXTS.get(kind, ()):
-        if tokens := _tokens(read, await get(path), model):
-            return tokens
-    listed = (lambda row, _: row["max_model_len"], lambda row, _: row["meta"]["n_ctx"])
-    return next((tokens for read in listed if (tokens := _tokens(read, entry, model))), 0)
-
-
-def _entry(rows: Any, key: str, model: str) -> Any:
-    return next(row for row in rows if row.get(key) == model)
-
-
-Reader = Callable[[Any, str], Any]
-"""Returns the context length from a reply and the name of the model; raises if it is not there."""
-
-_CONTEXTS: dict[Kind, tuple[tuple[str, Reader], ...]] = {
-    "llama.cpp": (
-        ("/props", lambda told, _: told["default_generation_settings"]["n_ctx"]),
-        ("/slots", lambda told, _: told[0]["n_ctx"]),
-    ),
-    "lm-studio": (
-        ("/api/v0/models", lambda told, m: _entry(told["data"], "id", m)["loaded_context_length"]),
-    ),
-    "ollama": (("/api/ps", lambda told, m: _entry(told["models"], "model", m)["context_length"]),),
-}
-
-
-def _tokens(read: Reader, told: Any, model: str) -> int:
-    try:
-        value = read(told, model)
-    except (LookupError, TypeError, AttributeError, StopIteration):
-        return 0
-    real = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST
-    return value if real else 0
 
 
 # ------------------------------------------------------------------- context length

@@ -43,9 +43,7 @@ from slowcat_memory.providers import (
     EmbedderOptions,
     EmbedderReport,
     Encoded,
-    TokenEmbedder,
     sends_texts_away,
-    token_key_of,
 )
 from slowcat_memory.records import TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.live_index import Space
@@ -100,7 +98,7 @@ class Embedding:
         embedder, self.report = self._opened()
         if embedder is not None:
             self.embedder, self.space = embedder, Space(embedder.key, embedder.dim)
-            self.token_key = token_key_of(embedder) if self.options.token_vectors else ""
+            self.token_key = embedder.token_key if self.options.token_vectors else ""
             self.forget()
             self._failures = 0
 
@@ -151,9 +149,8 @@ class Embedding:
         logger.warning(f"memory: embedding a query failed: {problem}")
 
     def _encode(self, text: str) -> Encoded:
-        if self.token_key:
-            return cast(TokenEmbedder, self.embedder).encode_query_tokens(text)
-        return Encoded(cast(Embedder, self.embedder).encode_query(text))
+        encoded = cast(Embedder, self.embedder).encode_query(text)
+        return encoded if self.token_key else Encoded(encoded.vector)
 
     def export(self) -> None:
         """Export the model and open it. Blocks for some seconds, in a child process.
@@ -412,9 +409,8 @@ class Indexer:
         return self._encode(embedder, texts)
 
     def _encode(self, embedder: Embedder, texts: Sequence[str]) -> Embedded:
-        if self._embedding.token_key:
-            return cast(TokenEmbedder, embedder).encode_tokens(texts)
-        return Embedded(embedder.encode(texts), [])
+        embedded = embedder.encode(texts)
+        return embedded if self._embedding.token_key else Embedded(embedded.vectors, [])
 
     def embed(
         self, scope: str, memory_ids: Sequence[str] | None = None, report: OnProgress | None = None

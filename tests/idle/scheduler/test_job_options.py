@@ -10,19 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.job import Job, Trigger
+from slowcat_memory.idle.job import Job, Trigger, cursor_at
 from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
-from slowcat_memory.idle.scheduler.planner import (
-    LastAsked,
-    News,
-    Triggers,
-    day_of,
-    due,
-    read,
-    row,
-)
-from slowcat_memory.providers import Prompt
+from slowcat_memory.idle.scheduler.planner import News, Triggers, day_of, due
 from slowcat_memory.records import SessionEdge, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, Nobody
 from tests.support.memories import Look
@@ -35,11 +26,11 @@ YEARS = timedelta(days=3652)
 
 def walk(trigger, times, zone=BERLIN):
     """The local dates for which a job is asked, when it is looked at at these times."""
-    asked, days = LastAsked(), []
+    asked, days = None, []
     for now in times:
         if due(trigger, asked, News(), now, zone):
             days.append(day_of(trigger.at_hour, now, zone))
-            asked = LastAsked(at=now)
+            asked = now
     return days
 
 
@@ -59,11 +50,10 @@ def test_triggers_once_a_day_across_both_changes_of_the_clocks(start, hour):
 
 
 def test_triggers_not_before_its_hour_and_at_once_when_it_was_missed():
-    at = datetime(2026, 5, 12, 2, 59, tzinfo=BERLIN)
-    asked = LastAsked(at=at)  # the day before was caught up
-    assert not due(DAILY, asked, News(), at, BERLIN)
-    assert due(DAILY, asked, News(), at + timedelta(minutes=1), BERLIN)
-    assert due(DAILY, asked, News(), at + timedelta(days=9), BERLIN), "slept through it"
+    at = datetime(2026, 5, 12, 2, 59, tzinfo=BERLIN)  # the day before was caught up
+    assert not due(DAILY, at, News(), at, BERLIN)
+    assert due(DAILY, at, News(), at + timedelta(minutes=1), BERLIN)
+    assert due(DAILY, at, News(), at + timedelta(days=9), BERLIN), "slept through it"
 
 
 @pytest.mark.parametrize("jump", [YEARS, -YEARS, datetime(1970, 1, 1, 4, tzinfo=UTC) - NOW])
@@ -80,11 +70,11 @@ def test_triggers_a_clock_that_was_wrong_for_a_while_loses_no_day(jump):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-4000, 4000), max_size=30), st.integers(0, 23))
 def test_triggers_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
-    trigger, asked, now = Trigger(at_hour=hour), LastAsked(), NOW
+    trigger, asked, now = Trigger(at_hour=hour), None, NOW
     for jump in hours:
         now += timedelta(hours=jump)
         if due(trigger, asked, News(), now, BERLIN):
-            asked = LastAsked(at=now)
+            asked = now
         assert not due(trigger, asked, News(), now, BERLIN)
 
 
@@ -92,16 +82,12 @@ def test_triggers_never_twice_in_a_row_whatever_the_clock_does(hours, hour):
 
 
 def test_triggers_what_was_asked_survives_a_restart_and_nonsense(rig):
-    asked = LastAsked(upto=7, at=NOW)
-    one = rig()
-    one.store.apply("t", WriteBatch(cursor=row("daily", asked))).wait()
-    broken = replace(row("broken", asked), position=3, note="{")
-    one.store.apply("t", WriteBatch(cursor=broken)).wait()
-    one = rig()
-    with one.store.snapshot() as snapshot:
-        assert read(snapshot, "daily") == asked
-        assert read(snapshot, "broken") == LastAsked(upto=3)
-        assert read(snapshot, "never") == LastAsked()
+    one, job = rig(), Fake("daily", trigger=Trigger(every_s=60))
+    for note, due_now in ((NOW, False), ("never", True)):
+        one.store.apply("t", WriteBatch(cursor=cursor_at("asked/daily", 0, note))).wait()
+        one = rig()
+        with one.store.snapshot() as snapshot:
+            assert Triggers().look(snapshot, job, NOW, UTC)[0] is due_now
 
 
 def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
@@ -180,7 +166,7 @@ def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
     options = replace(set_for("fake", at_hour=3), rest_s=600)
     job = Fake(trigger=Trigger(turns=1, session_end=True, every_s=60))
     one = rig(job, options=options)
-    taken = row("fake", LastAsked(at=NOW))  # the next is tomorrow's
+    taken = cursor_at("asked/fake", 0, NOW)  # the next is tomorrow's
     one.store.apply("t", WriteBatch(cursor=taken)).wait()
     one.say("a")
     times = asked_at(one, job, hours=48)
@@ -190,8 +176,7 @@ def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
 
 def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     async def ask(task, context):
-        prompt = Prompt(job="fake", version=1, system="s", user="u", max_tokens=100)
-        await context.llm.complete(prompt, WriteBatch)
+        await context.ask(WriteBatch, "s", "u", "anna", max_tokens=100)
 
     llm = Nobody()
     chosen, other = Fake("chosen", ask, needs="llm"), Fake("other", ask, needs="llm")
@@ -239,8 +224,7 @@ def test_every_built_in_job_follows_the_schedule_that_is_set(rig, job: Job) -> N
         return  # another job makes its tasks: see the test below
     one = rig(Fake("x"), said="a")
     one.store.append(SessionEdge(session="s", scope="anna", kind="end", at=NOW)).wait()
-    asked = LastAsked(at=NOW)
-    one.store.apply("t", WriteBatch(cursor=row(job.name, asked))).wait()
+    one.store.apply("t", WriteBatch(cursor=cursor_at(f"asked/{job.name}", 0, NOW))).wait()
     hour, three = NOW.hour + 3, timedelta(hours=3)
     assert not is_due(one, job, three - timedelta(minutes=1), every_s=3 * 3600)
     assert is_due(one, job, three + timedelta(days=7), every_s=3 * 3600)

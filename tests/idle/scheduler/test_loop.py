@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError, StoreFullError
 from slowcat_memory.idle.job import Plan, Trigger
 from slowcat_memory.idle.options import IdleOptions, JobOptions
-from slowcat_memory.providers import CircuitBreakerLLM, Prompt
+from slowcat_memory.providers import CircuitBreakerLLM
 from slowcat_memory.records import Cursor, Forget, MemoryEvent, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, Nobody, memory, task
 from tests.support.memories import Look
 
 
 async def ask(task, context):
-    await context.llm.complete(Prompt(job="fake", version=1, system="s", user="u"), WriteBatch)
+    await context.ask(WriteBatch, "s", "u", "anna", max_tokens=512)
 
 
 def fails(*errors):

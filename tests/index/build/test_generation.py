@@ -45,7 +45,7 @@ def oracle() -> Oracle:
 def published(root: Path, said: Oracle) -> Manifest:
     """Build an index in this process, and vouch for it as a child would."""
     held = [d for d in said.documents() if d.id != "chunk/4"]
-    vectors = {d.id: EMBEDDER.encode([d.text])[0] for d in held}
+    vectors = {d.id: EMBEDDER.encode([d.text]).vectors[0] for d in held}
     temporary = root / "tmp-made"
     (temporary / sealed.BUILT).mkdir(parents=True, mode=0o700)
     build(said.documents(), vectors, EMBEDDER.dim, temporary / sealed.BUILT, TOKENS, OPTIONS)

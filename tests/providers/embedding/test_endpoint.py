@@ -79,7 +79,7 @@ def test_endpoint_queries_and_documents_are_one_space(endpoint: EmbeddingServer)
     assert embedder and report.state == "endpoint"
     host = endpoint.url.removeprefix("http://").removesuffix("/v1")
     assert embedder.key == report.key == f"endpoint:tiny@{host}/{DIM}"
-    assert np.allclose(embedder.encode_query("tea"), embedder.encode(["tea"])[0])
+    assert np.allclose(embedder.encode_query("tea").vector, embedder.encode(["tea"]).vectors[0])
 
 
 def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> None:

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import EmbedderOptions, LocalEmbedder, open_query_embedder
+from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.providers.embedding import model_files
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.testing import check_embedder
 from tests.support.other_process import python
 from tests.support.rows import listed
@@ -25,20 +26,20 @@ def test_local_contract(local: LocalEmbedder) -> None:
 
 
 def test_local_a_query_finds_its_turn(local: LocalEmbedder) -> None:
-    scores = local.encode(TURNS) @ local.encode_query("what is my dog called?")
+    scores = local.encode(TURNS).vectors @ local.encode_query("what is my dog called?").vector
     assert int(scores.argmax()) == 0
 
 
 def test_local_queries_are_unit_vectors_whatever_they_are(local: LocalEmbedder) -> None:
     for text in ("", "hm", "\ud800\x00", "long " * 200_000):
-        vector = local.encode_query(text)
+        vector = local.encode_query(text).vector
         assert vector.shape == (local.dim,) and vector.dtype == np.float32
         assert np.isclose(np.linalg.norm(vector), 1, atol=1e-4)
 
 
 def test_local_queries_in_int8_are_close_to_documents_in_fp32(local: LocalEmbedder) -> None:
-    queries = [local.encode_query_tokens(text) for text in TURNS]
-    documents = local.encode_tokens(TURNS)
+    queries = [local.encode_query(text) for text in TURNS]
+    documents = local.encode(TURNS)
     cosines = (np.stack([query.vector for query in queries]) * documents.vectors).sum(axis=1)
     assert 0.985 < cosines.mean() < 0.9999, "two models"
     tokens = np.concatenate([query.tokens for query in queries])  # type: ignore[misc]
@@ -47,20 +48,19 @@ def test_local_queries_in_int8_are_close_to_documents_in_fp32(local: LocalEmbedd
 
 
 def test_local_words_meet_their_words(local: LocalEmbedder) -> None:
-    query = local.encode_query_tokens("what is my dog called?")
-    assert np.allclose(query.vector, local.encode_query("what is my dog called?"))
+    query = local.encode_query("what is my dog called?")
     assert query.tokens is not None and query.tokens.shape == (5, 96), "no [CLS], [SEP], or ?"
-    codes = [token_codes.encode(rows) for rows in local.encode_tokens(TURNS).tokens]
+    codes = [token_codes.encode(rows) for rows in local.encode(TURNS).tokens]
     assert int(maxsim(query.tokens, codes).argmax()) == 0
-    nothing = local.encode_query_tokens("?!")
+    nothing = local.encode_query("?!")
     assert nothing.tokens is not None and nothing.tokens.shape == (0, 96)
 
 
 def test_local_a_long_document_keeps_so_many_tokens(local, export_folder):
     long = " ".join(TURNS) * 3
     small = LocalEmbedder(export_folder, EmbedderOptions(doc_max_tokens=40))
-    assert len(small.encode_tokens([long]).tokens[0]) == 40
-    both = local.encode_tokens(["no", long, "yes"]).tokens
+    assert len(small.encode([long]).tokens[0]) == 40
+    both = local.encode(["no", long, "yes"]).tokens
     assert [len(rows) for rows in both] == [1, 256, 1]
 
 
@@ -70,15 +70,15 @@ def test_local_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) ->
     prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
     (folder / model_files.META).write_bytes(msgspec.json.encode(prompted))
     embedder = LocalEmbedder(folder)
-    assert embedder.encode_query_tokens("green tea").tokens.shape == (2, 96)  # type: ignore[union-attr]
-    assert embedder.encode_tokens(["green tea"]).tokens[0].shape == (2, 96)
+    assert embedder.encode_query("green tea").tokens.shape == (2, 96)  # type: ignore[union-attr]
+    assert embedder.encode(["green tea"]).tokens[0].shape == (2, 96)
 
 
 def test_local_a_long_document_is_read_to_its_end(local: LocalEmbedder) -> None:
     filler = "The weather was grey and nothing much happened. " * 40
-    long = local.encode([filler + "We bought a sailing boat and a violin. " * 40])[0]
-    cut = local.encode([filler])[0]
-    boat = local.encode_query("sailing boat")
+    long = local.encode([filler + "We bought a sailing boat and a violin. " * 40]).vectors[0]
+    cut = local.encode([filler]).vectors[0]
+    boat = local.encode_query("sailing boat").vector
     assert long @ boat > cut @ boat + 0.1
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import socket
 
 import pytest
@@ -11,15 +10,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers import ThinkingOptions
-from slowcat_memory.providers.llm.model_servers import (
-    KNOWN,
-    ModelServer,
-    ServerKind,
-    choose_server,
-    find_loaded,
-    find_servers,
-    list_models,
-)
+from slowcat_memory.providers.llm.model_servers import choose_server, find_loaded
+from slowcat_memory.providers.llm.server import KNOWN, Server, ServerKind, read_server
+from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.rows import DATA
 from tests.support.scripted_server import serving
@@ -51,22 +44,21 @@ async def test_server_servers_are_found_with_their_models_in_the_order_of_the_li
             ServerKind("nobody", free_port(), ()),
             ServerKind("B", port(second.url), ()),
         )
-        assert await asyncio.to_thread(find_servers, 1.0, known) == [
-            ModelServer("A", first.url, ("one",)),
-            ModelServer("B", second.url, ("two",)),
-        ]
+        for row, server in (
+            (known, Server("A", first.url, {"one": 0})),
+            (known[1:], Server("B", second.url, {"two": 0})),
+        ):
+            assert await asyncio.to_thread(choose_server, known=row) == server
 
 
 @pytest.mark.parametrize("proxy", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
 async def test_model_servers_no_proxy_is_asked(monkeypatch, proxy):
-    monkeypatch.setenv("NO_PROXY", "")  # put back what this test changes
-    monkeypatch.setenv("no_proxy", "")
     async with ScriptedServer(model="here") as server:
         monkeypatch.setenv(proxy, f"http://127.0.0.1:{free_port()}")
         monkeypatch.delenv("NO_PROXY", raising=False)
-        assert await asyncio.to_thread(list_models, server.url, 1.0) == ("here",)
-        chosen = await asyncio.to_thread(choose_server, server.url)
-        assert chosen and "127.0.0.1" in os.environ["NO_PROXY"]
+        assert "here" in (await asyncio.to_thread(read_server, server.url, 1.0)).models
+        async with HeadlessConversation(llm_url=server.url) as talk:
+            assert (await talk.say("hello")).text
 
 
 async def test_model_servers_a_redirect_is_not_followed():
@@ -77,20 +69,21 @@ async def test_model_servers_a_redirect_is_not_followed():
 
         runner, there = await serve(away)
         with pytest.raises(EndpointError, match="status 302"):
-            await asyncio.to_thread(list_models, f"http://127.0.0.1:{there}/v1", 1.0)
+            await asyncio.to_thread(read_server, f"http://127.0.0.1:{there}/v1", 1.0)
         await runner.cleanup()
 
 
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"data": 3}', '{"data": [{}]}'])
 async def test_model_servers_nonsense_is_no_model_server(answer):
     runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
-    assert await asyncio.to_thread(find_servers, 1.0, (ServerKind("x", there, ()),)) == []
+    assert not await asyncio.to_thread(choose_server, known=(ServerKind("x", there, ()),))
     await runner.cleanup()
 
 
 def test_server_the_first_model_that_talks_and_runs_here_is_taken():
     names = ("gpt-oss:120b-cloud", "text-embedding-nomic", "qwen3-4b", "gemma")
-    server = ModelServer("x", "http://127.0.0.1/v1", names)
+    with serving(pages={"/v1/models": {"data": [{"id": name} for name in names]}}) as scripted:
+        server = read_server(scripted.url, 1.0)
     assert server.model() == "qwen3-4b" and server.model("gemma") == "gemma"
 
 
@@ -123,14 +116,14 @@ def test_find_loaded_takes_no_model_that_is_elsewhere_or_not_loaded(name):
             with pytest.raises(EndpointError, match="no LLM is loaded on this machine"):
                 find_loaded(own, known=known)
         else:
-            assert find_loaded(own, known=known).models == ("scripted",)
+            assert find_loaded(own, known=known)[1] == "scripted"
 
 
 def test_find_loaded_leaves_the_server_of_another_user_alone(monkeypatch):
     pages = {"/v1/models": {"data": [{"id": "qwen3-4b", "owned_by": "llamacpp"}]}}
     with serving(pages=pages) as server:
         known = at(server, "llama.cpp")
-        mine = ModelServer("llama.cpp", server.url, ("qwen3-4b",))
+        mine = Server("llama.cpp", server.url, {"qwen3-4b": 0}), "qwen3-4b"
         assert find_loaded(ThinkingOptions(), known=known) == mine
         monkeypatch.setattr("os.getuid", lambda: 4242)
         with pytest.raises(EndpointError, match="another user's"):

@@ -116,10 +116,10 @@ async def test_openai_llm_whenever_it_is_interrupted_the_server_is_left_alone_at
 
 async def test_openai_llm_the_first_model_or_the_one_that_is_named() -> None:
     async with talk(model="b") as (server, llm):
-        models = [{"id": "a"}, {"id": "b", "max_model_len": 9000, "owned_by": "vllm"}]
+        models = [{"id": "a"}, {"id": "b", "max_model_len": 9000}]
         server.pages["/v1/models"] = {"data": models}
         assert await llm.probe() and llm.prompt_tokens == 5400
-        assert (await llm.complete(PROMPT, Note)).model == "b@vllm:b1"
+        assert (await llm.complete(PROMPT, Note)).model == "b@server:b1"
 
 
 @pytest.mark.parametrize("models", [None, [], ["x"], [{"id": None}], [{"object": "model"}]])

@@ -147,7 +147,7 @@ def test_namespace_a_new_space_is_sealed_without_the_old_vectors(scene):
     scene.namespace.reseal()
     scene.namespace = scene.load(Space(other.key, 16))
     vectors = tuple(
-        Vector(scope="anna", memory=chunk_id(t.id), values=other.encode_query(t.text))
+        Vector(scope="anna", memory=chunk_id(t.id), values=other.encode_query(t.text).vector)
         for t in turns[:7]
     )
     scene.store.apply("test", WriteBatch(vectors=vectors, embedder=other.key)).wait()

@@ -96,7 +96,7 @@ class Life(Scene):
 
     def places(self) -> None:
         memory, text = self.some(), f"About {self.words()}"
-        vector = EMBEDDER.encode_query(indexed_text(replace(memory, context=text)))
+        vector = EMBEDDER.encode_query(indexed_text(replace(memory, context=text))).vector
         self.write(
             contexts=(Context(scope="anna", memory=memory.id, text=text),),
             vectors=(Vector(scope="anna", memory=memory.id, values=vector),),
@@ -113,7 +113,7 @@ class Life(Scene):
         memory, text = self.some(), self.words()
         id_ = f"{memory.id}?q{self.chance.choice('12')}"
         key = Key(scope="anna", memory=memory.id, id=id_, kind="question", text=text)
-        vector = Vector(scope="anna", memory=id_, values=EMBEDDER.encode_query(text))
+        vector = Vector(scope="anna", memory=id_, values=EMBEDDER.encode_query(text).vector)
         self.write(keys=(key,), vectors=(vector,), embedder=EMBEDDER.key)
 
     def points_no_more(self) -> None:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine.search import build_query
-from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -108,7 +107,7 @@ async def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_sta
     found = await scene.recall(final, ahead)
     assert scene.embedder.asked == [] and "embed" not in found.timings
     assert "call" in found.words and "cold" not in found.words  # searched for by its own words
-    vector = Encoded(HashEmbedder.encode_query(scene.embedder, "what is my dog cold again"))
+    vector = HashEmbedder.encode_query(scene.embedder, "what is my dog cold again")
     assert found.hits == (await scene.recall(final, vector=vector)).hits
     assert scene.counts() == {"vector": 1}
 

@@ -33,13 +33,13 @@ DOGS = tuple(memory(str(n), f"dog number{n} of the house") for n in range(8))
 
 def tokens_of(**said: str) -> dict[str, np.ndarray]:
     """Token vectors as if memories had said something else."""
-    return dict(zip(said, EMBEDDER.encode_tokens(list(said.values())).tokens, strict=True))
+    return dict(zip(said, EMBEDDER.encode(list(said.values())).tokens, strict=True))
 
 
 def with_tokens(known: dict[str, np.ndarray], *memories: Memory, **fusing: float) -> Mind:
     return Mind(
         *memories,
-        embed=EMBEDDER.encode_query_tokens,
+        embed=EMBEDDER.encode_query,
         tokens=known,
         fusing=FuseOptions(**fusing),  # type: ignore[arg-type]
     )

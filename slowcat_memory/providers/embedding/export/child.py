@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,20 +28,8 @@ from slowcat_memory.providers.embedding.factory import FAULT
 from slowcat_memory.providers.embedding.local import OnnxModel, TokenSpace, open_tokenizer
 from slowcat_memory.providers.embedding.model_files import ExportMeta, read_json
 
-GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.991
-SENTENCES = (
-    "Yes.",
-    "What was the name of my sister's dog again?",
-    "we drove up to the lake on saturday and the boat would not start",
-    "My flight to Lisbon leaves at ten past six in the morning, so wake me up at four.",
-    "Ich habe am Dienstag einen Termin beim Zahnarzt.",
-    "The new job pays less, but I can walk there, and nobody phones me after five.",
-    "Is there anything in the fridge that I could cook for six people?",
-    "She plays the violin in the city's youth orchestra, and last year she taught her little "
-    "brother, who would rather play football, enough of it that the two of them could surprise "
-    "their grandmother on her eightieth birthday. Everybody cried, even the neighbours.",
-)
-
+GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.994
+COMPARED = 20  # sentences
 TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little
 _FITTED_ON = 200  # sentences of each kind
 _WORDS = 12  # in a random sentence
@@ -202,7 +191,7 @@ def _sample(
     model: OnnxModel, tokenizer: Tokenizer, prompt: str
 ) -> tuple[list[list[int]], np.ndarray]:
     """Return the token ids of a few sentences, and their unit vectors, (len(rows), dim)."""
-    rows = [tokenizer.encode(prompt + text).ids for text in SENTENCES]
+    rows = [tokenizer.encode(prompt + text).ids for text in islice(_own_sentences(), COMPARED)]
     return rows, np.stack([model.run(ids)[0] for ids in rows])
 
 

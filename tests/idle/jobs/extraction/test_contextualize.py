@@ -44,7 +44,7 @@ class Garden(House):
         embedder = self.embedder = HashEmbedder(token_dim=8)
         super().__init__(
             path, llm=llm or ScriptedLLM(reply), now=AT + timedelta(days=30),
-            embed=embedder.encode_tokens, scopes=lambda: ["anna"], space=lambda: embedder.key,
+            embed=embedder.encode, scopes=lambda: ["anna"], space=lambda: embedder.key,
             token_space=lambda: embedder.token_key,
         )  # fmt: skip
 
@@ -104,8 +104,8 @@ def test_contextualize_a_session_is_described(house):
     assert found.sources == tuple(ids) and found.made.model == "scripted@test"
     assert set(vectors) == {name for id in ids for name in (chunk_id(id), f"chunk/{id}?q1")}
     line = f"{found.text}\nAda: {turn.text}"
-    assert vectors[chunk_id(ids[0])].values @ house.embedder.encode_query(line) > 0.99
-    assert len(tokens[0]) == len(token_codes.encode(house.embedder.encode_tokens([line]).tokens[0]))
+    assert vectors[chunk_id(ids[0])].values @ house.embedder.encode_query(line).vector > 0.99
+    assert len(tokens[0]) == len(token_codes.encode(house.embedder.encode([line]).tokens[0]))
     assert chunk(turn).text == GARDEN[0], "the person's words stay as they are"
 
 

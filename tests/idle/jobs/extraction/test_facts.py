@@ -49,7 +49,7 @@ class Told(House):
 
     def __init__(self, path: Path) -> None:
         embedder = self.embedder = HashEmbedder()
-        vectors = {"embed": embedder.encode_tokens, "space": lambda: embedder.key}
+        vectors = {"embed": embedder.encode, "space": lambda: embedder.key}
         super().__init__(path, Facts(), Merge(), now=AT + timedelta(days=1), **vectors)
 
     def say(self, *texts: str, **how: Any) -> list[int]:

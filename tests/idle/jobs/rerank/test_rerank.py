@@ -26,7 +26,7 @@ class Talk(House):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path, Rerank(), llm=grading(dentist=2), scopes=lambda: ["anna"],
-            embed=EMBEDDER.encode_tokens, space=lambda: EMBEDDER.key,
+            embed=EMBEDDER.encode, space=lambda: EMBEDDER.key,
         )  # fmt: skip
         self.memories = [chunk_id(self.turn(text)) for text in SAID]
 

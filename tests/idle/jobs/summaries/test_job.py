@@ -46,7 +46,7 @@ class House(idle_doubles.House):
         self, path: Path, llm: Any = None, *, zone: tzinfo = UTC, model: bool = False, **options: Any
     ) -> None:  # fmt: skip
         embedder = HashEmbedder()
-        vectors = {"embed": embedder.encode_tokens, "space": lambda: embedder.key} if model else {}
+        vectors = {"embed": embedder.encode, "space": lambda: embedder.key} if model else {}
         super().__init__(path, *JOBS, llm=llm, now=MONDAY, zone=zone, **vectors)
         self.options = dict.fromkeys(SHARED_SECTION, SummariesOptions(**options))
 

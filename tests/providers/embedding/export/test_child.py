@@ -115,7 +115,7 @@ from pathlib import Path
 import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
-from slowcat_memory.providers import LocalEmbedder
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child
 
@@ -137,8 +137,8 @@ assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.cosine < 1) == (16, 64, True), meta
 want = model.encode(["passage: hello there"])
 embedder = LocalEmbedder(folder)
-assert abs(embedder.encode(["hello there"]) - want).max() < 1e-5
-assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, embedder.token_dim)
+assert abs(embedder.encode(["hello there"]).vectors - want).max() < 1e-5
+assert embedder.encode(["hello there"]).tokens[0].shape == (2, 32) == (2, embedder.token_dim)
 """
 
 

@@ -15,9 +15,9 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import LocalEmbedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child, graph
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 from tests.providers.embedding.test_local import TURNS
 from tests.support.rows import DATA, cases
 
@@ -143,18 +143,18 @@ def test_graph_bert_weights_become_the_model_that_they_describe(tiny: Path, tmp_
     assert meta and (meta.query_prompt, meta.doc_prompt) == ("q: ", "d: ")
     assert (meta.dim, meta.max_tokens) == (HIDDEN, 200)
     embedder = LocalEmbedder(folder)
-    for text, vector in zip(TURNS, embedder.encode(TURNS), strict=True):
+    for text, vector in zip(TURNS, embedder.encode(TURNS).vectors, strict=True):
         assert np.abs(vector - want(tiny, f"d: {text}")).max() < 1e-5, text
-    queries = [embedder.encode_query(text) @ want(tiny, f"q: {text}") for text in TURNS]
+    queries = [embedder.encode_query(text).vector @ want(tiny, f"q: {text}") for text in TURNS]
     assert np.mean(queries) > 0.97  # in int8, which is coarser on processors without VNNI
-    tokens = embedder.encode_tokens(["ab c"]).tokens[0]
+    tokens = embedder.encode(["ab c"]).tokens[0]
     assert tokens.shape == (3, embedder.token_dim) == (3, HIDDEN), "a, ##b, c: no prompt"
 
 
 def test_graph_the_first_token_where_the_model_says_so(tiny: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny, tmp_path / "first")
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
-    vector = LocalEmbedder(exported(folder, tmp_path)).encode(["a b c"])[0]
+    vector = LocalEmbedder(exported(folder, tmp_path)).encode(["a b c"]).vectors[0]
     assert np.abs(vector - want(tiny, "d: a b c", "cls")).max() < 1e-5
 
 
@@ -189,7 +189,7 @@ def test_graph_the_hub_gives_an_onnx_file_or_weights(tiny, tmp_path, monkeypatch
     assert not (fetched / "model.h5").exists()
     assert (fetched / "model.safetensors").exists() == (offered == "weights")
     assert len(calls) == (1 if offered == "onnx" else 2)
-    vector = LocalEmbedder(folder).encode(["a b c"])[0]
+    vector = LocalEmbedder(folder).encode(["a b c"]).vectors[0]
     assert np.abs(vector - want(tiny, "d: a b c")).max() < 1e-5
     assert exported("someone/tiny", tmp_path / "cache") == folder
     assert len(calls) <= 2, "it is on this machine now"
@@ -226,6 +226,6 @@ def test_graph_parity_with_sentence_transformers(options, export_folder):
     model = library.SentenceTransformer(str(model_files.resolve(options.model).where), device="cpu")
     original = model.encode(list(TURNS), normalize_embeddings=True)
     embedder = LocalEmbedder(export_folder)
-    assert np.abs(embedder.encode(TURNS) - original).max() < 1e-5
-    queries = np.stack([embedder.encode_query(text) for text in TURNS])
+    assert np.abs(embedder.encode(TURNS).vectors - original).max() < 1e-5
+    queries = np.stack([embedder.encode_query(text).vector for text in TURNS])
     assert (queries * original).sum(axis=1).mean() >= 0.99
