@@ -1,17 +1,19 @@
-"""A fresh process opens a store and answers one question: how long, and how much memory.
+"""A fresh process opens a store and answers as a turn asks: how long, and how much memory.
 
-``measure`` starts this module as a program, once without vectors and once with them; the program
-prints its figures as one line of JSON.
+``run`` starts this module as a program, which prints its figures as one line of JSON.
 """
 
 import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 QUESTION = "what does Clara think about plum cake"
+Figures = dict[str, float]
 
 
 def measure(store: Path, runs: int) -> dict[str, Any]:
@@ -24,72 +26,72 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
     Returns:
         ``cold``: milliseconds from the open to the first answer, "lexical" and "full", and the
         "imports" before it; ``rss_mb`` of the process after some answers, touched pages of mapped
-        files included, and ``rss_imports_mb`` before it
-        opened anything.
+        files included, and ``rss_imports_mb`` before it opened anything.
     """
-    full = _median([_run(store, "full") for _ in range(runs)])
-    lexical = _median([_run(store, "lexical") for _ in range(runs)])
-    return {
-        "cold": {
-            "lexical": lexical["answer"],
-            "full": full["answer"],
-            "imports": full["imports"],
-        },
-        "rss_mb": full["rss_mb"],
-        "rss_imports_mb": full["rss_imports_mb"],
-    }
+    full = medians([run(store, "full") for _ in range(runs)])
+    lexical = medians([run(store, "lexical") for _ in range(runs)])
+    cold = {"lexical": lexical["answer"], "full": full["answer"], "imports": full["imports"]}
+    return {"cold": cold, "rss_mb": full["rss_mb"], "rss_imports_mb": full["rss_imports_mb"]}
 
 
-def _run(store: Path, stage: str) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.cold_start", str(store), stage],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(store: Path, stage: str) -> Figures:
+    """Start the program once.
+
+    Args:
+        store: Others may have it open.
+        stage: "full", or "lexical", which opens no embedding model.
+
+    Returns:
+        Milliseconds of the ``imports``, and from then until the index is loaded (``load``) and the
+        first question answered (``answer``). MB after some answers, ``rss_mb``; before the open,
+        ``rss_imports_mb``; and ``uss_mb``, how much private memory came in between.
+
+    Raises:
+        RuntimeError: It failed.
+    """
+    command = [sys.executable, "-m", "benchmarks.cold_start", str(store), stage]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the fresh process failed: {done.stderr.strip().splitlines()[-1:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _median(runs: list[dict[str, float]]) -> dict[str, float]:
-    return {name: sorted(run[name] for run in runs)[len(runs) // 2] for name in runs[0]}
+def medians(runs: Sequence[Figures]) -> Figures:
+    """Return the median of each figure."""
+    return {name: median(figures[name] for figures in runs) for name in runs[0]}
 
 
 def _program(store: Path, stage: str) -> None:
     began = time.perf_counter()
+    import psutil
+
     from benchmarks import common, corpus
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.runtime.recall.query import Query
 
-    imported, rss = time.perf_counter(), resident_mb()
+    imported, fresh = time.perf_counter(), psutil.Process().memory_full_info()
     embedding = {} if stage == "full" else {"embedding": {"kind": "none"}}
     engine = MemoryEngine(common.configuration(store, **embedding))
-    found = engine.search(QUESTION, corpus.SCOPE, 6)
+    namespace, answer = engine.wiring.namespaces.get(corpus.SCOPE), engine.wiring.retrieval.answer
+    loaded = time.perf_counter()
+    found = answer(Query(text=QUESTION, scope=corpus.SCOPE, now=corpus.NOW))
     answered = time.perf_counter()
     if found.stage != stage or not found.hits:
         raise SystemExit(f"the first answer came by {found.stage!r}, not by {stage!r}")
+    namespace.finish_opening()  # which the first answer does not wait for
     for question in corpus.questions(200, common.SEED):
-        engine.search(question, corpus.SCOPE, 6)
+        answer(Query(text=question, scope=corpus.SCOPE, now=corpus.NOW))
+    used = psutil.Process().memory_full_info()
     figures = {
-        "imports": round((imported - began) * 1e3, 1),
-        "answer": round((answered - imported) * 1e3, 1),
-        "rss_imports_mb": rss,
-        "rss_mb": resident_mb(),
+        "imports": (imported - began) * 1e3,
+        "load": (loaded - imported) * 1e3,
+        "answer": (answered - imported) * 1e3,
+        "rss_imports_mb": fresh.rss / 2**20,
+        "rss_mb": used.rss / 2**20,
+        "uss_mb": (used.uss - fresh.uss) / 2**20,
     }
     engine.close()
-    print(json.dumps(figures))
-
-
-def resident_mb() -> float:
-    """Return this process's resident memory in megabytes; its peak where there is no /proc."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        return round(int(status.split("VmRSS:")[1].split()[0]) / 1024, 1)
-    except OSError:
-        import resource
-
-        unit = 2**20 if sys.platform == "darwin" else 2**10
-        return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
+    print(json.dumps({name: round(figure, 1) for name, figure in figures.items()}))
 
 
 if __name__ == "__main__":

@@ -61,15 +61,7 @@ def sentences(path: Path = DATA) -> list[Sentence]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     return [
-        Sentence(
-            row["language"],
-            row["kind"],
-            row["argument"],
-            row["shared"] == "1",
-            row["sentence"],
-            row["part"],
-        )
-        for row in rows
+        Sentence(text=row.pop("sentence"), shared=row.pop("shared") == "1", **row) for row in rows
     ]
 
 

@@ -10,13 +10,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
+import timeit
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -31,7 +32,7 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 
-__all__ = ["Console", "percentiles"]
+__all__ = ["percentiles"]
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -41,11 +42,12 @@ console = Console(width=None if sys.stdout.isatty() else 120)
 _began = list[tuple[float, float]]()  # the load and the reference before a run
 
 
-def arguments(description: str | None) -> argparse.ArgumentParser:
+def arguments(description: str | None, parts: Collection[str] = ()) -> argparse.ArgumentParser:
     """Make a parser with the options that every benchmark has.
 
     Args:
         description: The benchmark's docstring; all of it is shown by ``--help``.
+        parts: What ``--only`` chooses from; none for a benchmark without it.
 
     Returns:
         The parser. The machine's load and speed before the run are noted when it is made.
@@ -54,6 +56,8 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    if parts:
+        parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     _began[:] = [(load_average(), reference_ms())]
     return parser
 
@@ -114,11 +118,8 @@ def _git(*arguments: str) -> str:
 
 
 def load_average() -> float:
-    """Return how many processes wanted a core during the last minute, -1 where nobody counts."""
-    try:
-        return round(os.getloadavg()[0], 2)
-    except OSError:
-        return -1.0
+    """Return how many processes wanted a core during the last minute."""
+    return round(psutil.getloadavg()[0], 2)
 
 
 def reference_ms() -> float:
@@ -127,15 +128,12 @@ def reference_ms() -> float:
     Returns:
         Milliseconds: how fast this machine is right now.
     """
-    data, took = bytes(2**20), []
-    for _ in range(100):
-        began = time.perf_counter()
-        hashlib.blake2b(data).digest()
-        took.append((time.perf_counter() - began) * 1e3)
-    return round(statistics.median(took), 3)
+    data = bytes(2**20)
+    seconds = timeit.repeat(lambda: hashlib.blake2b(data).digest(), number=1, repeat=100)
+    return round(statistics.median(seconds) * 1e3, 3)
 
 
-def configuration(path: Path, file: Path | None = None, **sections: dict[str, Any]) -> Config:
+def configuration(path: Path, **sections: dict[str, Any]) -> Config:
     """Load the configuration with a store of its own, and without idle work.
 
     Idle rules would read thousands of turns on another thread while something else is measured. A
@@ -143,13 +141,12 @@ def configuration(path: Path, file: Path | None = None, **sections: dict[str, An
 
     Args:
         path: The store's folder.
-        file: A config.toml, whose ``idle.enabled`` does not count; None for the defaults.
         **sections: Changes by section, for example ``recall={"deadline_ms": 1000.0}``.
 
     Returns:
-        The configuration, without overrides from the environment.
+        The defaults with these changes, without overrides from the environment.
     """
-    config = load(file, environ={})
+    config = load(None, environ={})
     changes: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
         "idle": {"enabled": False},
@@ -167,10 +164,41 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def disk_mb(folder: Path) -> float:
-    """Return the megabytes that a folder takes on disk."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return sum(path.stat().st_blocks * 512 for path in files) / 1e6
+class Program(subprocess.Popen[str]):
+    """A module of the benchmarks in a process of its own; reads and writes a line of JSON each.
+
+    As a context it ends its standard input with the block, and waits for the process to end.
+    """
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        command, pipe = (sys.executable, "-m", module, *arguments), subprocess.PIPE
+        super().__init__(command, stdin=pipe, stdout=pipe, text=True)
+
+    def tell(self, value: Any) -> None:
+        """Send it plain values; does not wait."""
+        print(json.dumps(value), file=self.stdin, flush=True)
+
+    def heard(self) -> Any:
+        """Wait for what it sends next."""
+        assert self.stdout
+        return json.loads(self.stdout.readline())
+
+
+def measure_parts(
+    options: argparse.Namespace, parts: Mapping[str, Callable[..., dict[str, Any]]]
+) -> None:
+    """Measure what ``--only`` names; print and write all that is measured after each part.
+
+    Args:
+        options: Of the command line.
+        parts: By name; takes the path of a store that is not there yet, and the options.
+    """
+    results = dict[str, Any]()
+    for name in options.only:
+        with scratch() as folder:
+            results[name] = parts[name](folder / "store", options)
+        console.print_json(data={name: results[name]})
+        write_json(options.json, results)
 
 
 def embedder_of(config: Config) -> LocalEmbedder:

@@ -44,6 +44,12 @@ def turns(
         yield id_, [start, *said, end]
 
 
+def plain_turns(count: int, seed: int, after: int = 0) -> list[Turn]:
+    """Make such talk without its sessions; see ``turns``."""
+    sessions = turns(count, seed, after)
+    return [event for _, events in sessions for event in events if isinstance(event, Turn)]
+
+
 def questions(count: int, seed: int) -> list[str]:
     """Make questions about such talk, no two alike.
 

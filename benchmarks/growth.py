@@ -13,16 +13,15 @@ The JSON: ``results``, one a size: ``memories``, ``inline``, ``ahead``,
 
 import asyncio
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks import cold_start, common, corpus, latency, stores
-from benchmarks.common import percentiles
 from benchmarks.tables import table
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.upkeep import disk_bytes
 
 SIZES = (1000, 10_000, 100_000)
+QUERIES = 200  # for each figure
 
 STAGES = ("parse", "lexical", "embed", "dense", "fuse", "tokens", "fetch", "pack", "hop")
 RECALLS = {"recall, embedded inline": "inline", "recall, embedded ahead": "ahead"}
@@ -31,22 +30,20 @@ RECALLS = {"recall, embedded inline": "inline", "recall, embedded ahead": "ahead
 def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="memories")
-    parser.add_argument("--queries", type=int, default=200, help="for each figure (default 200)")
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     options = parser.parse_args()
     results = []
     for size in options.sizes:
-        results.append(measure(size, options.queries, options.cache))
+        results.append(measure(size, options.cache))
         common.write_json(options.json, {"results": results})
     print(report({"results": results}))
 
 
-def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any]:
+def measure(size: int, cache: Path | None = None) -> dict[str, Any]:
     """Measure at one size.
 
     Args:
         size: How many memories.
-        queries: How many questions for each figure.
         cache: Keeps built stores; None builds anew.
 
     Returns:
@@ -54,29 +51,19 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
     """
     with common.scratch() as folder:
         path = folder / "store"
-        config = stores.build(path, size, stores.TAIL, cache, recall={"deadline_ms": 10_000.0})
+        config = stores.build(path, size, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, 3)
         with stores.opened(config) as engine:
-            found = asyncio.run(_ask(engine, queries))
-        disk = common.disk_mb(path)
+            texts = iter(corpus.questions(latency.WARM_UP + 2 * QUERIES, common.SEED))
+            waits, stages = asyncio.run(latency.recalls(engine, texts, QUERIES))
+        disk = disk_bytes(path) / 1e6
     return {
         "memories": size,
-        **found,
-        **{name: cold[name] for name in ("cold", "rss_mb")},
+        **latency.all_percentiles(waits),
+        "stages": latency.all_percentiles(stages),
+        "cold": cold["cold"],
+        "rss_mb": cold["rss_mb"],
         "disk_mb": round(disk, 2),
-    }
-
-
-async def _ask(engine: MemoryEngine, queries: int) -> dict[str, Any]:
-    texts = iter(corpus.questions(latency.WARM_UP + 2 * queries, common.SEED))
-    await latency.ask(engine, list(islice(texts, latency.WARM_UP)))
-    inline, stages = await latency.ask(engine, list(islice(texts, queries)))
-    rest = list(texts)
-    ahead, _ = await latency.ask(engine, rest, latency.embed(engine, rest))
-    return {
-        "inline": percentiles(inline),
-        "ahead": percentiles(ahead),
-        "stages": {name: percentiles(ms) for name, ms in stages.items()},
     }
 
 

@@ -52,11 +52,11 @@ from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
+OTHER = common.SEED + 1  # of questions that no other figure asks
 PAUSE_S = 0.1  # between two halves of an exchange: people take seconds
 TICK_S = 0.001
 TALK_S = 0.25  # between two exchanges; people take many seconds
@@ -83,7 +83,6 @@ def main() -> None:
 def measure(
     size: int,
     queries: int = 1000,
-    tail: int = stores.TAIL,
     cache: Path | None = None,
     *,
     exchanges: int = 200,
@@ -96,7 +95,6 @@ def measure(
     Args:
         size: How many memories.
         queries: How many questions for each figure.
-        tail: How many of the memories are not in the sealed index yet.
         cache: Keeps built stores from run to run; None builds anew.
         exchanges: How many exchanges are stored.
         idle_s: For how long the idle loop is watched.
@@ -108,12 +106,12 @@ def measure(
     """
     with common.scratch() as folder:
         path = folder / "store"
-        config = stores.build(path, size, tail, cache, recall={"deadline_ms": 10_000.0})
+        config = stores.build(path, size, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, cold_runs)
         with stores.opened(config) as engine:
             index = engine.upkeep.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
-        found["beside_idle"] = rhythms.beside_idle(path, other_questions(2 * rounds))
+        found["beside_idle"] = rhythms.beside_idle(path, corpus.questions(2 * rounds, OTHER))
         found["tiers"] = _tiers(config, rounds)
     parts = {name: index[name] for name in ("sealed", "tail", "vectors")}
     return {
@@ -125,49 +123,42 @@ def measure(
     }
 
 
-def other_questions(count: int) -> list[str]:
-    """Return questions that no other figure asks."""
-    return corpus.questions(count, common.SEED + 1)
-
-
 async def _conversation(
     engine: MemoryEngine, queries: int, size: int, exchanges: int, idle_s: float, rounds: int
 ) -> dict[str, Any]:
     texts = iter(corpus.questions(4 * queries + exchanges + WARM_UP, common.SEED))
-    warm, first, second, third, fourth, fifth = (
-        list(islice(texts, count))
-        for count in (WARM_UP, queries, queries, exchanges // 3, queries, queries)
-    )
-    await ask(engine, warm)
-    inline, stages = await ask(engine, first)
-    cpu, rest = stages.pop("cpu"), stages.pop("but_embedding")
-    paused = await rhythms.after_pauses(engine, other_questions(rhythms.A_ROUND * rounds))
-    ahead, _ = await ask(engine, second, embed(engine, second))
+    waits, stages = await recalls(engine, texts, queries)
+    waits |= {name: stages.pop(name) for name in ("cpu", "but_embedding")}
+    paused = await rhythms.after_pauses(engine, corpus.questions(rhythms.A_ROUND * rounds, OTHER))
     idle = await lag(asyncio.sleep(idle_s))
-    talk = await lag(_work(engine, third, size))
+    talk = await lag(_work(engine, list(islice(texts, exchanges // 3)), size))
     await asyncio.to_thread(engine.flush, indexed=True)
-    busy = await _beside_busy(engine, fourth)
-    building = await _during_build(engine, fifth)
-    waits = {
-        "during_build": building,
-        "beside_busy": busy,
-        "inline": inline,
-        "but_embedding": rest,
-        "cpu": cpu,
-        "ahead": ahead,
-    }
+    waits["beside_busy"] = await _beside_busy(engine, list(islice(texts, queries)))
+    waits["during_build"] = await _during_build(engine, list(islice(texts, queries)))
     return {
-        **_all_percentiles(waits),
+        **all_percentiles(waits),
         "pauses": paused | {"reading": rhythms.reading()},
-        "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
-        "stages": _all_percentiles(stages),
-        "loop_lag": _all_percentiles({"idle": idle, "talk": talk}),
+        "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in waits["inline"]),
+        "stages": all_percentiles(stages),
+        "loop_lag": all_percentiles({"idle": idle, "talk": talk}),
         "store": await stored(engine, exchanges, after=size + 4 * exchanges),
     }
 
 
-def _all_percentiles(samples: Samples) -> dict[str, dict[str, float]]:
+def all_percentiles(samples: Samples) -> dict[str, dict[str, float]]:
+    """Return n, p50, p95, p99 and max by name."""
     return {name: percentiles(ms) for name, ms in samples.items()}
+
+
+async def recalls(
+    engine: MemoryEngine, texts: Iterator[str], queries: int
+) -> tuple[Samples, Samples]:
+    """Recall after a warm-up, embedded inline and ahead; the totals, and the parts of the first."""
+    await ask(engine, list(islice(texts, WARM_UP)))
+    inline, stages = await ask(engine, list(islice(texts, queries)))
+    asked = list(islice(texts, queries))
+    ahead, _ = await ask(engine, asked, embed(engine, asked))
+    return {"inline": inline, "ahead": ahead}, stages
 
 
 async def ask(
@@ -194,10 +185,10 @@ async def ask(
 
 async def _work(engine: MemoryEngine, texts: Sequence[str], after: int) -> None:
     """Hold a conversation, faster than people do: recall, then store both halves."""
-    fresh = exchanges(len(texts), after)
-    for text, exchange in zip(texts, fresh, strict=True):
+    fresh = iter(corpus.plain_turns(2 * len(texts), common.SEED, after))
+    for text in texts:
         await rhythms.timed(engine, text)
-        for turn in exchange:
+        for turn in islice(fresh, 2):
             engine.append(turn)
         await asyncio.sleep(TALK_S)
 
@@ -212,7 +203,7 @@ def _tiers(config: Config, count: int) -> dict[str, Any]:
     """Age the store, and ask for what lies in each tier, in turn; nothing of a small store."""
     stores.age(config)
     with stores.opened(config) as engine:
-        asked = tier_questions_of(engine, count)
+        asked = tier_questions(engine, count)
         return asyncio.run(_ask_tiers(engine, asked)) if all(asked.values()) else {}
 
 
@@ -277,38 +268,18 @@ async def stored(engine: MemoryEngine, count: int, after: int) -> dict[str, Any]
     accept: list[float] = []
     durable: list[float] = []
     acks = []
-    for exchange in exchanges(count, after):
-        for turn in exchange:
-            began = time.perf_counter()
-            ack = engine.append(turn)
-            accept.append((time.perf_counter() - began) * 1e3)
-            ack.future.add_done_callback(
-                lambda _, began=began: durable.append((time.perf_counter() - began) * 1e3)
-            )
-            acks.append(ack)
-            await asyncio.sleep(PAUSE_S)
+    for turn in corpus.plain_turns(2 * count, common.SEED, after):
+        began = time.perf_counter()
+        ack = engine.append(turn)
+        accept.append((time.perf_counter() - began) * 1e3)
+        ack.future.add_done_callback(
+            lambda _, began=began: durable.append((time.perf_counter() - began) * 1e3)
+        )
+        acks.append(ack)
+        await asyncio.sleep(PAUSE_S)
     await asyncio.gather(*(asyncio.wrap_future(ack.future) for ack in acks))
     await asyncio.to_thread(engine.flush, indexed=True)
     return {"accept": percentiles(accept), "durable": percentiles(durable)}
-
-
-def exchanges(count: int, after: int) -> Iterator[list[Turn]]:
-    """Make fresh exchanges: a person's turn and the agent's.
-
-    Args:
-        count: How many.
-        after: How many turns were made before; even.
-
-    Yields:
-        Two turns each.
-    """
-    turns = [
-        event
-        for _, events in corpus.turns(2 * count, common.SEED, after)
-        for event in events
-        if isinstance(event, Turn)
-    ]
-    return (turns[n : n + 2] for n in range(0, len(turns), 2))
 
 
 async def lag(work: Awaitable[Any]) -> list[float]:
@@ -346,65 +317,39 @@ TIER_ASKED = (
 )
 
 
-def tiered(turns: Sequence[Turn], hot: int, warm: int) -> dict[str, Sequence[Turn]]:
-    """Divide turns by the tier that ageing puts them in.
+def tier_questions(engine: MemoryEngine, count: int) -> dict[str, list[tuple[str, int]]]:
+    """Ask for what the user states in the turns of an aged store, by two of five of their own words.
 
     Ageing moves whole blocks, and keeps important ones longer: what is close to a border is left
     out.
 
     Args:
-        turns: All of a namespace, oldest first.
-        hot: ``memory.hot_cache_size``.
-        warm: ``tiers.warm``.
-
-    Returns:
-        Turns by the tier's name.
-    """
-    end = len(turns)
-    return {
-        "hot": turns[max(0, end - hot + hot // 10) :],
-        "warm": turns[max(0, end - hot - warm // 2) : max(0, end - hot - warm // 5)],
-        "cold": turns[: max(0, end - hot - 2 * warm)],
-    }
-
-
-def tier_questions(turns: Sequence[Turn], count: int, seed: int) -> list[tuple[str, int]]:
-    """Ask for what the user states in turns, by two of five of their own words.
-
-    Args:
-        turns: Of one tier.
-        count: How many questions; a turn is asked for more than once where there are too few, by
-            other words.
-        seed: The same one makes the same questions.
-
-    Returns:
-        The question and the id of the turn that it asks for; no two questions alike; none where
-        nothing is stated in these turns.
-    """
-    stated = [turn for turn in turns if turn.role == "user" and not turn.text.endswith("?")]
-    chance, made = random.Random(f"{seed}/tier"), dict[str, int]()
-    while stated and len(made) < count:
-        turn = chance.choice(stated)
-        words = [word.strip(".,") for word in turn.text.split() if chance.random() < KEPT]
-        made[chance.choice(TIER_ASKED).format(" ".join(words))] = turn.id
-    return list(made.items())
-
-
-def tier_questions_of(engine: MemoryEngine, count: int) -> dict[str, list[tuple[str, int]]]:
-    """Return so many questions for each tier of an engine's aged store.
-
-    Args:
         engine: Open; its scope is that of made-up stores.
-        count: How many questions for each tier.
+        count: How many questions for each tier; a turn is asked for more than once where there are
+            too few, by other words.
 
     Returns:
-        By the tier's name; see ``tier_questions``.
+        By the tier's name the questions, no two alike, each with the id of the turn that it asks
+        for; none where nothing is stated.
     """
     with engine.store.snapshot() as snapshot:
         turns = list(snapshot.turns(corpus.SCOPE))
-    config = engine.config
-    parts = tiered(turns, config.memory.hot_cache_size, config.tiers.warm)
-    return {name: tier_questions(part, count, common.SEED) for name, part in parts.items()}
+    hot, warm = engine.config.memory.hot_cache_size, engine.config.tiers.warm
+    end, asked = len(turns), dict[str, list[tuple[str, int]]]()
+    for name, first, last in (
+        ("hot", end - hot + hot // 10, end),
+        ("warm", end - hot - warm // 2, end - hot - warm // 5),
+        ("cold", 0, end - hot - 2 * warm),
+    ):
+        part = turns[max(0, first) : max(0, last)]
+        stated = [turn for turn in part if turn.role == "user" and not turn.text.endswith("?")]
+        chance, made = random.Random(f"{common.SEED}/tier"), dict[str, int]()
+        while stated and len(made) < count:
+            turn = chance.choice(stated)
+            words = [word.strip(".,") for word in turn.text.split() if chance.random() < KEPT]
+            made[chance.choice(TIER_ASKED).format(" ".join(words))] = turn.id
+        asked[name] = list(made.items())
+    return asked
 
 
 # -------------------------------------------------------------------- output

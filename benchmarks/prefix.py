@@ -233,11 +233,10 @@ def _fill(path: Path) -> None:
 async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
     """Hold the conversation; the messages of each request as the server got them."""
     now = DIARY.sessions[PAST].at.replace(tzinfo=UTC)
-    engine = await asyncio.to_thread(MemoryEngine, _config(path), clock=lambda: now)
     exchanges = talk(turns)
     answers = iter(answer for _, answer in exchanges)
-    try:
-        await asyncio.to_thread(engine.prepare, SCOPE)
+    with closing(MemoryEngine(_config(path), clock=lambda: now)) as engine:
+        engine.prepare(SCOPE)
         async with ScriptedServer(
             reply=lambda request: next(answers) if request.get("stream") else ""
         ) as server:
@@ -248,8 +247,6 @@ async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
                 for said, _ in exchanges:
                     await conversation.say(said)
             return [request["messages"] for request in server.requests if request.get("stream")]
-    finally:
-        await asyncio.to_thread(engine.close)
 
 
 def _config(path: Path) -> Any:

@@ -25,9 +25,8 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from msgspec.structs import replace
 from rich.progress import Progress
 
 from benchmarks import common, datasets
-from benchmarks.datasets import Dataset, Origins, Question, dialogue_of, steps
+from benchmarks.datasets import Dataset, Origins, dialogue_of, steps
 from benchmarks.scoring import ALL, Level, Offered, evaluate, evaluate_blocks
 from benchmarks.tables import percent, table
 from slowcat_memory import providers
@@ -52,8 +51,6 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
     "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10"),
 }
-Also = Callable[[MemoryEngine, Question, str, datetime], None]
-"""Asks an engine a question in a scope, at a time, and keeps what comes."""
 SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside", "tokens")
 
 
@@ -77,14 +74,14 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
     sections: dict[str, Any] = {"embedding": {"kind": "none"}} if options.no_vectors else {}
     started = time.perf_counter()
     with common.scratch() as folder:
-        config = common.configuration(folder, options.config, **sections)
+        config = common.configuration(folder, **sections)
         server = ThinkingOptions(url=options.llm_url)
         with (
             common.thinking(server, record=options.record, replay=options.replay) as llm,
             opened(config, llm) as engine,
         ):
             blocks = Offered()
-            run, ms = answer_all(engine, data, thinks=llm is not None, also=blocks.ask)
+            run, ms = answer_all(engine, data, thinks=llm is not None, blocks=blocks)
             thought = _thought(engine) if llm else None
             vectors = engine.embedding.key or "none"
     # Sessions mean something where there are some to tell apart.
@@ -106,7 +103,7 @@ def answer_all(
     data: Dataset,
     *,
     thinks: bool = False,
-    also: Also | None = None,
+    blocks: Offered | None = None,
 ) -> tuple[dict[str, list[str]], list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
@@ -114,7 +111,7 @@ def answer_all(
         engine: An engine with an empty store.
         data: The data set; a conversation without questions is not told.
         thinks: Whether what was told is described by its LLM before anything is asked.
-        also: Asks each question once more in a way of its own, untimed.
+        blocks: Asks each question once more as a turn does, untimed.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
@@ -140,8 +137,8 @@ def answer_all(
                     ms.append((time.perf_counter() - began) * 1e3)
                     named = ("+".join(origins.of(engine, h.memory.sources)) for h in found.hits)
                     run[question.id] = list(filter(None, named))
-                    if also:
-                        also(engine, question, scope, now)
+                    if blocks:
+                        blocks.ask(engine, question, scope, now)
                 for session in sessions:
                     import_.ingest(engine, scope, session)
                     times = import_.moments(session, engine.zone)
@@ -224,7 +221,6 @@ def _arguments() -> argparse.Namespace:
         help="folder in the uniform format, or of such folders; may be repeated",
     )  # fmt: skip
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
-    parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
     parser.add_argument("--llm-url", default="", help="an OpenAI-compatible server")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")

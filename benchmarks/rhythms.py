@@ -10,7 +10,7 @@ pauses says what of a wait is the machine's.
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -23,6 +23,7 @@ from benchmarks.common import percentiles
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.store import Ack
 
 PAUSES_MS = (50, 300)
 TOGETHER = 3  # recalls back to back in a round
@@ -30,6 +31,7 @@ A_ROUND = TOGETHER + len(PAUSES_MS)
 GRACE_S, WORKS_S = 0.1, 0.25
 HELD = "benchmark"
 RATIOS = ("p50", "p95")
+WAIT_S = 60.0  # at most, for a write
 
 Samples = dict[str, list[float]]
 
@@ -125,6 +127,23 @@ class Timed(Struct, frozen=True):
     ms: float
     cpu: float
     recall: float
+
+
+def durable(write: Callable[[Any], Ack], changes: Iterable[Any], pause_s: float) -> list[float]:
+    """Return how long each of some writes takes to be on disk, in milliseconds.
+
+    Args:
+        write: Begins one.
+        changes: What to write.
+        pause_s: Seconds before each.
+    """
+    waits = list[float]()
+    for change in changes:
+        time.sleep(pause_s)
+        began = time.perf_counter()
+        write(change).wait(WAIT_S)
+        waits.append((time.perf_counter() - began) * 1e3)
+    return waits
 
 
 async def timed(engine: MemoryEngine, text: str, vector: Encoded | None = None) -> Timed:

@@ -16,6 +16,7 @@ The LLM server is a process of its own as well.
 """
 
 import asyncio
+import json
 import random
 import signal
 import subprocess
@@ -37,6 +38,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.utils.time import time_now_iso8601
 
+from benchmarks import common
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 
@@ -114,12 +116,10 @@ def cores(count: int) -> Iterator[Cores]:
     """Yield so many cores' worth of work, at rest; it ends with the block."""
     command = [sys.executable, "-c", _WORK]
     with ExitStack() as stack:
-        made = Cores([])
-        for _ in range(count):
-            worker = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
-            stack.callback(worker.kill)
-            made.workers.append(worker)
+        begun = (subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count))
+        made = Cores([stack.enter_context(worker) for worker in begun])
         for worker in made.workers:
+            stack.callback(worker.kill)
             assert worker.stdout
             worker.stdout.readline()
         made.rest()
@@ -289,19 +289,13 @@ def serving() -> Iterator[str]:
     Yields:
         Its base URL.
     """
-    command = [sys.executable, "-m", "benchmarks.rig"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
-        assert server.stdout
-        url = server.stdout.readline().strip()
-        if not url:
-            raise RuntimeError("the LLM server did not start")
-        yield url
+    with common.Program("benchmarks.rig") as server:
+        yield server.heard()
 
 
 async def _program() -> None:
     async with ScriptedServer(reply=lambda _: ANSWER) as server:
-        print(server.url, flush=True)
+        print(json.dumps(server.url), flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 

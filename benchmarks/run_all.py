@@ -18,11 +18,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from platformdirs import user_cache_path
 
 from benchmarks import common, datasets, growth, latency, plain_figures, prefix, quality, turn
@@ -65,22 +64,6 @@ PARTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-class Step(Struct, frozen=True):
-    """A benchmark to run, or why not.
-
-    Attributes:
-        name: Of its module.
-        arguments: Its command line.
-        result: The file it writes in ``benchmarks/results``.
-        skipped: Why it is not run; "" when it is.
-    """
-
-    name: str
-    arguments: tuple[str, ...] = ()
-    result: str = ""
-    skipped: str = ""
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -98,50 +81,54 @@ def main() -> None:
     )
     options = parser.parse_args()
     if not options.render_only:
-        steps = list(plan(options.data, options.cache, every=options.all))
-        measured = {step.name for step in steps if not step.skipped}
-        for name in (file for part in measured for file in of(part, kept())):
-            (common.RESULTS / name).unlink()
-        rows = [(step.result or step.name, step.skipped or _run(step)) for step in steps]
-        total = sum(minutes for _, minutes in rows if isinstance(minutes, float))
-        print(titled("minutes", ("", "minutes"), [*rows, ("all", total)]))
+        commands = plan(options.data, options.cache, every=options.all)
+        for name in [file for part, *_ in commands.values() for file in of(part, kept())]:
+            (common.RESULTS / name).unlink(missing_ok=True)
+        minutes = {result: _run(result, *command) for result, command in commands.items()}
+        rows = [*minutes.items(), ("all", sum(minutes.values()))]
+        print(titled("minutes", ("", "minutes"), rows))
     render()
 
 
-def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
-    """Say what to run, in order.
+def plan(data: Path, cache: Path, *, every: bool) -> dict[str, tuple[str, ...]]:
+    """Say what to run, in order, and print what cannot be measured here.
 
     Args:
         data: The folder of data folders; need not exist.
         cache: Keeps made-up stores.
         every: Larger stores and every data folder too.
+
+    Returns:
+        By the file in ``benchmarks/results`` the module and its command line.
     """
     stores = ("--cache", str(cache / "stores"))
-    for name in ("latency", "turn", "growth"):
-        yield Step(name, (*ARGUMENTS[name][every], *stores), f"{name}.json")
-    yield Step("prefix", result="prefix.json")
+    commands: dict[str, tuple[str, ...]] = {
+        f"{name}.json": (name, *ARGUMENTS[name][every], *stores)
+        for name in ("latency", "turn", "growth")
+    }
+    commands["prefix.json"] = ("prefix",)
     if not data.is_dir():
-        yield Step("quality", skipped="the evaluation data is not here (see --data)")
+        print("quality is skipped: the evaluation data is not here (see --data)")
     for folder in datasets.find([data]) if data.is_dir() else ():
         if every or folder.name in QUICK:
             result = f"quality-{folder.name.lower()}.json"
-            yield Step("quality", ("--data", str(folder)), result)
+            commands[result] = ("quality", "--data", str(folder))
         else:
-            yield Step("quality", skipped=f"{folder.name} takes long (see --all)")
+            print(f"quality is skipped: {folder.name} takes long (see --all)")
     if importlib.util.find_spec("mem0") is None:
-        yield Step("peers", skipped="they are not installed (extra: peers)")
-        return
-    questions = ("--data", str(data / CHAT)) if (data / CHAT).is_dir() else ()
-    yield Step("peers", (*ARGUMENTS["peers"][every], *questions), "peers.json")
+        print("peers is skipped: they are not installed (extra: peers)")
+    else:
+        questions = ("--data", str(data / CHAT)) if (data / CHAT).is_dir() else ()
+        commands["peers.json"] = ("peers", *ARGUMENTS["peers"][every], *questions)
+    return commands
 
 
-def _run(step: Step) -> float:
+def _run(result: str, module: str, *arguments: str) -> float:
     """Run a benchmark in a process of its own, so that none warms or loads the next; minutes."""
-    common.console.rule(step.name)
+    common.console.rule(module)
     began = time.perf_counter()
-    written = ("--json", str(common.RESULTS / step.result))
-    command = [sys.executable, "-m", f"benchmarks.{step.name}", *step.arguments, *written]
-    subprocess.run(command, check=True)
+    written = ("--json", str(common.RESULTS / result))
+    subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments, *written], check=True)
     return (time.perf_counter() - began) / 60
 
 
@@ -152,9 +139,12 @@ def render() -> None:
         MixedCommitsError: A table's files were measured on several commits.
     """
     files = kept()
-    _fill(PAGE, {name: section(name, files) for name in PARTS})
-    _fill(README, {"figures": plain_figures.readme(files)})
-    _fill(MACHINES, {"machines": plain_figures.machines(files)})
+    for page, parts in (
+        (PAGE, {name: section(name, files) for name in PARTS}),
+        (README, {"figures": plain_figures.readme(files)}),
+        (MACHINES, {"machines": plain_figures.machines(files)}),
+    ):
+        page.write_text(fill(page.read_text("utf-8"), parts), "utf-8")
     left_out = [name for name in PARTS if not known(of(name, files))]
     print(f"{PAGE.name}: written; without {', '.join(left_out) or 'nothing'}")
 
@@ -193,10 +183,6 @@ def of(name: str, files: Mapping[str, Any]) -> dict[str, Any]:
 def kept() -> dict[str, Any]:
     """Read the results that are kept, by name of their file."""
     return {file.name: common.read_json(file) for file in sorted(common.RESULTS.glob("*.json"))}
-
-
-def _fill(page: Path, parts: dict[str, str]) -> None:
-    page.write_text(fill(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

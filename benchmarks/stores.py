@@ -25,13 +25,9 @@ from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.format import FORMAT
-from slowcat_memory.index.generation import Build
 from slowcat_memory.providers import Embedded, Embedder
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import live_index
-from slowcat_memory.runtime.namespaces.live_index import Space
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.page_reader import FORMAT as STORE_FORMAT
 from slowcat_memory.store.disk.tables import TABLES
 
@@ -43,13 +39,12 @@ NOISE = 0.25  # length of what is added to a mixture
 TAIL = 300  # turns since the last seal
 
 
-def build(path: Path, size: int, tail: int, cache: Path | None = None, **sections: Any) -> Config:
+def build(path: Path, size: int, cache: Path | None = None, **sections: Any) -> Config:
     """Make a store with so many memories, or copy it from the cache.
 
     Args:
         path: Where.
-        size: How many memories.
-        tail: How many of them stay outside the sealed index.
+        size: How many memories; the last ``TAIL``, of few the later half, are not sealed yet.
         cache: Where made stores are kept; None keeps none.
         **sections: Changes of the configuration, for its reader.
 
@@ -57,12 +52,21 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         The configuration that opens it.
     """
     config = common.configuration(path, **sections)
-    kept = _kept(cache, size, tail, config) if cache else None
+    tail = min(TAIL, size // 2)
+    name = f"store-{size}-{tail}-{common.SEED}-{form(config)}"
+    kept = cache / name if cache else None
     if kept is not None and kept.is_dir():
         shutil.copytree(kept, path)
         return config
     with common.console.status(f"building a store of {size} memories"):
-        _build(config, size, tail)
+        with Store.open(config.folder) as store:
+            fill(store, common.embedder_of(config), size - tail)  # waits until it is saved
+        with closing(MemoryEngine(config)) as engine:
+            engine.wiring.namespaces.seal(corpus.SCOPE)
+            engine.prepare(corpus.SCOPE)
+            for _, events in corpus.turns(tail, common.SEED, size - tail):
+                engine.append(*events)
+            engine.flush(indexed=True)
     if kept is not None:
         made = kept.with_name(f"tmp-{kept.name}")
         shutil.rmtree(made, ignore_errors=True)
@@ -92,10 +96,6 @@ def age(config: Config) -> None:
         engine.upkeep.age(corpus.SCOPE)
 
 
-def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
-    return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
-
-
 def form(config: Config) -> str:
     """Return a name of how stores are written today, so that a cache never serves an older form."""
     embedder, _ = providers.open_query_embedder(config.embedding)
@@ -103,27 +103,6 @@ def form(config: Config) -> str:
     rows = [(table.name, table.key, table.value) for table in TABLES]  # how, in words
     text = repr((STORE_FORMAT, rows, FORMAT, TOKENIZER_VERSION, *spaces))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def _build(config: Config, size: int, tail: int) -> None:
-    embedder = common.embedder_of(config)
-    with Store.open(config.folder) as store:
-        fill(store, embedder, size - tail)  # waits until it is saved
-        order = live_index.SealOrder(
-            store=str(store.path),
-            scope=corpus.SCOPE,
-            space=Space(embedder.key, embedder.dim),
-            zone=config.memory.time_zone,
-            language=config.memory.language,
-            options=config.index,
-        )
-        made = live_index.seal(Build(), index_folder(store.path, corpus.SCOPE), order)
-        store.publish(made).wait(None)
-    with closing(MemoryEngine(config)) as engine:
-        engine.prepare(corpus.SCOPE)
-        for _, events in corpus.turns(tail, common.SEED, size - tail):
-            engine.append(*events)
-        engine.flush(indexed=True)
 
 
 def fill(store: Store, embedder: Embedder, count: int, scope: str = corpus.SCOPE) -> None:

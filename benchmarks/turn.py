@@ -25,7 +25,8 @@ import asyncio
 import random
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,6 @@ SIZE = 10_000  # memories
 CONVERSATION = 50  # turns; then another begins
 WARM_UP = 5  # turns that are not counted, in each conversation
 DEADLINE_MS = 10.0
-PAUSE_S = (0.3, 5.0)
 FATES = {
     "stood": "all of it",
     "vector": "its vector",
@@ -86,7 +86,7 @@ def main() -> None:
         help=f"which (default: all), of: {'; '.join(ARMS)}",
     )  # fmt: skip
     parser.add_argument(
-        "--pause", type=float, nargs=2, default=list(PAUSE_S), metavar="S",
+        "--pause", type=float, nargs=2, default=[0.3, 5.0], metavar="S",
         help="shortest and longest pause between turns (default 0.3 and 5 seconds)",
     )  # fmt: skip
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
@@ -94,7 +94,7 @@ def main() -> None:
     logger.remove()  # Pipecat tells a lot
     arms = {}
     with common.scratch() as folder:
-        config = stores.build(folder / "made", SIZE, stores.TAIL, options.cache)
+        config = stores.build(folder / "made", SIZE, options.cache)
         stores.age(config)
         for name in options.arms:
             turns = max(1, round(ARMS[name].share * options.turns))
@@ -112,7 +112,7 @@ def measure(
     made: Config,
     path: Path,
     turns: int,
-    pause_s: tuple[float, float] = PAUSE_S,
+    pause_s: tuple[float, float],
 ) -> dict[str, Any]:
     """Measure one arm.
 
@@ -126,29 +126,49 @@ def measure(
     Returns:
         The figures; see the module.
     """
-    arm = ARMS[name]
     shutil.copytree(made.folder, path)
     config = replace(made, memory=replace(made.memory, path=str(path)))
-    with stores.opened(config) as engine, serving() as url, cores(arm.cores) as busy:
-        talk = Talk(name, engine, url, busy, pause_s, random.Random(f"{common.SEED}/{name}"))
-        waits, counts = asyncio.run(talk.hold(turns))
+    with stores.opened(config) as engine, serving() as url, cores(ARMS[name].cores) as busy:
+        waits, counts = asyncio.run(_talk(name, engine, url, busy, turns, pause_s))
     shutil.rmtree(path)
-    return figures(waits, counts) | {"prefetch": shares(counts, len(waits))}
-
-
-def figures(waits: Sequence[float], counts: dict[str, int]) -> dict[str, Any]:
-    """Return what the JSON says of an arm, but for the recalls begun ahead."""
+    in_time = sum(ms <= DEADLINE_MS for ms in waits)
     stages = {
         stage: counts[f"recall_{stage}"]
         for stage in ("full", "lexical", "tail", "none")
         if f"recall_{stage}" in counts
     }
-    in_time = sum(ms <= DEADLINE_MS for ms in waits)
     return {
         "wait": percentiles(waits),
-        "in_time": min(in_time, stages.get("full", 0)) / len(waits) if stages else 0.0,
+        "in_time": min(in_time, stages.get("full", 0)) / len(waits),
         "stages": stages,
+        "prefetch": shares(counts, len(waits)),
     }
+
+
+async def _talk(
+    name: str,
+    engine: MemoryEngine,
+    url: str,
+    busy: Cores,
+    turns: int,
+    pause_s: tuple[float, float],
+) -> tuple[list[float], dict[str, int]]:
+    """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
+    waits, counts = list[float](), Counter[str]()
+    heard = RECOGNISERS[ARMS[name].recogniser], random.Random(f"{common.SEED}/{name}"), busy
+    texts = iter(corpus.questions(turns + WARM_UP * -(-turns // CONVERSATION), common.SEED))
+    for first in range(0, turns, CONVERSATION):
+        memory = HybridContextualMemoryProcessor(engine=engine, user_id=corpus.SCOPE)
+        rig, last = Rig(url, memory), min(CONVERSATION, turns - first)
+        with common.console.status(f"{name}: {first} of {turns} turns"):
+            async with rig.talk:
+                await rig.say([*islice(texts, WARM_UP)], *heard)
+                before = engine.metrics.counts()
+                waits += await rig.say([*islice(texts, last)], *heard, pause_s)
+        counts.update(engine.metrics.counts())
+        counts.subtract(before)
+        await asyncio.to_thread(engine.flush, indexed=True)
+    return waits, counts
 
 
 def shares(counts: dict[str, int], turns: int) -> dict[str, float]:
@@ -168,44 +188,6 @@ def shares(counts: dict[str, int], turns: int) -> dict[str, float]:
         "nothing": 1 - sum(taken.values()) / turns,
         "wasted": (counts.get("prefetch_begun", 0) - used) / turns,
     }
-
-
-class Talk(Struct, frozen=True):
-    """The conversations of one arm; the recogniser keeps cores ``busy``."""
-
-    name: str
-    engine: MemoryEngine
-    url: str
-    busy: Cores
-    pause_s: tuple[float, float]
-    chance: random.Random
-
-    async def hold(self, turns: int) -> tuple[list[float], dict[str, int]]:
-        """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
-        waits: list[float] = []
-        counts = Counter[str]()
-        count = turns + WARM_UP * -(-turns // CONVERSATION)
-        left = iter(corpus.questions(count, common.SEED))
-        for first in range(0, turns, CONVERSATION):
-            count = min(CONVERSATION, turns - first)
-            with common.console.status(f"{self.name}: {first} of {turns} turns"):
-                said = [next(left) for _ in range(WARM_UP + count)]
-                before, waited = await self._one(said)
-            waits += waited
-            counts.update(self.engine.metrics.counts())
-            counts.subtract(before)
-            await asyncio.to_thread(self.engine.flush, indexed=True)
-        return waits, counts
-
-    async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[float]]:
-        """Hold one conversation; the counters after its warm-up, and the waits from then on."""
-        memory = HybridContextualMemoryProcessor(engine=self.engine, user_id=corpus.SCOPE)
-        rig = Rig(self.url, memory)
-        heard = RECOGNISERS[ARMS[self.name].recogniser], self.chance, self.busy
-        async with rig.talk:
-            await rig.say(texts[:WARM_UP], *heard)
-            before = self.engine.metrics.counts()
-            return before, await rig.say(texts[WARM_UP:], *heard, self.pause_s)
 
 
 # -------------------------------------------------------------------- output

@@ -16,6 +16,7 @@ share of recalls by words and vectors), ``facts`` (``facts``, and by action ``ms
 (``memories``, ``seconds``). Each figure in milliseconds is n, p50, p95, p99, max.
 """
 
+import argparse
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -39,48 +40,36 @@ SCOPE = corpus.SCOPE
 OTHERS = ("ben", "cleo", "dana")  # whose indexes are loaded
 OWN, PAUSE_S = 1000, 0.02  # turns of who recalls, and seconds between two recalls
 ALONE_S = 5.0  # of recalls before anything is loaded
-BATCH, MUTES, ROUNDS, VARIED = 1000, 30, 5, 500
+MUTES, ROUNDS, VARIED = 30, 5, 500
 BUSY = 2
 BEGAN = datetime(2024, 3, 1, 9, 0, tzinfo=UTC)
 Recall = tuple[float, str]  # its milliseconds, and its stage
-PARTS = ("loading", "facts", "sealing")
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser = common.arguments(__doc__, PARTS)
     parser.add_argument("--turns", type=int, default=8000, help="of each index that is loaded")
     parser.add_argument("--facts", type=int, default=20_000)
     parser.add_argument("--memories", type=int, default=100_000, help="in the index that is built")
     parser.add_argument("--cache", type=Path, help="keeps built stores from run to run")
     options = parser.parse_args()
-    measures: dict[str, Callable[[Path], dict[str, Any]]] = {
-        "loading": lambda path: loading(path, options.turns),
-        "facts": lambda path: upkeep(path, options.facts),
-        "sealing": lambda path: sealing(path, options.memories, options.cache),
-    }
-    results = dict[str, Any]()
-    for part in options.only:
-        with common.scratch() as folder:
-            results[part] = measures[part](folder / "store")
-        common.console.print_json(data={part: results[part]})
-        common.write_json(options.json, results)
+    common.measure_parts(options, PARTS)
 
 
 # ------------------------------------------------------------------- somebody else's index
 
 
-def loading(path: Path, turns: int) -> dict[str, Any]:
+def loading(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Recall for one person while the indexes of others are loaded."""
     config = common.configuration(path)
     embedder = common.embedder_of(config)
     with Store.open(path) as store:
         stores.fill(store, embedder, OWN)
         for other in OTHERS:
-            stores.fill(store, embedder, turns, other)
+            stores.fill(store, embedder, options.turns, other)
     with stores.opened(config) as engine:
         spent = asyncio.run(_loading(engine))
-    result: dict[str, Any] = {"turns": turns}
+    result: dict[str, Any] = {"turns": options.turns}
     for name, recalls in spent.items():
         full = sum(stage == "full" for _, stage in recalls) / len(recalls)
         result[name] = {"ms": percentiles([ms for ms, _ in recalls]), "full": round(full, 4)}
@@ -112,15 +101,15 @@ async def _recall_during(
 # ------------------------------------------------------------------- many facts
 
 
-def upkeep(path: Path, count: int) -> dict[str, Any]:
+def upkeep(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Measure what a person with so many facts waits for."""
     with closing(MemoryEngine(common.configuration(path))) as engine:
-        facts = fill(engine, count)
+        facts = fill(engine, options.facts)
         actions = _actions(engine, facts)
         rounds = {name: MUTES if name == "mute" else ROUNDS for name in actions}
         spent = {name: [_spent(actions[name]) for _ in range(rounds[name])] for name in actions}
     return {
-        "facts": count,
+        "facts": options.facts,
         "ms": {name: percentiles([wall for wall, _ in each]) for name, each in spent.items()},
         "cpu_ms": {name: percentiles([cpu for _, cpu in each]) for name, each in spent.items()},
     }
@@ -137,8 +126,7 @@ def fill(engine: MemoryEngine, count: int) -> list[Memory]:
     engine.flush()
     texts = corpus.questions(VARIED, common.SEED)
     facts = [fact(number, texts[number % VARIED], source) for number in range(count)]
-    for first in range(0, count, BATCH):
-        engine.store.apply("facts", WriteBatch(memories=tuple(facts[first : first + BATCH]))).wait()
+    engine.store.apply("facts", WriteBatch(memories=tuple(facts))).wait()
     engine.prepare(SCOPE)
     return facts
 
@@ -184,16 +172,18 @@ def _spent(do: Callable[[], Any]) -> tuple[float, float]:
 # ------------------------------------------------------------------- an index built beside others
 
 
-def sealing(path: Path, memories: int, cache: Path | None) -> dict[str, Any]:
+def sealing(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Build an index anew beside busy processes."""
-    config = stores.build(path, memories, min(stores.TAIL, memories // 2), cache)
+    config = stores.build(path, options.memories, options.cache)
     with stores.opened(config) as engine, cores(BUSY) as busy:
         busy.work()
         began = time.perf_counter()
         engine.wiring.namespaces.get(SCOPE).reseal()
         seconds = time.perf_counter() - began
-    return {"memories": memories, "seconds": round(seconds, 2)}
+    return {"memories": options.memories, "seconds": round(seconds, 2)}
 
+
+PARTS = {"loading": loading, "facts": upkeep, "sealing": sealing}
 
 if __name__ == "__main__":
     main()

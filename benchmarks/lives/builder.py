@@ -109,28 +109,19 @@ class Builder:
     def holding(self, slot: str, *, day: date | None = None, subject: str = "user") -> list[Claim]:
         """Return the claims of a slot that were stated and hold on a day."""
         when = day or self.today
-        return [
-            claim
-            for claim in self.claims.values()
-            if claim.slot == slot
-            and claim.subject == subject
-            and claim.id in self.said
-            and (claim.begins is None or claim.begins <= when)
-            and (claim.ends is None or claim.ends > when)
-        ]
+        return [claim for claim in self._stated(slot, subject) if claim.holds(when)]
 
     def over(self, slot: str, subject: str = "user") -> list[Claim]:
         """Return the claims of a slot that were said to be over, the latest last."""
         return [
             claim
-            for claim in self.claims.values()
-            if claim.slot == slot
-            and claim.subject == subject
-            and claim.id in self.said
-            and claim.ends is not None
-            and claim.ends <= self.today
-            and claim.id in self.ended
+            for claim in self._stated(slot, subject)
+            if claim.id in self.ended and claim.ends is not None and claim.ends <= self.today
         ]
+
+    def _stated(self, slot: str, subject: str) -> list[Claim]:
+        own = (claim for claim in self.claims.values() if claim.slot == slot)
+        return [claim for claim in own if claim.subject == subject and claim.id in self.said]
 
     # ------------------------------------------------------------------ words
 

@@ -86,14 +86,8 @@ class Truth:
 
     def holding(self, at: datetime) -> list[Claim]:
         """Return the claims that were stated and hold at a time."""
-        day = at.date()
-        return [
-            claim
-            for claim in self.claims.values()
-            if self.said(claim, at)
-            and (claim.begins is None or claim.begins <= day)
-            and (claim.ends is None or claim.ends > day)
-        ]
+        every = self.claims.values()
+        return [claim for claim in every if self.said(claim, at) and claim.holds(at.date())]
 
     def sentences(self, places: Iterable[Place]) -> tuple[str, ...]:
         return tuple(

@@ -36,6 +36,7 @@ from benchmarks.peers import race
 from benchmarks.peers.stores import PEERS, Peer, open_peer, versions
 from benchmarks.tables import percent, table
 from slowcat_memory.config import load
+from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.providers import Embedder
 
 SEARCHES = {
@@ -130,7 +131,7 @@ def _race(
         name: {
             **{figure: percentiles(ms) for figure, ms in added[name].items()},
             **{figure: percentiles(made[name]) for figure, made in found.items()},
-            "disk_mb": round(common.disk_mb(folder / name), 1),
+            "disk_mb": round(disk_bytes(folder / name) / 1e6, 1),
         }
         for name in names
     }

@@ -159,8 +159,7 @@ def made_up(count: int, after: int = 0) -> list[Turn]:
     Returns:
         Turns, with ids of their own.
     """
-    talk = corpus.turns(count, common.SEED, after)
-    turns = [event for _, events in talk for event in events if isinstance(event, Turn)]
+    turns = corpus.plain_turns(count, common.SEED, after)
     return [replace(turn, origin=f"t{after + n}") for n, turn in enumerate(turns)]
 
 

@@ -21,28 +21,24 @@ from loguru import logger
 from benchmarks import common
 from benchmarks.tables import titled
 from benchmarks.unseen import blocks, facts, lists, utterances
-from benchmarks.unseen.lists import HALVES, JudgedList, Verdict, each
+from benchmarks.unseen.lists import HALVES, TUNED, JudgedList, Verdict, each
 
 STATEMENTS = "language class case said speaker sentence facts also forbidden"
-LISTS = tuple(
-    JudgedList(name=name, columns=columns, judge=judge)
-    for name, columns, judge in (
-        ("commands", "language kind argument sentence", each(utterances.commands)),
-        ("lookalikes", "language sentence", each(utterances.lookalikes)),
-        ("gate", "language needs sentence", each(utterances.gate)),
-        ("time", "language said sentence first last kind", each(utterances.time)),
-        ("facts", "language case said speaker sentence facts", facts.facts),
-        ("statements", STATEMENTS, facts.facts),
-        ("traps", "language case sentence forbidden", facts.traps),
-        ("entities", "type first second same", utterances.entities),
-        ("misheard", "language said heard name misheard", blocks.misheard),
-        ("ordinary", "language said name question word", blocks.ordinary),
-    )
-) + (
+LISTS = (
+    JudgedList("commands", "language kind argument sentence", each(utterances.commands)),
+    JudgedList("lookalikes", "language sentence", each(utterances.lookalikes)),
+    JudgedList("gate", "language needs sentence", each(utterances.gate)),
+    JudgedList("time", "language said sentence first last kind", each(utterances.time)),
+    JudgedList("facts", "language case said speaker sentence facts", facts.facts),
+    JudgedList("statements", STATEMENTS, facts.facts),
+    JudgedList("traps", "language case sentence forbidden", facts.traps),
+    JudgedList("entities", "type first second same", utterances.entities),
+    JudgedList("misheard", "language said heard name misheard", blocks.misheard),
+    JudgedList("ordinary", "language said name question word", blocks.ordinary),
     JudgedList(
-        name="recall",
-        columns="language store kind question answer old",
-        judge=blocks.recall,
+        "recall",
+        "language store kind question answer old",
+        blocks.recall,
         beside=("recall_stores", "language store at who text"),
     ),
 )
@@ -79,12 +75,11 @@ def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:
     """
     rows = lists.read(folder / f"{wanted.name}.tsv", wanted.columns)
     name, columns = wanted.beside
-    beside = lists.read(folder / f"{name}.tsv", columns) if name else []
+    beside = [lists.read(folder / f"{name}.tsv", columns)] if name else []
     made: list[Verdict] = []
     for half in HALVES:
-        mine = [row for row in rows if row["half"] == half]
-        theirs = [row for row in beside if row["half"] == half]
-        made += wanted.judge(mine, theirs) if mine else []
+        mine, *theirs = ([row for row in some if row["half"] == half] for some in (rows, *beside))
+        made += wanted.judge(mine, *theirs) if mine else []
     return made
 
 
@@ -104,7 +99,7 @@ def show(judged: dict[str, list[Verdict]]) -> None:
 def show_wrong(judged: dict[str, list[Verdict]]) -> None:
     """Print the failing rows of the half "tuned", and what came out."""
     for name, some in judged.items():
-        for verdict in lists.wrong(some):
+        for verdict in (one for one in some if one.wrong and one.row["half"] == TUNED):
             row = verdict.row
             said = row.get("sentence") or row.get("heard") or row.get("question") or "-"
             line = f"{name}: {said}  →  {verdict.came_out}"

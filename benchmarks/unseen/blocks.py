@@ -83,7 +83,7 @@ def ask(place: Home, scope: str, question: str) -> Offered:
 # ------------------------------------------------------------------------ misheard names
 
 
-def misheard(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def misheard(rows: Sequence[Row]) -> list[Verdict]:
     """Judge later questions in which a recogniser misspells a name."""
     return [
         _misheard(place, scope, row, turn) for place, scope, row, turn in _told(rows, AT_A_TIME)
@@ -99,7 +99,7 @@ def _misheard(place: Home, scope: str, row: Row, turn: int) -> Verdict:
     return Verdict(row, marks, not (recognised and offered), came_out)
 
 
-def ordinary(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def ordinary(rows: Sequence[Row]) -> list[Verdict]:
     """Judge questions with an ordinary word that sounds like a name."""
     return [_ordinary(place, scope, row) for place, scope, row, _ in _told(rows, 1)]
 

@@ -79,7 +79,7 @@ def _phrases(cell: str) -> tuple[str, ...]:
     return tuple(phrase.strip() for phrase in cell.split(",") if phrase.strip())
 
 
-def facts(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def facts(rows: Sequence[Row]) -> list[Verdict]:
     """Judge what is stored of utterances with facts."""
     return [_judged(row, stored) for row, stored in _stored(rows)]
 
@@ -164,7 +164,7 @@ def _suits(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
     return not over and averse == (goal.type == "dislikes") if goal.type in _SENSES else not over
 
 
-def traps(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def traps(rows: Sequence[Row]) -> list[Verdict]:
     """Judge utterances of which no fact, or not the obvious one, may be stored."""
     return [_trap(row, stored) for row, stored in _stored(rows)]
 

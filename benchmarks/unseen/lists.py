@@ -80,27 +80,25 @@ class Verdict(Struct, frozen=True):
     came_out: str = ""
 
 
-class JudgedList(Struct, frozen=True, kw_only=True):
+class JudgedList(Struct, frozen=True):
     """A list and its judge.
 
     Attributes:
         name: Of the list, and of its file without the ending.
         columns: That its file must have.
-        judge: Judges rows of one half.
+        judge: Judges rows of one half, given those of the file beside.
         beside: Another such file that the judge needs, with its columns.
     """
 
     name: str
     columns: str
-    judge: Callable[[Sequence[Row], Sequence[Row]], list[Verdict]]
+    judge: Callable[..., list[Verdict]]
     beside: tuple[str, str] = ("", "")
 
 
-def each(
-    judge: Callable[[Row], Verdict],
-) -> Callable[[Sequence[Row], Sequence[Row]], list[Verdict]]:
+def each(judge: Callable[[Row], Verdict]) -> Callable[[Sequence[Row]], list[Verdict]]:
     """Return the judge of a list whose rows are judged one by one."""
-    return lambda rows, _: [judge(row) for row in rows]
+    return lambda rows: [judge(row) for row in rows]
 
 
 def one(yes: object) -> tuple[float, float]:
@@ -152,8 +150,3 @@ def results(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     for half, group, some in groups(verdicts):
         made.setdefault(half, {})[group] = {"n": len(some), "figures": figures(some)}
     return made
-
-
-def wrong(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return the failing rows that may be shown: those of the half "tuned"."""
-    return [verdict for verdict in verdicts if verdict.wrong and verdict.row["half"] == TUNED]

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from benchmarks.unseen.homes import real_embedder
 from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from benchmarks.unseen.wording import same_phrase
 from slowcat_memory.core.commands.corrections import parts_of
@@ -27,7 +28,6 @@ from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import AskOptions, parse_query
 from slowcat_memory.core.time.expressions import Interval, times
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.records import Turn
 
 Days = tuple[date, date]
@@ -211,7 +211,7 @@ def gate(row: Row) -> Verdict:
     return Verdict(row, {"skipped": one(not query)}, bool(query), f"looked up: {query}")
 
 
-def entities(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def entities(rows: Sequence[Row]) -> list[Verdict]:
     """Judge pairs of mentions as the entity job resolves them: the first one known, then the other.
 
     Embeds names if the model is present.
@@ -222,7 +222,7 @@ def entities(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 
 def cosine() -> Similarity | None:
     """Return the cosine of two texts by the embedding model; None where there is none."""
-    embedder = open_query_embedder(EmbedderOptions())[0]
+    embedder = real_embedder()
     return embedder and (lambda *texts: float(np.dot(*embedder.encode(texts).vectors)))
 
 

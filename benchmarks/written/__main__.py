@@ -124,10 +124,8 @@ def _economy(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def print_wrong(played: Played, cases: dict[str, list[Case]], laws: Sequence[str]) -> None:
     """Print the cases that should have gone otherwise."""
-    wanted = {name: rule.wanted for name, rule in LAWS.items()} | {
-        "answered": True,
-        "outdated": False,
-    }
+    wanted = {name: rule.wanted for name, rule in LAWS.items()}
+    wanted |= {"answered": True, "outdated": False}
     for name in laws or wanted:
         for case in cases[name]:
             if case.hit is not wanted[name]:

@@ -5,7 +5,6 @@ belongs to a turn or a conversation, never to a prompt, so prompts may change. F
 ``benchmarks/data/written``.
 """
 
-import tomllib
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -235,22 +234,9 @@ def load(path: Path) -> Diary:
     """Read a diary.
 
     Raises:
-        tomllib.TOMLDecodeError, msgspec.ValidationError: It is no TOML, or a field is missing, unknown
-            or of another type.
+        msgspec.MsgspecError: It is no TOML, or a field is missing, unknown or of another type.
     """
-    raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    return msgspec.convert(_dates_as_text(raw), Diary, strict=False)
-
-
-def _dates_as_text(value: Any) -> Any:
-    """Write TOML's dates as text, so that a field may have either."""
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    if isinstance(value, list):
-        return [_dates_as_text(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _dates_as_text(one) for name, one in value.items()}
-    return value
+    return msgspec.toml.decode(path.read_bytes(), type=Diary, strict=False)
 
 
 def load_all(folder: Path = FOLDER) -> list[Diary]:

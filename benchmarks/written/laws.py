@@ -3,7 +3,7 @@
 A law's ``wanted`` says whether that should happen (a right item is kept) or not (a wrong one is).
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -260,16 +260,15 @@ def answered(played: Played) -> list[Case]:
 
 def outdated(played: Played) -> list[Case]:
     """Return whether the block for a changed answer has the old statement without the new one."""
-    cases = list[Case]()
-    for question, answer in zip(played.diary.questions, played.answers, strict=True):
-        if question.gold and question.old:
-            new = cites(played, answer, question.gold)
-            cases.append(
-                Case(
-                    question.text, cites(played, answer, question.old) and not new, "", answer.block
-                )
-            )
-    return cases
+    return [
+        Case(
+            question.text,
+            cites(played, answer, question.old) and not cites(played, answer, question.gold),
+            shown=answer.block,
+        )
+        for question, answer in zip(played.diary.questions, played.answers, strict=True)
+        if question.gold and question.old
+    ]
 
 
 def unanswerable(played: Played) -> dict[str, int]:
@@ -313,12 +312,9 @@ def economy(turns: int, jobs: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
     return {"turns": turns, "all": each.pop("all"), "jobs": each}
 
 
-def spent(played: Played) -> dict[str, dict[str, int]]:
+def spent(played: Played) -> dict[str, Counter[str]]:
     """Return calls and tokens by job."""
-    jobs = dict[str, dict[str, int]]()
+    jobs = defaultdict[str, Counter[str]](Counter)
     for call in played.calls:
-        one = jobs.setdefault(call.job, {"calls": 0, "in": 0, "out": 0})
-        one["calls"] += 1
-        one["in"] += call.tokens_in
-        one["out"] += call.tokens_out
+        jobs[call.job].update({"calls": 1, "in": call.tokens_in, "out": call.tokens_out})
     return jobs

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from benchmarks import common
 from tests.support.rows import each_row
 
 ROOT = Path(benchmarks.__file__).parent
@@ -15,13 +14,6 @@ OF_ONE_SECTION = {"peers/__main__.py"}  # reads which model is configured, opens
 
 # What idle work costs a recall, and what its rules read.
 MEASURE_IT = {"rhythms.py", "real_talk.py"}
-
-
-def test_idle_off_whatever_a_given_file_says(tmp_path: Path) -> None:
-    file = tmp_path / "config.toml"
-    file.write_text("[idle]\nenabled = true\ngrace_s = 7.0\n")
-    idle = common.configuration(tmp_path, file).idle
-    assert (idle.enabled, idle.grace_s) == (False, 7.0)
 
 
 IMPORT = re.compile(r"^from slowcat_memory\.config import (?:\((.*?)\)|(.*?)$)", re.M | re.S)

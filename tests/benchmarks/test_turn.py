@@ -41,7 +41,7 @@ async def test_turn_the_rig_times_what_stands_in_the_way(memory, least):
 
 @pytest.mark.slow
 def test_turn_an_arm_at_home_has_its_documented_shape(tmp_path, model_config) -> None:
-    config = stores.build(tmp_path / "made", 300, 40, None)
+    config = stores.build(tmp_path / "made", 300)
     name = "one core: segmented"
     found = turn.measure(name, config, tmp_path / "copy", 3, (0.05, 0.1))
     assert found["wait"]["n"] == 3 and sum(found["stages"].values()) == 3
@@ -65,7 +65,7 @@ PERCENTILES = {"n", "p50", "p95", "p99", "max"}
 
 @pytest.mark.slow
 def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_config):
-    found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1, rounds=2)
+    found = latency.measure(200, 20, exchanges=5, idle_s=0.1, cold_runs=1, rounds=2)
     assert found["memories"] == 200
     assert set(found["inline"]) == set(found["ahead"]) == PERCENTILES
     assert found["inline"]["n"] == found["ahead"]["n"] == 20
