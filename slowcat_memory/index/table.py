@@ -82,18 +82,25 @@ class Column:
         self._length += 1
 
 
-def read_texts(folder: Path | None, name: str) -> list[str]:
-    """Read the texts of a sealed index's folder, by row; without a folder there are none."""
-    starts = open_or_empty(folder, f"{name}.starts", np.int64).tolist()
-    encoded = open_or_empty(folder, f"{name}.texts", np.uint8).tobytes()
-    return [encoded[begin:end].decode() for begin, end in pairwise(starts)]
+class Texts:
+    """Texts by row, in two arrays of a sealed index: their bytes, and where each begins."""
 
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self._starts = open_or_empty(folder, f"{name}.starts", np.int64)
+        self._bytes = open_or_empty(folder, f"{name}.texts", np.uint8)
 
-def write_texts(texts: Sequence[str], folder: Path, name: str) -> None:
-    """Store texts in two arrays: their bytes, and where each begins."""
-    encoded = [text.encode() for text in texts]
-    np.save(folder / f"{name}.starts.npy", np.cumsum([0, *map(len, encoded)], dtype=np.int64))
-    np.save(folder / f"{name}.texts.npy", np.frombuffer(b"".join(encoded), np.uint8))
+    @staticmethod
+    def write(encoded: Sequence[bytes], folder: Path, name: str) -> None:
+        starts = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(text) for text in encoded], out=starts[1:])
+        np.save(folder / f"{name}.starts.npy", starts)
+        np.save(folder / f"{name}.texts.npy", np.frombuffer(b"".join(encoded), np.uint8))
+
+    def __len__(self) -> int:
+        return max(0, len(self._starts) - 1)
+
+    def __getitem__(self, row: int) -> str:
+        return self._bytes[self._starts[row] : self._starts[row + 1]].tobytes().decode()
 
 
 IDS, TURNS = "ids", "ids.turns"  # names of the files
@@ -110,7 +117,7 @@ class Ids:
 
     def __init__(self, sealed: Path | None = None) -> None:
         self._turns = open_or_empty(sealed, TURNS, np.int64)
-        self._others = read_texts(sealed, IDS)
+        self._others = Texts(sealed, IDS)
         self._chunks = len(self._turns)
         self.base = self._chunks + len(self._others)
         self._tail: list[str] = []
@@ -129,7 +136,7 @@ class Ids:
             if any(first >= second for first, second in pairwise(ids)):  # type: ignore[operator]
                 raise ValueError("documents out of order")
         np.save(folder / f"{TURNS}.npy", np.array(turns[:chunks], np.int64))
-        write_texts(others, folder, IDS)
+        Texts.write([memory_id.encode() for memory_id in others], folder, IDS)
 
     def __len__(self) -> int:
         return self.base + len(self._tail)
