@@ -18,9 +18,9 @@ from slowcat_memory.index.format import (
     IndexOptions,
     split_key_id,
 )
-from slowcat_memory.index.table import DocumentTable, write_texts
+from slowcat_memory.index.table import DocumentTable
 from slowcat_memory.index.vectors import VECTORS, KeyView, VectorSpool, VectorView
-from slowcat_memory.index.words import NAME, OWN, NameLexicon, SealedPostings
+from slowcat_memory.index.words import OWN, NameLexicon, SealedPostings, Vocabulary
 
 
 class Builder:
@@ -150,10 +150,7 @@ class LexicalWriter:
         ``before`` and ``after`` are the numbers of each document's neighbours, -1 for none, shape
         (documents,). Returns the sum of the windows' lengths in tokens.
         """
-        terms = sorted(self._vocabulary)  # not in the order in which they were said
-        write_texts(terms, folder, NAME)
-        rows = np.empty(len(terms), np.int32)
-        rows[[self._vocabulary[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
+        rows = Vocabulary.write(list(self._vocabulary), folder)
         self._vocabulary.clear()
         own, self._tokens = rows[np.frombuffer(self._tokens, np.int32)], array("i")
         starts = np.array(self._starts, np.int64)

@@ -319,9 +319,7 @@ class Searcher:
                 if own is not vector:
                     block[Row.COSINE] = self.dense.cosines(own, numbers)
                 known |= {"dense"} | self._score_keys(vector, own, numbers, block)
-            return Candidates(
-                block=block, known=frozenset(known), ids=[table.ids[n] for n in numbers.tolist()]
-            )
+            return Candidates(block=block, known=frozenset(known), ids=table.ids.of(numbers))
 
     def _propose(
         self, lexical: Lexical, vector: np.ndarray | None, count: int

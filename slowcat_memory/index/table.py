@@ -11,13 +11,14 @@ maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a mil
 """
 
 import mmap
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index.format import COLUMNS, Document, Header
 
@@ -81,18 +82,25 @@ class Column:
         self._length += 1
 
 
-def read_texts(folder: Path | None, name: str) -> list[str]:
-    """Read the texts of a sealed index's folder, by row; without a folder there are none."""
-    starts = open_or_empty(folder, f"{name}.starts", np.int64).tolist()
-    encoded = open_or_empty(folder, f"{name}.texts", np.uint8).tobytes()
-    return [encoded[begin:end].decode() for begin, end in pairwise(starts)]
+class Texts:
+    """Texts by row, in two arrays of a sealed index: their bytes, and where each begins."""
 
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self._starts = open_or_empty(folder, f"{name}.starts", np.int64)
+        self._bytes = open_or_empty(folder, f"{name}.texts", np.uint8)
 
-def write_texts(texts: Sequence[str], folder: Path, name: str) -> None:
-    """Store texts in two arrays: their bytes, and where each begins."""
-    encoded = [text.encode() for text in texts]
-    np.save(folder / f"{name}.starts.npy", np.cumsum([0, *map(len, encoded)], dtype=np.int64))
-    np.save(folder / f"{name}.texts.npy", np.frombuffer(b"".join(encoded), np.uint8))
+    @staticmethod
+    def write(encoded: Sequence[bytes], folder: Path, name: str) -> None:
+        starts = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(text) for text in encoded], out=starts[1:])
+        np.save(folder / f"{name}.starts.npy", starts)
+        np.save(folder / f"{name}.texts.npy", np.frombuffer(b"".join(encoded), np.uint8))
+
+    def __len__(self) -> int:
+        return max(0, len(self._starts) - 1)
+
+    def __getitem__(self, row: int) -> str:
+        return self._bytes[self._starts[row] : self._starts[row + 1]].tobytes().decode()
 
 
 IDS, TURNS = "ids", "ids.turns"  # names of the files
@@ -108,10 +116,12 @@ class Ids:
     """Document numbers by id, in the order of addition: those of a sealed index first."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        turns = open_or_empty(sealed, TURNS, np.int64).tolist()
-        self._names = [*map(chunk_id, turns), *read_texts(sealed, IDS)]
-        self._number = {memory_id: number for number, memory_id in enumerate(self._names)}
-        self.base = len(self._names)
+        self._turns = open_or_empty(sealed, TURNS, np.int64)
+        self._others = Texts(sealed, IDS)
+        self._chunks = len(self._turns)
+        self.base = self._chunks + len(self._others)
+        self._tail: list[str] = []
+        self._number: dict[str, int] = {}
 
     def write(self, folder: Path) -> None:
         """Store the ids, all of them appended: chunks, by their turns' numbers, then others, by id.
@@ -119,36 +129,57 @@ class Ids:
         Raises:
             ValueError: They are in another order.
         """
-        turns = [chunk_of(memory_id) for memory_id in self._names]
+        turns = [chunk_of(memory_id) for memory_id in self._tail]
         chunks = (*turns, 0).index(0)
-        others = self._names[chunks:]
+        others = self._tail[chunks:]
         for ids in (turns[:chunks], others):
             if any(first >= second for first, second in pairwise(ids)):  # type: ignore[operator]
                 raise ValueError("documents out of order")
         np.save(folder / f"{TURNS}.npy", np.array(turns[:chunks], np.int64))
-        write_texts(others, folder, IDS)
+        Texts.write([memory_id.encode() for memory_id in others], folder, IDS)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return self.base + len(self._tail)
 
     def append(self, memory_id: str) -> int:
         """Return the next number; an earlier number of the same id is no longer found."""
-        number = self._number[memory_id] = len(self._names)
-        self._names.append(memory_id)
+        number = len(self)
+        self._tail.append(memory_id)
+        self._number[memory_id] = number
         return number
+
+    def of(self, numbers: np.ndarray) -> list[str]:
+        """Return the ids of documents, whose numbers rise."""
+        cut = int(numbers.searchsorted(self._chunks))
+        chunks = [f"{CHUNK}/{turn}" for turn in self._turns[numbers[:cut]].tolist()]
+        return chunks + [self[number] for number in numbers[cut:].tolist()]
 
     def drop(self, number: int) -> None:
         """Make an appended id unfindable. For a sealed one the caller keeps the tombstone."""
         if number >= self.base:
-            self._number.pop(self._names[number], None)
-            self._names[number] = ""
+            self._number.pop(self._tail[number - self.base], None)
+            self._tail[number - self.base] = ""
 
     def __getitem__(self, number: int) -> str:
-        return self._names[number]
+        if number >= self.base:
+            return self._tail[number - self.base]
+        if number < self._chunks:
+            return chunk_id(self._turns.item(number))
+        return self._others[number - self._chunks]
 
     def find(self, memory_id: str) -> int:
         """Return an id's latest number, -1 when there is none. A sealed one may be dead."""
-        return self._number.get(memory_id, -1)
+        number = self._number.get(memory_id)
+        return self._find_sealed(memory_id) if number is None else number
+
+    def _find_sealed(self, memory_id: str) -> int:
+        turn = chunk_of(memory_id)
+        place = bisect_left(self._turns, turn) if turn else self._chunks
+        if place < self._chunks and self._turns[place] == turn:
+            return place
+        place = bisect_left(self._others, memory_id)
+        is_other = place < len(self._others) and self._others[place] == memory_id
+        return self._chunks + place if is_other else -1
 
 
 RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]

@@ -14,6 +14,7 @@ docs/decisions/0024-eager-scores.md.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ from slowcat_memory.core.text.pronunciations import (
 )
 from slowcat_memory.core.text.rare_words import MAX_LETTERS, rare_words
 from slowcat_memory.index.format import Document, Header, IndexOptions
-from slowcat_memory.index.table import Column, DocumentTable, open_or_empty, read_texts
+from slowcat_memory.index.table import Column, DocumentTable, Texts, open_or_empty
 from slowcat_memory.records import Hotword
 
 Counts = Mapping[str, int]
@@ -44,19 +45,60 @@ NAME = "words"  # prefix of the names of the files
 OWN = f"{NAME}.own"
 
 
-class ForwardIndex:
-    """Every document's own terms, sealed and in the tail; a sealed term is known by its row."""
+class Vocabulary:
+    """The terms of a sealed index; a term's row is its position in a sorted array of hashes.
 
-    def __init__(self, sealed: Path | None) -> None:
-        self.terms = read_texts(sealed, NAME)
-        self._row = {term: row for row, term in enumerate(self.terms)}
-        self._starts = open_or_empty(sealed, f"{OWN}.starts", np.int64)
-        self._rows = open_or_empty(sealed, f"{OWN}.rows", np.int32)
-        self._tail: dict[int, Counts] = {}
+    Opening it costs nothing, whatever its size.
+    """
+
+    def __init__(self, sealed: Path | None = None) -> None:
+        self._hashes = open_or_empty(sealed, f"{NAME}.hashes", np.uint64)
+        self._terms = Texts(sealed, NAME)
+
+    @staticmethod
+    def write(terms: Sequence[str], folder: Path) -> np.ndarray:
+        """Store distinct terms and return the row of each, shape (n,), int32."""
+        encoded = [term.encode() for term in terms]
+        hashes = np.fromiter(map(_hash, encoded), np.uint64, len(terms))
+        order = np.argsort(hashes, kind="stable")
+        np.save(folder / f"{NAME}.hashes.npy", hashes[order])
+        Texts.write([encoded[place] for place in order.tolist()], folder, NAME)
+        rows = np.empty(len(terms), np.int32)
+        rows[order] = np.arange(len(terms), dtype=np.int32)
+        return rows
+
+    def __len__(self) -> int:
+        return len(self._hashes)
 
     def rows(self, terms: Sequence[str]) -> list[int]:
         """Return the row of each term, -1 for an unknown one."""
-        return [self._row.get(term, -1) for term in terms]
+        hashes = np.array([_hash(term.encode()) for term in terms], np.uint64)
+        places = self._hashes.searchsorted(hashes).tolist()
+        return [self._row(*row) for row in zip(places, terms, hashes, strict=True)]
+
+    def _row(self, place: int, term: str, hashed: np.uint64) -> int:
+        while place < len(self) and self._hashes[place] == hashed:
+            if self.term(place) == term:
+                return place
+            place += 1
+        return -1
+
+    def term(self, row: int) -> str:
+        return self._terms[row]
+
+
+def _hash(encoded: bytes) -> int:
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
+
+
+class ForwardIndex:
+    """Every document's own terms, sealed and in the tail."""
+
+    def __init__(self, sealed: Path | None) -> None:
+        self.vocabulary = Vocabulary(sealed)
+        self._starts = open_or_empty(sealed, f"{OWN}.starts", np.int64)
+        self._rows = open_or_empty(sealed, f"{OWN}.rows", np.int32)
+        self._tail: dict[int, Counts] = {}
 
     def add(self, document: int, own: Counts) -> None:
         self._tail[document] = own
@@ -76,7 +118,8 @@ class ForwardIndex:
         for document in documents:
             part = slice(int(self._starts[document]), int(self._starts[document + 1]))
             total.update(self._rows[part].tolist())
-        return Counter({self.terms[row]: times for row, times in total.items()}), list(total)
+        term = self.vocabulary.term
+        return Counter({term(row): times for row, times in total.items()}), list(total)
 
 
 Run = tuple[np.ndarray, np.ndarray]
@@ -204,7 +247,7 @@ class Windows:
         return [
             len(self._tail.get(term, ()))
             + (self._sealed.frequency(row) - self._dead[row] if row >= 0 else 0)
-            for term, row in zip(terms, rows or self.forward.rows(terms), strict=True)
+            for term, row in zip(terms, rows or self.forward.vocabulary.rows(terms), strict=True)
         ]
 
     def search(
@@ -221,7 +264,7 @@ class Windows:
             also of terms that occur nowhere: no score can exceed their sum.
         """
         scores, terms = np.zeros(len(self._lengths), np.float32), list(shares)
-        rows, weights = self.forward.rows(terms), dict[str, float]()
+        rows, weights = self.forward.vocabulary.rows(terms), dict[str, float]()
         k1, b, living = self._options.k1, self._options.b, self._table.living
         for term, row, frequency in zip(terms, rows, self.frequencies(terms, rows), strict=True):
             weight = weights[term] = shares[term] * idf(frequency, living)

@@ -203,7 +203,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
     means = sealed.lengths.mean(), lexical.total / searcher.table.living
     norms = [k1 * (1 - b + b * sealed.lengths / mean) for mean in means]
     sums = np.zeros((2, len(sealed.lengths)))
-    for term, row in zip(terms, searcher.words.forward.rows(terms), strict=True):
+    for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
         if row >= 0:
             there = slice(sealed.indptr[row], sealed.indptr[row + 1])
             documents = sealed.documents[there]

@@ -270,7 +270,7 @@ class LiveIndex:
     """
 
     def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
-        """Start without a searcher; ``root`` is the folder of its sealed indexes, below the store's."""
+        """Start empty; ``root`` is the folder of its sealed indexes, below the store's."""
         self.scope, self.space, self._zone = order.scope, order.space, zone_of(order.zone)
         self._order, self._store, self._tokenizer, self._place = order, store, tokenizer, root
         self.lock = threading.RLock()
@@ -278,6 +278,7 @@ class LiveIndex:
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self.build = Build()
+        self._begin(self.open())
 
     def _begin(self, searcher: Searcher) -> None:
         self.searcher = searcher

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index import Document, IndexOptions, Searcher, words
 from slowcat_memory.index.builder import LexicalWriter
-from slowcat_memory.index.words import MOST, ForwardIndex, NameLexicon
+from slowcat_memory.index.words import MOST, ForwardIndex, NameLexicon, Vocabulary
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 from tests.support.rows import each_listed, listed_texts
 
@@ -104,6 +104,15 @@ def test_name_lexicon_endless_words_and_queries_find_nothing(told):
 
 
 # ------------------------------------------------------------------- forward index
+
+
+def test_vocabulary_terms_of_equal_hash_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(words, "_hash", lambda term: len(term))
+    terms = ["one", "two", "six", "three", "seven", "eleven"]
+    rows = Vocabulary.write(terms, tmp_path).tolist()
+    made = Vocabulary(tmp_path)
+    assert made.rows([*terms, "ten", "nobody", ""]) == [*rows, -1, -1, -1]
+    assert [made.term(row) for row in rows] == terms
 
 
 def test_lexical_writer_stored_counts_are_exact(tmp_path):
