@@ -104,7 +104,7 @@ GUARDS: dict[str, tuple[Guard, ...]] = {
         Guard("the same, in full", "processes", "second/full/answer", "≤ 400", "ms"),
         Guard("its private memory, by words", "processes", "second/lexical/uss_mb", "≤ 60", "MB"),
         Guard("the same, in full", "processes", "second/full/uss_mb", "≤ 160", "MB"),
-        Guard("recall of what another has just said, p99", "processes", "found/ms/p99", "≤ 20", "ms"),
+        Guard("what another has just said, by words: p99", "processes", "found/ms/p99", "≤ 20", "ms"),
         Guard("the same: found", "processes", "found/share", "≥ 100", "%"),
         Guard("append beside three, p99, times one's", "processes", "append/ratio", "≤ 1.5"),
         Guard("wait for the lock, four talk, p99", "processes", "append/together/lock/p99", "≤ 20", "ms"),

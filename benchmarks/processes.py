@@ -6,8 +6,8 @@ wait until it is durable.
 - *second*: while one bot talks, a fresh process opens the store and answers as a turn asks (see
   benchmarks/cold_start.py), by words alone and in full; the median of ``RUNS``;
 - *found*: a bot says a turn with a word that nobody said before; once it is durable, another process
-  recalls it: how long that takes, and the share of these turns that are among its ``HITS`` best,
-  without thresholds (a turn that has no vector yet is not always offered);
+  recalls it by words alone: how long that takes, and the share of these turns that are offered (in
+  full, a turn that has no vector yet is ranked behind others);
 - *append*: how long until a turn is durable, while one bot talks, and while four do; meanwhile
   another process makes an empty transaction every twentieth of a second: how long it waits for the
   store's lock is how long somebody's transaction holds it;
@@ -52,7 +52,6 @@ SCOPE = corpus.SCOPE
 PACE_S, PAUSE_S = 0.1, 0.05  # before a turn of a bot, and before a recall or an empty transaction
 PATIENT = {"deadline_ms": 10_000.0}
 OTHERS, RUNS, ROUND = 3, 5, 30  # bots, fresh processes of a kind, recalls in a row
-HITS = 20  # among which a turn is found
 FIRST = 2  # turn of a made-up store: 1 is where its session starts
 
 
@@ -130,8 +129,7 @@ def second(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 def found(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Recall what a bot has just said."""
     build(path, options)
-    recall = PATIENT | {"floor": 0.0, "keep_share": 0.0}
-    config = common.configuration(path, recall=recall, pack={"memories": HITS})
+    config = common.configuration(path, recall=PATIENT, embedding={"kind": "none"})
     with bots(path, SCOPE) as (bot,), stores.opened(config) as engine:
         waits, hits = zip(*asyncio.run(_found(engine, bot, options.turns)), strict=True)
     return {"ms": percentiles(list(waits)), "share": round(mean(hits), 4)}
