@@ -171,7 +171,7 @@ class BackgroundEngine(MemoryEngine):
         with or_undo(engine.close):
             for scope in tuple(self._scopes):  # found by words from now on, and what is over known
                 with suppress(Exception):  # what is wrong is reported when it is prepared
-                    engine.wiring.namespaces.get(scope).finish_opening()
+                    engine.namespaces.get(scope).finish_opening()
             self._hand_over(engine)
         self._use(engine)
         if engine.availability.trouble is None:

@@ -132,12 +132,12 @@ class IdleWorker:
 
     def _do(self, engine: CopyEngine, lease: Lease, stop: threading.Event) -> float | None:
         """Do all that is due, and end the task; return in how many seconds it is due again."""
-        began, from_s, shipper = engine.clock(), time.monotonic(), engine.holding.shipper
+        began, from_s, holding = engine.clock(), time.monotonic(), engine.holding
 
         def check(_: Forecast) -> None:
             """End the work on a person, where it has to end; called twice a second."""
-            if shipper.trouble:
-                raise shipper.trouble
+            if holding.trouble:
+                raise holding.trouble
             if stop.is_set():
                 raise Interrupted("this worker ends")
             if time.monotonic() - from_s > MOST_S:
@@ -156,7 +156,7 @@ class IdleWorker:
             ms=round((time.monotonic() - from_s) * 1e3, 1),
             outcome="done",
         )
-        shipper.send_last(
+        holding.send_last(
             lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
             partial(leases.finish_task, lease=lease, again_s=again_s),
         )

@@ -134,7 +134,7 @@ def start_line(engine: MemoryEngine, config: Config, scope: str, file: str) -> s
     parts = (
         f"memory {whose} in {str(config.folder).replace(f'{Path.home()}{os.sep}', f'~{os.sep}', 1)}",
         f"turns: {turns:,}",
-        f"embedding: {engine.embedding.source}",
+        f"embedding: {engine.embedding.report.source}",
         f"configuration: {file}",
         *(f"beside {other.program} (process {other.pid})" for other in others_of(config.folder)),
     )

@@ -97,7 +97,7 @@ def rederive(
             after = {at: record for at, record in made.items() if at not in kept}
             gone = [record for at, record in before.items() if at not in after]
             put = [record for at, record in after.items() if not _same(before.get(at), record)]
-            space = engine.embedding.key
+            space = engine.embedding.report.key
             vectors = tuple(_vectors(snapshot, space, map(_place, put)))
     memories, new = _of(Memory, after.values()), _of(Memory, put)
     return Rederived(

@@ -428,7 +428,7 @@ def overview(page: PageContext, given: Given) -> dict[str, Any]:
     return {
         "disk_bytes": disk_bytes(folder),
         "counts": {COUNTED[name]: n for name, n in counts.items() if name in COUNTED},
-        "embedding": page.memory.embedding.source,
+        "embedding": page.memory.embedding.report.source,
         "backups": [
             {"at": time_of(row.at), "bytes": row.file.stat().st_size} for row in backups_of(folder)
         ],

@@ -402,8 +402,8 @@ class Household:
         """Search the caches for words off the record, once that is over."""
         self.engine.flush(indexed=True)
         known = {*PEOPLE, HOME, GUEST}
-        self.clean("caches", [*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
-        if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
+        self.clean("caches", [*self.engine.tokenizer._known], known, "the tokenizer's cache")
+        if self.between_us and self.engine.embedding._cached.cache_info().currsize:
             raise Leak("caches", "queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
@@ -433,7 +433,7 @@ class Household:
     def count(self, scope: str, known: list[Memory]) -> None:
         """An index must hold its scope's memories only, so that nothing needs filtering."""
         current = sum(not memory.retired_at for memory in known)
-        loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
+        loaded = next((n for n in self.engine.namespaces if n.scope == scope), None)
         if loaded is not None and not current <= len(loaded.searcher) <= len(known):
             held = len(loaded.searcher)
             extra = {id for id, _ in loaded.searcher.table.items()} - {

@@ -295,7 +295,7 @@ class Bench:
         self.see("said", engine.upkeep.stats(), of)
         found = tuple(hit.memory.id for hit in engine.search("my sister's code", me, 3).hits)
         self.done["forgotten"] += len(engine.forget(Forget(scope=me, memories=found)).turns)
-        engine.holding.shipper.wait_purged(STORED_S)
+        engine.holding.wait_purged(STORED_S)
         self.see("log", vars(self.fleet.metrics), (), "a metric")
 
 
