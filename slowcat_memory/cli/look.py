@@ -365,7 +365,6 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     stats, others = engine.upkeep.stats(), others_of(engine.config.folder)
     stats["processes"] = [{"pid": other.pid, "program": other.program} for other in others]
     report = engine.embedding.report
-    stats["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     with engine.snapshot() as snapshot:
         stats["scopes"] = {name: _amounts(snapshot, name, report.key) for name in snapshot.scopes()}
     if as_json:

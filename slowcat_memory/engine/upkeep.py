@@ -216,7 +216,7 @@ class Upkeep:
             "scopes": scopes,
             "disk_bytes": disk_bytes(wiring.config.folder),
             "tiers": {name: asdict(held) for name, held in tiers.items()},
-            "embedding": wiring.embedding.report.source,
+            "embedding": asdict(wiring.embedding.report),
             "index": {
                 namespace.scope: {
                     "memories": len(namespace.searcher),

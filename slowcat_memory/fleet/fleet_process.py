@@ -28,7 +28,7 @@ from slowcat_memory.engine.availability import Shared
 from slowcat_memory.engine.background import BackgroundEngine, Entry
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
-from slowcat_memory.fleet import copies, housekeeping, leases, person_log
+from slowcat_memory.fleet import copies, housekeeping, leases
 from slowcat_memory.fleet.copies import UNSENT, Copies, WaitingTurns, append_to, copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.holding import Holding
@@ -92,8 +92,8 @@ class Fleet:
         if not self._starts.acquire(blocking=False):
             return
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
-        look = functools.partial(housekeeping.look_at_notified, self.worker)
-        self.database.listen(person_log.CHANNEL, look, on_gap=self.tidy)
+        look = functools.partial(housekeeping.look_at_purged, self.worker)
+        self.database.repeat(look, housekeeping.PURGED_S)
         self.database.repeat(self.tidy, housekeeping.EVERY_S)
 
     def tidy(self) -> None:

@@ -114,7 +114,7 @@ def test_search_stats_are_plain_values(home):
     told = engine.upkeep.stats()
     assert told["counts"]["log"] == 5 and told["scopes"] == ["anna"]
     assert told["index"]["anna"] == {"memories": 5, "sealed": 0, "tail": 5, "vectors": 5}
-    assert told["embedding"] == "hashed-words" and told["unsaved"] == 0
+    assert told["embedding"]["source"] == "hashed-words" and told["unsaved"] == 0
     assert told["disk_bytes"] > 0 and told["counters"]["recall_full"] == 1
     assert told["latency_ms"]["store_commit"]["n"] > 0
 

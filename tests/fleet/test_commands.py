@@ -47,7 +47,7 @@ def fleet(worker_config: Make) -> Iterator[Fleet]:
 
 def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(sm, dsn):
     result = sm("fleet", "init")
-    assert result.exit_code == 0 and "The tables are up to date (version 4)." in result.stdout
+    assert result.exit_code == 0 and "The tables are up to date (version 5)." in result.stdout
     assert "Row-level security does not bind" in result.stderr
     role = "worker_of_" + sm.folder.name.replace("-", "_")[:40]
     database = Database(dsn)

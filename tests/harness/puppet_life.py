@@ -69,7 +69,7 @@ class Doing:
         self.turns: dict[str, int] = {}  # ids of turns that were acknowledged, by their words
 
     def begin(self) -> None:
-        """Listen, and look at copies."""
+        """Look at copies, and renew leases."""
         self.fleet.start()
 
     def hold(self, person: str, wait_s: float = 5.0) -> str:
