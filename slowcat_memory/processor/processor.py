@@ -24,11 +24,11 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.processor import engine_handle, neighbours
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
-from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
+from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.engine_handle import ConversationDeps, EngineHandle, Overrides
 from slowcat_memory.processor.neighbours import find_neighbours
 from slowcat_memory.processor.reports import Content, FrameGuard, Reports
-from slowcat_memory.processor.turn import TurnResult
+from slowcat_memory.processor.turn import LiveConversation, TurnResult
 from slowcat_memory.providers.llm.base import AUTO
 from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.records import Memory as MemoryRecord
@@ -433,7 +433,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return self._dispatcher.live
 
     def _was_spoken(self, text: str) -> bool:
-        return self._live is not None and self._live.turns.was_spoken(text)
+        return self._live is not None and self._live.was_spoken(text)
 
     # ---------------------------------------------------------------- frames
 
@@ -447,7 +447,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if live and isinstance(frame, LLMContextFrame):
             self._requested = True
             if direction is FrameDirection.DOWNSTREAM:
-                result = await live.turns.before_reply(frame)
+                result = await live.before_reply(frame)
         else:
             self._dispatcher.see(frame)
         if result.answered:

@@ -298,9 +298,8 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         turn = _turn(snapshot, number)
         then = snapshot.ledger(number)
         dialogue = dialogue_before(snapshot, turn)
-        asked = asked_text(
-            snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
-        )
+        config = engine.config
+        asked = asked_text(snapshot, turn, config.ask, config.gate, config.memory.language)
         visible = then.visible if then else _said_in_session(snapshot, turn)
         heard = heard_words(snapshot, then) if then else frozenset()
     query = Query(

@@ -29,9 +29,9 @@ from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
-from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.engine_handle import ConversationDeps
 from slowcat_memory.processor.reports import Reports
+from slowcat_memory.processor.turn import LiveConversation
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
@@ -271,7 +271,7 @@ class Household:
         self.context.add_message({"role": "user", "content": text})
         self.answers.clear()
         self.recalled.clear()
-        result = self.runner.run(self.live.turns.before_reply(LLMContextFrame(self.context)))
+        result = self.runner.run(self.live.before_reply(LLMContextFrame(self.context)))
         if set(self.talk.scopes) != speakers:
             raise Leak("speakers", f"{sorted(speakers)} spoke, not {self.talk.scopes}")
         allowed = readable(speakers)
