@@ -1,15 +1,12 @@
-"""Whether a memory can be read and saved, who is notified, and who shares it in this process.
+"""Whether a memory can be read and saved, and who is notified.
 
 The activities and callbacks of a memory's users outlive the engine that it is opened with.
 """
 
-import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, TypeVar
 
 from loguru import logger
 
@@ -121,45 +118,3 @@ class Callers:
     gate: IdleGate
     on_pause: list[Callable[[], object]] = field(default_factory=list)
     on_event: list[OnMemory] = field(default_factory=list)
-
-
-T = TypeVar("T")
-
-
-class _Slot(Generic[T]):
-    def __init__(self) -> None:
-        self.lock = threading.Lock()  # held while the object opens or closes
-        self.shared: T | None = None
-        self.users = 0
-
-
-class Shared(Generic[T]):
-    """Objects by folder. Opening or closing one never delays those of other folders."""
-
-    def __init__(self) -> None:
-        self._slots: dict[Path, _Slot[T]] = {}
-        self._pid = os.getpid()
-
-    def acquire(self, folder: Path, make: Callable[[], T]) -> T:
-        """Return a folder's object, making it if there is none."""
-        if self._pid != os.getpid():  # a forked child: they are the parent's
-            self._slots, self._pid = {}, os.getpid()
-        slot = self._slots.setdefault(folder.absolute(), _Slot())
-        with slot.lock:
-            if slot.shared is None:
-                slot.shared, slot.users = make(), 0
-            slot.users += 1
-            return slot.shared
-
-    def release(self, folder: Path, shared: T, close: Callable[[], None]) -> None:
-        """Close an object when its last user releases it, or when it was never shared."""
-        slot = self._slots.get(folder.absolute()) if self._pid == os.getpid() else None
-        if slot is None:
-            return close()
-        with slot.lock:
-            if slot.shared is shared:
-                slot.users -= 1
-                if slot.users:
-                    return
-                slot.shared = None
-            close()

@@ -20,7 +20,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from loguru import logger
 from msgspec.structs import force_setattr, replace
@@ -29,7 +29,7 @@ from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.availability import Availability, Callers, Shared, fresh
+from slowcat_memory.engine.availability import Availability, Callers, fresh
 from slowcat_memory.engine.engine import MemoryEngine, check_events
 from slowcat_memory.errors import (
     SlowcatError,
@@ -49,6 +49,7 @@ from slowcat_memory.runtime.recall.service import BlockWriter
 from slowcat_memory.store import Ack, check_writable, data_file, disk_error, new_future
 from slowcat_memory.store.disk.folder import or_undo
 
+M = TypeVar("M", bound="BackgroundEngine")
 KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
 CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words that wait
@@ -90,7 +91,7 @@ class BackgroundEngine(MemoryEngine):
         self.engine: MemoryEngine | None = None
         self.waiting = deque[Entry]()
         self.last_error: SlowcatError | None = None
-        self._pid, self._sharers = os.getpid(), _shared
+        self._pid = os.getpid()
         self._reader: MemoryEngine | None = None  # only reads, while the engine cannot be had
         self._next_id, self._dropped = FIRST_ID, 0
         self._ids = dict[int, int]()  # in the log, of events that waited
@@ -111,11 +112,19 @@ class BackgroundEngine(MemoryEngine):
 
         Of several callers the configuration of the first counts. Call ``close`` when done.
         """
-        return _shared.acquire(config.folder, lambda: cls(config))
+        return acquire(config.folder, lambda: cls(config))
 
     def close(self) -> None:
         """Close the memory, unless other users in this process share it."""
-        self._sharers.release(self.config.folder, self, self.shut)
+        if (slot := _slots.get(self.config.folder.absolute())) is None:
+            return self.shut()
+        with slot.lock:
+            if slot.memory is self:
+                slot.users -= 1
+                if slot.users:
+                    return
+                slot.memory = None
+            self.shut()
 
     def start(self, wait_s: float) -> None:
         """Begin to open it, and wait for the first try, ``wait_s`` seconds at most.
@@ -441,4 +450,26 @@ def _identity(folder: Path) -> object:
     return None
 
 
-_shared: Shared[Any] = Shared()
+# ------------------------------------------------------------------- one memory for a process
+
+
+class _Slot:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held while the memory opens or closes
+        self.memory: Any = None
+        self.users = 0
+
+
+_slots: dict[Path, _Slot] = {}  # by folder: opening or closing one never delays the others
+os.register_at_fork(after_in_child=_slots.clear)  # they are the parent's
+
+
+def acquire(folder: Path, make: Callable[[], M]) -> M:
+    """Return the memory of a folder in this process, making it if there is none."""
+    slot = _slots.setdefault(folder.absolute(), _Slot())
+    with slot.lock:
+        if slot.memory is None:
+            slot.memory, slot.users = make(), 0
+        slot.users += 1
+        memory: M = slot.memory
+        return memory

@@ -75,7 +75,7 @@ class Upkeep:
         self.expired = self.expiry.any_due
         self._again_s, store = 0.0, wiring.store
         self.shrink, self.check, self.repair = store.shrink, store.health, store.repair
-        self.backup = store.backup
+        self.backup, self.confirm_clock = store.backup, wiring.clock_guard.confirm
 
     # ------------------------------------------------------------------- deletion
 
@@ -196,13 +196,6 @@ class Upkeep:
         """Copy the store's file into the folder of a replay, which exists."""
         store = self._wiring.store
         store.copy(store.path / REPLAYING / DATA)
-
-    def confirm_clock(self) -> bool:
-        """Believe the clock, and erase what waited; return whether it was doubted."""
-        confirmed = self._wiring.clock_guard.confirm()
-        if confirmed and not self._wiring.store.readonly:
-            self.erase_soon()
-        return confirmed
 
     def stats(self) -> dict[str, Any]:
         """Return counts and sizes, as plain values."""

@@ -24,8 +24,7 @@ from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.availability import Shared
-from slowcat_memory.engine.background import BackgroundEngine, Entry
+from slowcat_memory.engine.background import BackgroundEngine, Entry, acquire
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import copies, housekeeping, leases
@@ -84,7 +83,6 @@ class Fleet:
             map_gib=config.store.map_size_gib,
         )
         self._starts = threading.Lock()  # taken once, and never released
-        self._members = Shared["SharedMember"]()
         self.model: Embedder | None = None
 
     def start(self) -> None:
@@ -122,7 +120,7 @@ class Fleet:
         self.start()
         folder = self.worker.cache / copy_name(self.worker.tenant, person)
         own = of_copy(config or self.config, folder, person)
-        return self._members.acquire(folder, lambda: SharedMember(self, own))
+        return acquire(folder, lambda: SharedMember(self, own))
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -189,7 +187,7 @@ class SharedMember(BackgroundEngine):
             config: With the person as its user, and the folder of that one's copies as its store.
         """
         super().__init__(config)
-        self.person, self._fleet, self._sharers = config.memory.user_id, fleet, fleet._members
+        self.person, self._fleet = config.memory.user_id, fleet
         self._place = Copies(fleet.worker.cache, config.folder.name)
         self._waiting = WaitingTurns(self._place, fleet.worker.tenant, self.person)
         self._latest: Holding | None = None

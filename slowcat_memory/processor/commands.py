@@ -17,7 +17,7 @@ from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.processor.context_messages import Scopes
-from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.undo_log import CommandContext, Outcome
 

@@ -21,7 +21,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.activity import by_kind
-from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.processor.turn import LiveConversation
 from slowcat_memory.runtime import injection
 from slowcat_memory.tools.functions import NAMES, TOO_LATE

@@ -44,7 +44,7 @@ from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import Scopes
-from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome

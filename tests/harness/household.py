@@ -29,7 +29,7 @@ from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
-from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.processor.reports import Reports
 from slowcat_memory.processor.turn import LiveConversation
 from slowcat_memory.records import Hit, Memory
