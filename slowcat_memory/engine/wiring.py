@@ -15,8 +15,7 @@ from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
-from slowcat_memory.engine.availability import Callers
-from slowcat_memory.engine.expiry import ClockGuard
+from slowcat_memory.engine.availability import Callers, ClockGuard
 from slowcat_memory.idle.events import MemoryEvents
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.metrics import Metrics

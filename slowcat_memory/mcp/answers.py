@@ -24,6 +24,7 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory.config import Config, tokenizer
+from slowcat_memory.core.blocks.block import HUMAN, PROFILE, current
 from slowcat_memory.core.commands.corrections import mentions
 from slowcat_memory.core.disclosure import disclose, is_listed, is_uncertain, is_withheld
 from slowcat_memory.core.language import Language, language_of
@@ -43,7 +44,6 @@ from slowcat_memory.core.memory import (
     types_of,
 )
 from slowcat_memory.core.render.attribution import attributed
-from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
@@ -62,7 +62,7 @@ from slowcat_memory.store import Snapshot
 Test = Callable[[Memory], bool]
 Talk = tuple[datetime, Sequence[Disclosed]]  # when it began, and what it was about
 Show = Callable[[Memory | None], Disclosed | None]
-ABOUT_USER = (PROFILE, f"{BLOCK}/human")
+ABOUT_USER = (PROFILE, HUMAN)  # blocks
 LEADS = 3  # turns of a conversation that say what it is about
 
 
@@ -174,12 +174,9 @@ class Call:
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""
         with self._view() as (snapshot, show):
-            every = snapshot.memories(self.scope, f"{BLOCK}/")
-            shown = (show(block) for block in every if block.retired_at is None)
-            blocks = [block for block in shown if block and block.text.strip()]
-        blocks.sort(key=lambda block: (block.recorded_at or block.valid_from, block.id))
-        latest = {block.kind: block for block in blocks}
-        return [latest[kind] for kind in ABOUT_USER if kind in latest]
+            versions = list(snapshot.memories(self.scope, f"{BLOCK}/"))
+            blocks = (show(current(versions, label)) for label in ABOUT_USER)
+            return [block for block in blocks if block and block.text.strip()]
 
     def talks(self, since: datetime, most: int) -> list[Talk]:
         """Return the conversations since a moment, the latest first.

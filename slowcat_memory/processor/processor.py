@@ -149,10 +149,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             off_record=OffRecord(self._config.sessions, self._on_record_changed),
             llm_is_local=bool(llm_is_local),
             messages=ContextMessages(
-                lambda: self._deps.neighbours.messages, self._was_spoken, visible.knows
+                lambda: self._deps.neighbours.messages, self._was_spoken, visible
             ),
             visible=visible,
-            owned=OwnedMessages(),
+            owned=OwnedMessages(visible),
             guard=self._guard,
             reports=Reports(self._guard, self.push_frame, rtvi, spans),
         )
@@ -414,12 +414,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             head = await asyncio.to_thread(engine.session_context, scope, local=deps.llm_is_local)
             late = self._requested
-            stripped = deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
+            deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
             self._guard.log_failure(error)
-            return
-        for message in stripped:
-            deps.visible.discard(message)
 
     def _on_event(self, event: MemoryEvent) -> None:
         """Report an event; take what a person forgot, changed or muted out of the head."""

@@ -253,10 +253,7 @@ class LiveConversation:
         """Write the block, if any, in front of a message of the aggregators' context."""
         self.log.shown(hit.memory for hit in packed.hits)
         if packed.text:
-            injection.prefix(message, packed.text)
-            ids = (hit.memory.id for hit in packed.hits)
-            self.deps.visible.add_block(message, packed.text, ids)
-            self.deps.owned.add_block(packed)
+            self.deps.owned.place_block(message, packed)
         asyncio.get_running_loop().call_soon(self._run, self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
@@ -348,8 +345,7 @@ class LiveConversation:
         if not deps.strips or (allowed == deps.owned.readable and not deps.owned.is_stale):
             return
         contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
-        for message in deps.owned.strip(contexts, allowed, deps.neighbours.llm):
-            deps.visible.discard(message)
+        deps.owned.strip(contexts, allowed, deps.neighbours.llm)
 
     # ---------------------------------------------------------------- while it goes on
 
@@ -437,7 +433,7 @@ class LiveConversation:
         deps = self.deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)
-            deps.guard.run(deps.messages.remove, outcome.turns, outcome.memories, deps.visible)
+            deps.guard.run(deps.messages.remove, outcome.turns, outcome.memories)
         deps.guard.notify("on_command", command, outcome)
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine import expiry as guards
+from slowcat_memory.engine import availability as guards
 from tests.support.engine_home import Home
 from tests.support.memories import Look
 from tests.support.rows import cases

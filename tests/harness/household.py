@@ -154,13 +154,13 @@ class Household:
         for scope in self.audience.recallable:
             self.engine.prepare(scope)
         self.context, self.answers, self.spoken = LLMContext(), list[str](), set[str]()
-        self.owned, self.tools, self.recalled = OwnedMessages(), ToolCalls(), list[Hit]()
-        visible = Visible()
+        visible, self.tools, self.recalled = Visible(), ToolCalls(), list[Hit]()
+        self.owned = OwnedMessages(visible)
         loud: Any = Loud(self)
         deps = ConversationDeps(
             config=self.config, audience=self.audience, speaker_names=VOICES,
             off_record=self.record, llm_is_local=self.rng.random() < 0.5,
-            messages=ContextMessages(lambda: [], lambda text: False, visible.knows),
+            messages=ContextMessages(lambda: [], lambda text: False, visible),
             visible=visible, owned=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
         )  # fmt: skip
         deps.engine = self.engine

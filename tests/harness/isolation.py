@@ -405,7 +405,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "split": ("speakers", instead(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
-    "blocks": ("context", instead(OwnedMessages, "_strip_blocks", lambda *_: [])),
+    "blocks": ("context", instead(OwnedMessages, "_strip_blocks", lambda *_: None)),
     "tools": ("tools", instead(injection, "empty_calls", lambda *_: None)),
     "answers": ("answers", instead(OwnedMessages, "_strip_answers", lambda *_: None)),
     "heads": ("heads", instead(OwnedMessages, "_strip_heads", lambda *_: None)),
