@@ -10,6 +10,7 @@ explained to the model in a sentence, so that it can call again.
 """
 
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -164,12 +165,8 @@ class Call:
 
     def types(self) -> Counter[str]:
         """Return how many facts that hold there are of each type."""
-        now = self.now
-        with self._view() as (snapshot, show):
-            with self.memory.catalogue(self.scope, snapshot) as catalogue:
-                rows = [row for row in catalogue.in_order() if _may_be_listed(row)]
-            shown = (fact for fact in rows if held_at(fact, now) and show(fact))
-            return Counter(type_ for fact in shown for type_ in types_of(fact))
+        facts = self.listed(partial(held_at, at=self.now), sys.maxsize)
+        return Counter(type_ for fact in facts for type_ in types_of(fact))
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""

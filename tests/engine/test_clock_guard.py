@@ -90,7 +90,7 @@ def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home, engine, killed)
 
 
 def test_guard_imports_are_no_measure(home, engine, monkeypatch):
-    monkeypatch.setattr(guards, "SLICE", 4)
+    monkeypatch.setattr(guards, "STEP", 4)
     old = replace(home.turn("old words"), at=home.clock() + 10 * YEAR, origin="1")
     engine.append(*[old] * 20)
     assert doubt(restarted(home, engine)) == ""
