@@ -13,7 +13,6 @@ one; those that read are the reader's meanwhile.
 import asyncio
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
@@ -401,13 +400,11 @@ class BackgroundEngine(MemoryEngine):
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until everything appended so far is durable, also what waits; return whether it is."""
-        until = None if timeout_s is None else time.monotonic() + timeout_s
         with self._order:
             unsaved = [entry.future for entry in self.waiting]
         if wait(unsaved, timeout_s).not_done or (engine := self.engine) is None:
             return not self.waiting
-        rest = None if until is None else max(0.0, until - time.monotonic())
-        return engine.flush(rest, indexed=indexed)
+        return engine.flush(timeout_s, indexed=indexed)
 
 
 def referring(event: Event, id_of: Callable[[int], int]) -> Event:

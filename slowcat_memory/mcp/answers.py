@@ -271,26 +271,24 @@ class Proposal(msgspec.Struct, frozen=True):
     lines: Sequence[str]
 
 
+@dataclass(eq=False, repr=False)
 class Answers:
-    """Answers the calls of one conversation, or of the hosts of one server. Every method blocks."""
+    """Answers the calls of one conversation, or of the hosts of one server. Every method blocks.
 
-    def __init__(
-        self,
-        tokens: int = 700,
-        summaries: int = 0,
-        agreed: int = 0,
-        code: Callable[[], str] = lambda: secrets.token_hex(4),
-    ) -> None:
-        """Prepare to answer.
+    Attributes:
+        tokens: The size of an answer, estimated.
+        summaries: The most summaries beside the memories that a search finds.
+        agreed: User turns within which the user may agree to a preview, in none of which it was
+            made; 0 where there are no turns.
+        code: Makes the code of a preview; without turns, it must not be guessable.
+    """
 
-        Args:
-            tokens: The size of an answer, estimated.
-            summaries: The most summaries beside the memories that a search finds.
-            agreed: User turns within which the user may agree to a preview, in none of which it was
-                made; 0 where there are no turns.
-            code: Makes the code of a preview; without turns, it must not be guessable.
-        """
-        self._tokens, self._summaries, self._agreed, self._code = tokens, summaries, agreed, code
+    tokens: int = 700
+    summaries: int = 0
+    agreed: int = 0
+    code: Callable[[], str] = partial(secrets.token_hex, 4)
+
+    def __post_init__(self) -> None:
         self._proposals: dict[tuple[str, str], Proposal] = {}  # the latest, by scope and code
         self._lock = Lock()
 
@@ -324,8 +322,8 @@ class Answers:
         floor = call.config.recall.floor
         sure = max((hit.probability for hit in hits), default=0.0)
         memories = [hit.memory for hit in hits[: asked.limit]]
-        if self._summaries and not who:
-            about = call.search(query, self._summaries, {**when, "kinds": (SUMMARY,)})
+        if self.summaries and not who:
+            about = call.search(query, self.summaries, {**when, "kinds": (SUMMARY,)})
             memories += [hit.memory for hit in about if hit.probability >= floor]
         return self._listed(call, memories, "" if sure >= floor else UNSURE)
 
@@ -399,7 +397,7 @@ class Answers:
         kept, shown, used = list[str](), list[Memory](), 0
         for line, memories in lines:
             used += estimate_tokens(line)
-            if kept and used > self._tokens:
+            if kept and used > self.tokens:
                 break
             kept.append(line)
             shown += memories
@@ -434,7 +432,7 @@ class Answers:
         answer = self._listed(call, call.meant(_words(asked.what, "what"), FEW))
         if not answer.memories:
             return Result(note="Nothing like that is stored. Nothing was deleted.")
-        code = self._code()
+        code = self.code()
         with self._lock:
             for old in [*self._proposals][: 1 - PROPOSALS]:
                 del self._proposals[old]
@@ -458,10 +456,10 @@ class Answers:
             if agreed is None or call.now - agreed.at > VALID_FOR:
                 raise Unclear(NO_PREVIEW)
             turns = call.turn - agreed.asked.turn
-            if self._agreed and turns <= 0:
+            if self.agreed and turns <= 0:
                 raise Unclear(TOO_SOON)
             del self._proposals[call.scope, code]
-        if turns > self._agreed:
+        if turns > self.agreed:
             raise Unclear(NO_PREVIEW)
         return agreed
 
