@@ -147,32 +147,28 @@ class MemoryEngine(EngineWiring):
         with or_undo(store.close):  # or this process would keep it from every later try
             super().__init__(config, store, clock, embedder, metrics, callers)
         with or_undo(super().close):
-            self._begin(llm)
-
-    def _begin(self, llm: LLM | None) -> None:
-        config = self.config
-        self.upkeep, self.notes, self._search = Upkeep(self), Notes(self), Search(self)
-        parts = job_parts(self, self.upkeep, llm)
-        self.idle = IdleWork(parts, config, self.metrics, self.indexer.take, callers=self.callers)
-        self._commands = CommandExecutor(
-            store=self.store,
-            undo_log=self.undo_log,
-            zone=self.zone,
-            clock=self.clock,
-            note=self.notes.note,
-            reader=self.reader,
-            is_guests=self.namespaces.is_guests,
-            keep_local=partial(self.notes.mark, local_only=True),
-            options=config.commands,
-            language=config.memory.language,
-        )
-        if self.readonly:
-            return
-        self.upkeep.end_orphaned_sessions()
-        self.upkeep.erase_soon()
-        self.indexer.later(self.upkeep.export_model)
-        if self.config.idle.enabled:
-            self.idle.start()
+            self.upkeep, self.notes, self._search = Upkeep(self), Notes(self), Search(self)
+            parts, index = job_parts(self, self.upkeep, llm), self.indexer.take
+            self.idle = IdleWork(parts, config, metrics, index, callers=callers)
+            self._commands = CommandExecutor(
+                store=store,
+                undo_log=self.undo_log,
+                zone=self.zone,
+                clock=clock,
+                note=self.notes.note,
+                reader=self.reader,
+                is_guests=self.namespaces.is_guests,
+                keep_local=partial(self.notes.mark, local_only=True),
+                options=config.commands,
+                language=config.memory.language,
+            )
+            if readonly:
+                return
+            self.upkeep.end_orphaned_sessions()
+            self.upkeep.erase_soon()
+            self.indexer.later(self.upkeep.export_model)
+            if config.idle.enabled:
+                self.idle.start()
 
     # ------------------------------------------------------------------- life
 

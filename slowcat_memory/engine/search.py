@@ -357,17 +357,14 @@ def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int
     return {turn: chunk for turn, chunk in chunks if chunk is not None}
 
 
-def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
+def kinds_of(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that names mean: "topic" and "summary/topic" are one.
 
     Raises:
         ConfigError: There is no such kind.
     """
-    kinds = []
-    for name in names:
-        kind = next((kind for kind in SEARCHED if name in (kind, kind.partition("/")[2])), None)
-        if kind is None:
-            known = ", ".join(kind.partition("/")[2] or kind for kind in SEARCHED)
-            raise ConfigError(f"there is no kind {name!r}", hint=f"Kinds: {known}")
-        kinds.append(kind)
-    return tuple(kinds)
+    short = {kind.partition("/")[2] or kind: kind for kind in SEARCHED}
+    known = short | {kind: kind for kind in SEARCHED}
+    if unknown := set(names) - known.keys():
+        raise ConfigError(f"there is no kind {min(unknown)!r}", hint=f"Kinds: {', '.join(short)}")
+    return tuple(known[name] for name in names)

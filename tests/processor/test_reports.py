@@ -54,7 +54,7 @@ async def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(confi
                 pushed.append(frame.data)
             await push(frame, *direction)
 
-        one._deps.reports._push = spy
+        one._deps.reports.push = spy
         async with VoicePipeline(memory=one):
             private = await asyncio.to_thread(
                 engine.remember, "The code is 4711", "anna", local_only=True
