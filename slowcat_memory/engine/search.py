@@ -323,7 +323,9 @@ def read_graph(
             [shown for memory in rows if (shown := disclose(memory, reader))]
             for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
         )
-        chunks = _chunks(snapshot, scope, facts)
+        sources = {turn for fact in facts for turn in fact.sources}
+        rows = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in sources)
+        chunks = {turn: chunk for turn, chunk in rows if chunk is not None}
     hidden = {turn for turn, chunk in chunks.items() if chunk.retired_at is not None}
     facts = [fact for fact in facts if hidden.isdisjoint(fact.sources)]
     entities, facts = _one_user(entities, facts, reader)
@@ -348,13 +350,6 @@ def _one_user(
             same[entity.id] = first.setdefault((name, entity.facets.get("type", "")), entity.id)
     kept = [entity for entity in entities if same.get(entity.id, entity.id) == entity.id]
     return kept, [replace(fact, statement=with_entities(fact.statement, same)) for fact in facts]
-
-
-def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int, Memory]:
-    """Return the chunks of the turns that facts were made from, by log id."""
-    turns = {turn for fact in facts for turn in fact.sources}
-    chunks = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in turns)
-    return {turn: chunk for turn, chunk in chunks if chunk is not None}
 
 
 def kinds_of(names: Sequence[str]) -> tuple[str, ...]:

@@ -164,7 +164,10 @@ class Database:
 
         async def loop() -> None:
             while True:
-                await asyncio.to_thread(_quietly, work)
+                try:
+                    await asyncio.to_thread(work)
+                except Exception as error:  # the next time may succeed
+                    logger.debug("fleet: {}", describe_error(error))
                 await asyncio.sleep(every_s)
 
         self._spawn(loop())
@@ -181,10 +184,3 @@ class Database:
         self._closed = True
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(3 * CLOSE_S)
-
-
-def _quietly(work: Callable[[], object]) -> None:
-    try:
-        work()
-    except Exception as error:  # the next time may succeed
-        logger.debug("fleet: {}", describe_error(error))

@@ -40,25 +40,24 @@ def look_at_purged(worker: Worker) -> None:
         tidy(worker, copies.copy_name(worker.tenant, person))
 
 
-def tidy(worker: Worker, name: str = "*") -> None:
+def tidy(worker: Worker, name: str = copies.EVERYBODY) -> None:
     """Delete closed copies that have what was forgotten; send what was not sent.
 
     What the database knows nothing of is kept, and what cannot be done now is done the next time.
 
     Args:
-        name: Of one person's copies; "*" for everybody's.
+        name: Of one person's copies.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
     for folder in sorted(worker.cache.glob(name)):
-        if copies.is_name(folder.name):
-            try:
-                _tidy(worker, folder.name)
-            except DatabaseAwayError:
-                raise
-            except StoreError as error:
-                logger.debug("fleet: {} is kept: {}", folder.name, error.message)
+        try:
+            _tidy(worker, folder.name)
+        except DatabaseAwayError:
+            raise
+        except StoreError as error:
+            logger.debug("fleet: {} is kept: {}", folder.name, error.message)
     worker.database.run(_note_kept, worker)
 
 
@@ -218,10 +217,8 @@ def copies_here(worker: Worker) -> list[Copy]:
     """Return the copies of this machine; changes nothing. Blocks."""
     return [
         _copy(worker, folder)
-        for folder in sorted(worker.cache.glob("*/*"))
-        if copies.is_name(folder.parent.name)
-        and data_file(folder).is_file()
-        and not folder.name.startswith(copies.ASIDE)
+        for folder in sorted(worker.cache.glob(f"{copies.EVERYBODY}/*"))
+        if data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE)
     ]
 
 
