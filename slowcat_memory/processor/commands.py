@@ -125,7 +125,7 @@ class VoiceCommands:
         if outcome.rest:
             return False
         if not self.refuses(scopes):
-            self._deps.owned.add_answer(outcome.said, scopes)
+            self._deps.messages.add_answer(outcome.said, scopes)
         await self._push(frames.LLMFullResponseStartFrame())
         await self._push(frames.LLMTextFrame(outcome.said))
         await self._push(frames.LLMFullResponseEndFrame())

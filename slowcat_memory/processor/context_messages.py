@@ -37,26 +37,46 @@ Scopes = tuple[str, ...]  # of the speakers of a turn, or those that may be read
 
 
 class ContextMessages:
-    """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused."""
+    """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused.
+
+    And the one registry of what the memory put there. Use it on the event loop.
+
+    Attributes:
+        visible: What the LLM can read of it.
+        readable: The scopes for which the context was stripped last; None before the first time.
+        is_stale: A head was rendered since, which the application may have placed.
+        head_of: The scope whose head the memory placed itself; "" for none.
+        late_head: A head that came after the first request, and waits for the next block; or "".
+    """
 
     def __init__(
         self,
         own: Callable[[], Sequence[Any]],
         was_spoken: Callable[[str], bool],
-        visible: injection.Visible,
     ) -> None:
         """Start empty.
 
         Args:
             own: Returns the messages of the aggregators' context; a frame may carry a copy.
             was_spoken: Returns whether these words were heard since the last turn.
-            visible: Knows which blocks the memory placed: a user may copy one, and write behind it.
         """
-        self._own, self._was_spoken, self._visible = own, was_spoken, visible
+        self._own, self._was_spoken, self.visible = own, was_spoken, injection.Visible()
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
         self._turns: dict[int, tuple[Message, Turn | None, Scopes]] = {}
         self._newest: Message | None = None  # the latest handled one
         self._typed: dict[int, Message] = {}  # appended alone, and not yet logged
+        self.readable: frozenset[str] | None = None
+        self.is_stale = False
+        self.head_of = self.late_head = ""
+        # By text, the scopes that it is made of.
+        self._blocks: dict[str, frozenset[str]] = {}
+        self._answers: dict[str, frozenset[str]] = {}
+        self._heads: dict[str, frozenset[str]] = {}
+        # Calls of tools, by their ids, and messages for one LLM service, by their own.
+        self._unspoken: dict[object, tuple[Any, frozenset[str]]] = {}
+        self._without_heads: list[tuple[Message, Any, Any]] = []  # content before and after
+        self._instruction: Message = {}  # the LLM service's, while heads in it are replaced
+        self._warned = False
 
     def find_new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
         """Return the last user message if it was not handled yet.
@@ -69,7 +89,7 @@ class ContextMessages:
         message = injection.last_user_message(messages)
         if message is None or id(message) in self._handled:
             return None
-        copied = self.is_typed(message) and not self._visible.knows(message)
+        copied = self.is_typed(message) and not self.visible.knows(message)
         if injection.block_of(message) and not copied:
             return None
         return None if not predicted and self._is_copy(message, present) else message
@@ -88,7 +108,7 @@ class ContextMessages:
         """Treat unanswered user messages that an application appends as new, whatever they say."""
         waiting = messages[injection.answered(messages) :]
         users = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
-        self._typed |= {id(m): m for m in users if not self._visible.knows(m)}
+        self._typed |= {id(m): m for m in users if not self.visible.knows(m)}
 
     def take_typed(self) -> list[Message]:
         """Return the appended messages that are not logged yet, once, in order."""
@@ -158,44 +178,16 @@ class ContextMessages:
                 removing = turn is not None and turn.id in turns
             if removing and message.get("content"):
                 message["content"] = injection.FORGOTTEN
-                self._visible.discard(message)
-            elif self._visible.holds(message, memories):
-                _without_block(message, self._visible)
+                self.visible.discard(message)
+            elif self.visible.holds(message, memories):
+                _without_block(message, self.visible)
 
-
-# ------------------------------------------------------------------- of the memory's own
-
-
-class OwnedMessages:
-    """The one registry of such content. Use it on the event loop.
-
-    Attributes:
-        readable: The scopes for which the context was stripped last; None before the first time.
-        is_stale: A head was rendered since, which the application may have placed.
-        head_of: The scope whose head the memory placed itself; "" for none.
-        late_head: A head that came after the first request, and waits for the next block; or "".
-    """
-
-    def __init__(self, visible: injection.Visible) -> None:
-        self._visible = visible
-        self.readable: frozenset[str] | None = None
-        self.is_stale = False
-        self.head_of = self.late_head = ""
-        self._blocks: dict[str, frozenset[str]] = {}
-        self._answers: dict[str, frozenset[str]] = {}
-        # Calls of tools, by their ids, and messages for one LLM service, by their own.
-        self._unspoken: dict[object, tuple[Any, frozenset[str]]] = {}
-        self._heads: dict[str, frozenset[str]] = {}
-        self._without_heads: list[tuple[Message, Any, Any]] = []  # content before and after
-        self._instruction: Message = {}  # the LLM service's, while heads in it are replaced
-        self._warned = False
-
-    # ---------------------------------------------------------------- what is put there
+    # ---------------------------------------------------------------- what the memory puts there
 
     def place_block(self, message: Message, packed: Packed) -> None:
         """Write a block in front of the words of a user message."""
         injection.prefix(message, packed.text)
-        self._visible.add_block(message, packed.text, (hit.memory.id for hit in packed.hits))
+        self.visible.add_block(message, packed.text, (hit.memory.id for hit in packed.hits))
         scopes = {hit.memory.scope for hit in packed.hits}
         if self.late_head and injection.head_lines(self.late_head) in packed.text:
             scopes.add(self.head_of)
@@ -254,7 +246,7 @@ class OwnedMessages:
             self.late_head = self.late_head.replace(old, head)
             for message in self._read(messages, llm):
                 if injection.head_lines(old) in _block(message):
-                    _without_block(message, self._visible)
+                    _without_block(message, self.visible)
                     waits = bool(head)
                 elif before := message.get("content"):
                     message["content"] = injection.without_texts(before, (old,), head)
@@ -341,7 +333,7 @@ class OwnedMessages:
         self._blocks = {block: self._blocks.get(block, UNKNOWN) for _, block in standing.values()}
         for message, block in standing.values():
             if not self._blocks[block] or not self._blocks[block] <= allowed:
-                _without_block(message, self._visible)
+                _without_block(message, self.visible)
 
     def _strip_heads(self, messages: Sequence[Any], allowed: frozenset[str], llm: Any) -> None:
         """Remove the heads that may not be read, and restore the others."""

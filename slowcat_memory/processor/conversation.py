@@ -121,14 +121,14 @@ class FrameDispatcher:
     async def _before_agent_frame(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Keep a late result of the memory's tools from another person's context."""
         if isinstance(frame, frames.FunctionCallResultFrame) and frame.function_name in NAMES:
-            if not self._deps.owned.may_enter(frame.tool_call_id):
+            if not self._deps.messages.may_enter(frame.tool_call_id):
                 frame.result = TOO_LATE
 
     async def _before_agent_push(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Let a summary be made of what was said: it stays in the context whoever speaks."""
         live = self.live
         if live and self._deps.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
-            messages = self._guard.run(self._deps.owned.without_memories, frame.context.messages)
+            messages = self._guard.run(self._deps.messages.without_memories, frame.context.messages)
             if messages is not None:
                 frame.context = LLMContext(messages=messages)
 

@@ -15,12 +15,11 @@ from slowcat_memory.config.loader import file_to_read
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
+from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.neighbours import PipelineNeighbours
 from slowcat_memory.processor.reports import FrameGuard, Reports
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.recall.query import Recollection
 
 if TYPE_CHECKING:
@@ -170,8 +169,6 @@ class ConversationDeps:
     off_record: OffRecord
     llm_is_local: bool
     messages: ContextMessages
-    visible: Visible
-    owned: OwnedMessages
     guard: FrameGuard
     reports: Reports
     neighbours: PipelineNeighbours = PipelineNeighbours()

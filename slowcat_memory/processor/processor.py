@@ -25,7 +25,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.processor import keywords, neighbours
-from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
+from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.keywords import ConversationDeps, Overrides
 from slowcat_memory.processor.neighbours import find_neighbours
@@ -37,7 +37,6 @@ from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.tools.functions import SEARCH, Call, FunctionSchema, memory_tools
 
@@ -141,18 +140,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._llm_is_local = llm_is_local
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
-        self._guard, visible = FrameGuard(self, self._call_event_handler), Visible()
+        self._guard = FrameGuard(self, self._call_event_handler)
         self._deps = ConversationDeps(
             config=self._config,
             audience=Audience(self._config.people, self._scope, speakers),
             speaker_names={**(speakers or {}), **(speaker_names or {})},
             off_record=OffRecord(self._config.sessions, self._on_record_changed),
             llm_is_local=bool(llm_is_local),
-            messages=ContextMessages(
-                lambda: self._deps.neighbours.messages, self._was_spoken, visible
-            ),
-            visible=visible,
-            owned=OwnedMessages(visible),
+            messages=ContextMessages(lambda: self._deps.neighbours.messages, self._was_spoken),
             guard=self._guard,
             reports=Reports(self._guard, self.push_frame, rtvi, spans),
         )
@@ -210,13 +205,17 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             A few lines, "" if there is nothing to include, or the instruction has it already.
         """
         scope = self._deps.audience.greeted_scope(person)
-        if not scope or not self._config.memory.use_contextual or scope == self._deps.owned.head_of:
+        if (
+            not scope
+            or not self._config.memory.use_contextual
+            or scope == self._deps.messages.head_of
+        ):
             return ""
         local = self._deps.llm_is_local
         head = await self._ask(
             lambda engine: engine.session_context(scope, local=local), "no session context"
         )
-        self._deps.owned.add_head(head or "", scope)
+        self._deps.messages.add_head(head or "", scope)
         return head or ""
 
     async def push_icebreaker(
@@ -305,7 +304,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         near = self._deps.neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher.subscribe()
         if self._add_instruction:
-            self._deps.owned.add_instruction(self._instruction, near.llm, near.messages)
+            self._deps.messages.add_instruction(self._instruction, near.llm, near.messages)
         # Idle work looks for an LLM at the conversation's server first.
         thinking = replace(self._config.thinking, first_url=neighbours.base_url(near.llm))
         self._config = replace(self._config, thinking=thinking)
@@ -407,14 +406,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._head_is_stale = False
         deps, engine = self._deps, self._memory
         scope = deps.audience.greeted_scope("")
-        auto = self._config.head.mode == "auto" or deps.owned.knows_head(scope)
+        auto = self._config.head.mode == "auto" or deps.messages.knows_head(scope)
         if engine is None or not scope or not auto:
             return
         near = deps.neighbours
         try:
             head = await asyncio.to_thread(engine.session_context, scope, local=deps.llm_is_local)
             late = self._requested
-            deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
+            deps.messages.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
             self._guard.log_failure(error)
 
@@ -445,7 +444,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _on_back(self) -> None:
         logger.info(f"{self}: the memory is back")
-        if not self._deps.owned.knows_head(self._scope):
+        if not self._deps.messages.knows_head(self._scope):
             self._guard.spawn(self._place_head())
         self._guard.notify("on_memory_back")
 

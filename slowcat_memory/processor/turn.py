@@ -190,7 +190,7 @@ class LiveConversation:
         if scopes and self.commands.is_unserved(text):
             recall = replace(recall, unchanged=True, packed=None)
             packed = self.deps.pack(recall)
-        packed = self.deps.owned.with_late_head(packed)
+        packed = self.deps.messages.with_late_head(packed)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
             self._place(message, recall, packed, turn)
@@ -225,7 +225,7 @@ class LiveConversation:
         turn = turns[-1] if turns else None
         self.count += not self.realtime
         self._messages.set_turn(message, turn, self.log.scopes)
-        self.deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
+        self.deps.messages.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
         if channel != "text":
             self.spoken = False
         self.replied.clear()
@@ -253,7 +253,7 @@ class LiveConversation:
         """Write the block, if any, in front of a message of the aggregators' context."""
         self.log.shown(hit.memory for hit in packed.hits)
         if packed.text:
-            self.deps.owned.place_block(message, packed)
+            self.deps.messages.place_block(message, packed)
         asyncio.get_running_loop().call_soon(self._run, self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
@@ -307,7 +307,7 @@ class LiveConversation:
             turn: None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.
         """
-        start, engine, visible = time.perf_counter(), self.deps.engine, self.deps.visible
+        start, engine, visible = time.perf_counter(), self.deps.engine, self.deps.messages.visible
         visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
@@ -342,10 +342,10 @@ class LiveConversation:
     def _strip_others(self, context: LLMContext, scopes: Scopes) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""
         deps, allowed = self.deps, frozenset(scopes)
-        if not deps.strips or (allowed == deps.owned.readable and not deps.owned.is_stale):
+        if not deps.strips or (allowed == deps.messages.readable and not deps.messages.is_stale):
             return
         contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
-        deps.owned.strip(contexts, allowed, deps.neighbours.llm)
+        deps.messages.strip(contexts, allowed, deps.neighbours.llm)
 
     # ---------------------------------------------------------------- while it goes on
 
@@ -364,7 +364,7 @@ class LiveConversation:
             scope=scopes[0] if known else "",
             turn=self.count + predicted,
             said=turn,
-            hidden=deps.visible.said,
+            hidden=deps.messages.visible.said,
             local=deps.llm_is_local,
             keeps=not deps.off_record.off,
             shown=self.log.shown,
@@ -396,7 +396,7 @@ class LiveConversation:
         scopes = deps.audience.readable((own,))
         if not scopes:
             return None
-        visible = copy.copy(deps.visible)  # the turn itself may see another context
+        visible = copy.copy(deps.messages.visible)  # the turn itself may see another context
         visible.refresh(deps.neighbours.messages)
         return build_query(
             deps.engine.clock,

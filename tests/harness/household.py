@@ -28,7 +28,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
+from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.processor.reports import Reports
 from slowcat_memory.processor.turn import LiveConversation
@@ -37,7 +37,6 @@ from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from slowcat_memory.tools.functions import ToolCalls
@@ -154,14 +153,13 @@ class Household:
         for scope in self.audience.recallable:
             self.engine.prepare(scope)
         self.context, self.answers, self.spoken = LLMContext(), list[str](), set[str]()
-        visible, self.tools, self.recalled = Visible(), ToolCalls(), list[Hit]()
-        self.owned = OwnedMessages(visible)
+        self.tools, self.recalled = ToolCalls(), list[Hit]()
+        self.owned = ContextMessages(lambda: [], lambda text: False)
         loud: Any = Loud(self)
         deps = ConversationDeps(
             config=self.config, audience=self.audience, speaker_names=VOICES,
             off_record=self.record, llm_is_local=self.rng.random() < 0.5,
-            messages=ContextMessages(lambda: [], lambda text: False, visible),
-            visible=visible, owned=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
+            messages=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
         )  # fmt: skip
         deps.engine = self.engine
         self.local = deps.llm_is_local
