@@ -19,7 +19,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self
 
 from loguru import logger
 from msgspec.structs import force_setattr, replace
@@ -28,7 +28,7 @@ from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.availability import Availability, Callers, fresh
+from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.engine import MemoryEngine, check_events
 from slowcat_memory.errors import (
     SlowcatError,
@@ -48,7 +48,6 @@ from slowcat_memory.runtime.recall.service import BlockWriter
 from slowcat_memory.store import Ack, check_writable, data_file, disk_error, new_future
 from slowcat_memory.store.disk.folder import or_undo
 
-M = TypeVar("M", bound="BackgroundEngine")
 KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
 CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words that wait
@@ -74,7 +73,6 @@ class BackgroundEngine(MemoryEngine):
         engine: The engine; None until it is open and has what waited.
         waiting: What was said meanwhile, in order; when that is too much, the oldest is dropped.
         availability: Reports that the memory cannot be opened or saved, and that it can be again.
-        last_error: Why the memory could not be used; None if it always could.
     """
 
     def __init__(self, config: Config) -> None:
@@ -89,7 +87,6 @@ class BackgroundEngine(MemoryEngine):
         self.blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
         self.engine: MemoryEngine | None = None
         self.waiting = deque[Entry]()
-        self.last_error: SlowcatError | None = None
         self._pid = os.getpid()
         self._reader: MemoryEngine | None = None  # only reads, while the engine cannot be had
         self._next_id, self._dropped = FIRST_ID, 0
@@ -106,12 +103,18 @@ class BackgroundEngine(MemoryEngine):
     # ---------------------------------------------------------------- life
 
     @classmethod
-    def acquire(cls, config: Config) -> "BackgroundEngine":
+    def acquire(cls, config: Config, *more: Any) -> Self:
         """Return the memory of a store, shared by the processors of this process.
 
         Of several callers the configuration of the first counts. Call ``close`` when done.
         """
-        return acquire(config.folder, lambda: cls(config))
+        slot = _slots.setdefault(config.folder.absolute(), _Slot())
+        with slot.lock:
+            if slot.memory is None:
+                slot.memory, slot.users = cls(config, *more), 0
+            slot.users += 1
+            memory: Self = slot.memory
+            return memory
 
     def close(self) -> None:
         """Close the memory, unless other users in this process share it."""
@@ -200,7 +203,7 @@ class BackgroundEngine(MemoryEngine):
         self._prepare_scopes(engine, *self._scopes)
 
     def _fail(self, error: Exception) -> None:
-        trouble = self.last_error = fresh(_trouble_of(error, self.config.folder))
+        trouble = _trouble_of(error, self.config.folder)
         if isinstance(trouble, StoreDamagedError):
             self._damaged = _identity(self.config.folder)
         self.metrics.count("store_open_failures")
@@ -459,14 +462,3 @@ class _Slot:
 
 _slots: dict[Path, _Slot] = {}  # by folder: opening or closing one never delays the others
 os.register_at_fork(after_in_child=_slots.clear)  # they are the parent's
-
-
-def acquire(folder: Path, make: Callable[[], M]) -> M:
-    """Return the memory of a folder in this process, making it if there is none."""
-    slot = _slots.setdefault(folder.absolute(), _Slot())
-    with slot.lock:
-        if slot.memory is None:
-            slot.memory, slot.users = make(), 0
-        slot.users += 1
-        memory: M = slot.memory
-        return memory

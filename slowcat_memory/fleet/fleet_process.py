@@ -24,7 +24,7 @@ from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.background import BackgroundEngine, Entry, acquire
+from slowcat_memory.engine.background import BackgroundEngine, Entry
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import copies, housekeeping, leases
@@ -119,8 +119,7 @@ class Fleet:
         person = scope_of_user(person)
         self.start()
         folder = self.worker.cache / copy_name(self.worker.tenant, person)
-        own = of_copy(config or self.config, folder, person)
-        return acquire(folder, lambda: SharedMember(self, own))
+        return SharedMember.acquire(of_copy(config or self.config, folder, person), self)
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -180,7 +179,7 @@ class CopyEngine(MemoryEngine):
 class SharedMember(BackgroundEngine):
     """A ``MemoryEngine`` for a person of a fleet."""
 
-    def __init__(self, fleet: Fleet, config: Config) -> None:
+    def __init__(self, config: Config, fleet: Fleet) -> None:
         """Set the configuration; nothing is taken before ``start``.
 
         Args:
@@ -242,7 +241,6 @@ class SharedMember(BackgroundEngine):
             return self.availability.recover()
         self.availability.fail(error)
         if not is_away:
-            self.last_error = error
             self.give_up()
 
     # ---------------------------------------------------------------- turns

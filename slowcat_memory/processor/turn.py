@@ -21,7 +21,7 @@ import asyncio
 import copy
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -36,10 +36,11 @@ from pipecat.processors.aggregators.llm_response_universal import LLMUserAggrega
 
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import build_query, latest_session
+from slowcat_memory.engine.search import QueryArguments, build_query, latest_session
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
@@ -312,18 +313,11 @@ class LiveConversation:
         if not scopes:
             return Recollection(), Packed("", (), 0)
         for _ in range(2):  # once more if a summary meanwhile removed what was visible
-            recall = await engine.recall(
-                clean(text)[0],
-                scopes[0],
-                also=scopes[1:],
-                local=self.deps.llm_is_local,
-                exclude=(before := visible.memories),
-                exclude_words=visible.words,
-                dialogue=self.log.before(turn),
-                prefetch=self.prefetch,
-            )
+            known = self._known(scopes, visible, self.log.before(turn))
+            words = clean(text)[0]
+            recall = await engine.recall(words, scopes[0], prefetch=self.prefetch, **known)
             visible.refresh(context.messages)
-            if before <= visible.memories:
+            if known["exclude"] <= visible.memories:
                 break
         packed = recall.packed or self.deps.pack(recall)
         waited = (time.perf_counter() - start) * 1e3
@@ -398,16 +392,20 @@ class LiveConversation:
             return None
         visible = copy.copy(deps.messages.visible)  # the turn itself may see another context
         visible.refresh(deps.neighbours.messages)
-        return build_query(
-            deps.engine.clock,
-            text,
-            scopes[0],
-            also=scopes[1:],
-            local=deps.llm_is_local,
-            exclude=visible.memories,
-            exclude_words=visible.words | {fingerprint(text)},
-            dialogue=self.log.before_next(own),
-        )
+        known = self._known(scopes, visible, self.log.before_next(own))
+        known["exclude_words"] |= {fingerprint(text)}
+        return build_query(deps.engine.clock, text, scopes[0], **known)
+
+    def _known(
+        self, scopes: Scopes, visible: injection.Visible, dialogue: Sequence[DialogueTurn]
+    ) -> QueryArguments:
+        return {
+            "also": scopes[1:],
+            "local": self.deps.llm_is_local,
+            "exclude": visible.memories,
+            "exclude_words": visible.words,
+            "dialogue": dialogue,
+        }
 
     async def watch_silence(self) -> None:
         """End sessions that fall silent, until cancelled."""

@@ -85,7 +85,7 @@ class Doing:
             member.prepare(person)
         if until(lambda: member.engine is not None, wait_s):
             return ""
-        return type(member.last_error).__name__ if member.last_error else "slow"
+        return type(member.availability.trouble).__name__
 
     def is_ready(self, person: str) -> bool:
         return self.members[person].engine is not None
