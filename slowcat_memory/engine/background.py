@@ -107,8 +107,11 @@ class BackgroundEngine(MemoryEngine):
         """Return the memory of a store, shared by the processors of this process.
 
         Of several callers the configuration of the first counts. Call ``close`` when done.
+
+        Args:
+            *more: What the class is made with besides; only who gives the same shares it.
         """
-        slot = _slots.setdefault(config.folder.absolute(), _Slot())
+        slot = _slots.setdefault((config.folder.absolute(), *map(id, more)), _Slot())
         with slot.lock:
             if slot.memory is None:
                 slot.memory, slot.users = cls(config, *more), 0
@@ -118,7 +121,8 @@ class BackgroundEngine(MemoryEngine):
 
     def close(self) -> None:
         """Close the memory, unless other users in this process share it."""
-        if (slot := _slots.get(self.config.folder.absolute())) is None:
+        slot = next((slot for slot in [*_slots.values()] if slot.memory is self), None)
+        if slot is None:
             return self.shut()
         with slot.lock:
             if slot.memory is self:
@@ -460,5 +464,5 @@ class _Slot:
         self.users = 0
 
 
-_slots: dict[Path, _Slot] = {}  # by folder: opening or closing one never delays the others
+_slots: dict[tuple[Any, ...], _Slot] = {}  # opening or closing one never delays the others
 os.register_at_fork(after_in_child=_slots.clear)  # they are the parent's
