@@ -119,9 +119,6 @@ class ContextMessages:
         """Return whether a message was appended alone and is not logged yet."""
         return id(message) in self._typed
 
-    def mark_handled(self, message: Message) -> None:
-        self._handled[id(message)] = message
-
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
 
@@ -152,7 +149,7 @@ class ContextMessages:
         first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
         self.mark_known(messages[: injection.answered(messages)])
         if first is not None and not self.is_logged(first):
-            self.mark_handled(first)
+            self.mark_known([first])
             if injection.last_user_message(messages) is first:
                 self._newest = first  # what comes next may be a copy of it
 

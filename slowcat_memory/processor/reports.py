@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -156,9 +156,7 @@ class Reports:
     push: Callable[[Frame], Awaitable[None]]
     rtvi: Content
     content: Content
-
-    def __post_init__(self) -> None:
-        self._spans: Spans | None = None
+    _spans: "Spans | None" = field(default=None, init=False)
 
     def begin(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         """Start, and log the start line soon; ``file`` is where the configuration comes from.

@@ -160,7 +160,7 @@ class LiveConversation:
     async def _obey(self, command: Command, message: dict, text: str, scopes: Scopes) -> bool:
         turn = None
         if not command.rest or self.commands.refuses(scopes):
-            self._messages.mark_handled(message)
+            self._messages.mark_known([message])
             turn = self._run(self.log_turn, message, text, speakers=scopes)
         try:
             return await self.commands.answer(command, turn, scopes)
@@ -174,7 +174,7 @@ class LiveConversation:
         turn = None
         self.speculating, self._speculated = message if speculation else None, None
         if not speculation:
-            self._messages.mark_handled(message)
+            self._messages.mark_known([message])
             typed = self._messages.is_typed(message)
             turn = self._run(self.log_turn, message, text, speakers=speakers)
             self.spoken = self.spoken and typed
@@ -284,7 +284,7 @@ class LiveConversation:
                     await self._obey(command, message, text, scopes)
             elif speculated:
                 recall, packed, scopes = speculated
-                self._messages.mark_handled(message)
+                self._messages.mark_known([message])
                 turn = self._run(self.log_turn, message, text, "voice")
                 if scopes == self.deps.audience.readable(self.log.scopes):
                     self._place(message, recall, packed, turn)

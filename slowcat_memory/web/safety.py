@@ -150,22 +150,19 @@ FILE = "open.html"
 @contextmanager
 def private_link(url: str) -> Iterator[Path]:
     """Write a file that leads to an address, readable by this user alone, while the context lasts."""
+    safe = html.escape(url, quote=True)
+    leading = (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0; url={safe}"><title>slowcat</title>'
+        f'<a href="{safe}">Open the page</a>\n'
+    )
     place = os.environ.get("XDG_RUNTIME_DIR", "")
     within = place if place and os.access(place, os.W_OK) else None
     with TemporaryDirectory(prefix="slowcat-page-", dir=within) as folder:  # this user's alone
         file = Path(folder, FILE)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.write(_leading_to(url))
+            out.write(leading)
         yield file
-
-
-def _leading_to(url: str) -> str:
-    safe = html.escape(url, quote=True)
-    return (
-        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
-        f'<meta http-equiv="refresh" content="0; url={safe}"><title>slowcat</title>'
-        f'<a href="{safe}">Open the page</a>\n'
-    )
 
 
 def open_browser(file: Path, opener: Callable[[str], bool] = webbrowser.open) -> bool:
