@@ -83,7 +83,7 @@ def rederive(
         KeyError: There is no such job.
         StoreError: There is no space for a copy, or tasks were left: the LLM is unreachable.
     """
-    engine.flush(None)
+    engine.flush()
     backup = None if dry_run else engine.upkeep.backup()
     with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
