@@ -72,7 +72,7 @@ def _program(store: Path, stage: str) -> None:
     imported, fresh = time.perf_counter(), psutil.Process().memory_full_info()
     embedding = {} if stage == "full" else {"embedding": {"kind": "none"}}
     engine = MemoryEngine(common.configuration(store, **embedding))
-    namespace, answer = engine.wiring.namespaces.get(corpus.SCOPE), engine.wiring.retrieval.answer
+    namespace, answer = engine.namespaces.get(corpus.SCOPE), engine.retrieval.answer
     loaded = time.perf_counter()
     found = answer(Query(text=QUESTION, scope=corpus.SCOPE, now=corpus.NOW))
     answered = time.perf_counter()

@@ -138,7 +138,7 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
         member.prepare(corpus.SCOPE)
         await asyncio.to_thread(member.start, 0.0)
         while member.engine is None:
-            assert time.perf_counter() - began < WAIT_S, member.last_error
+            assert time.perf_counter() - began < WAIT_S, member.availability.trouble
             await asyncio.sleep(POLL_S)
         engine = time.perf_counter()
         while (await member.recall(text, corpus.SCOPE, now=corpus.NOW)).stage != "full":
@@ -233,7 +233,7 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
     member.start(WAIT_S)
     if member.engine is None:
         member.close()
-        raise RuntimeError(f"not ready: {member.last_error}")
+        raise RuntimeError(f"not ready: {member.availability.trouble}")
     return member
 
 

@@ -83,7 +83,7 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
             blocks = Offered()
             run, ms = answer_all(engine, data, thinks=llm is not None, blocks=blocks)
             thought = _thought(engine) if llm else None
-            vectors = engine.embedding.key or "none"
+            vectors = engine.embedding.report.key or "none"
     # Sessions mean something where there are some to tell apart.
     levels: list[Level] = ["turn", "session"] if len(data.rank) > len(data.lists) else ["turn"]
     return {

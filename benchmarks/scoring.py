@@ -196,7 +196,7 @@ class Offered:
         query = Query(
             text=question.text, scope=scope, now=at, dialogue=dialogue_of(question, at), local=True
         )
-        packed = engine.blocks.pack(engine.wiring.retrieval.answer(query), at)
+        packed = engine.blocks.pack(engine.retrieval.answer(query), at)
         turns = (tuple(self._origins.of(engine, hit.memory.sources)) for hit in packed.hits)
         self.blocks[question.id] = Block(tuple(turns), packed.tokens)
 

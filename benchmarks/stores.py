@@ -62,7 +62,7 @@ def build(path: Path, size: int, cache: Path | None = None, **sections: Any) -> 
         with Store.open(config.folder) as store:
             fill(store, common.embedder_of(config), size - tail)  # waits until it is saved
         with closing(MemoryEngine(config)) as engine:
-            engine.wiring.namespaces.seal(corpus.SCOPE)
+            engine.namespaces.seal(corpus.SCOPE)
             engine.prepare(corpus.SCOPE)
             for _, events in corpus.turns(tail, common.SEED, size - tail):
                 engine.append(*events)

@@ -178,7 +178,7 @@ def sealing(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     with stores.opened(config) as engine, cores(BUSY) as busy:
         busy.work()
         began = time.perf_counter()
-        engine.wiring.namespaces.get(SCOPE).reseal()
+        engine.namespaces.get(SCOPE).reseal()
         seconds = time.perf_counter() - began
     return {"memories": options.memories, "seconds": round(seconds, 2)}
 

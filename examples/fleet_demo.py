@@ -105,7 +105,7 @@ async def serve(fleet, llm_url, call):
     async with HeadlessConversation(llm_url=llm_url, memory=memory, speaker="") as talk:
         await until(lambda: memory.engine is not None)
         await asyncio.to_thread(memory.engine.prepare, call["person"])
-        await asyncio.to_thread(memory.engine.wiring.indexer.drain)  # as while somebody speaks
+        await asyncio.to_thread(memory.engine.indexer.drain)  # as while somebody speaks
         for line in call["lines"]:
             stored.clear()
             recalled.clear()
@@ -127,7 +127,7 @@ def forget(engine, person, word):
     with engine.snapshot() as snapshot:
         turns = tuple(turn.id for turn in snapshot.turns(person) if word in turn.text)
     gone = engine.forget(Forget(scope=person, turns=turns))
-    engine.holding.shipper.wait_purged(10.0)
+    engine.holding.wait_purged(10.0)
     return len(gone.turns)
 
 

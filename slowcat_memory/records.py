@@ -211,7 +211,7 @@ class Cursor(Struct, frozen=True, kw_only=True):
 
 
 class TrustedTime(Struct, frozen=True, kw_only=True):
-    """The latest time at which the wall clock was known to be right (``engine.expiry``)."""
+    """The latest time at which the wall clock was known to be right (``engine.availability``)."""
 
     at: datetime
     doubted: bool  # since then it has not been

@@ -24,7 +24,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
-from slowcat_memory.processor.engine_handle import Overrides
+from slowcat_memory.processor.keywords import Overrides
 from tests.support.rows import cases, each_listed, each_row, listed
 
 ROOT = Path(__file__).parent.parent

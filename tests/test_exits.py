@@ -48,7 +48,7 @@ Exit = Callable[[MemoryEngine, str, bool], Any]  # (engine, scope, local) to wha
 
 def _tool(tool: str, **arguments: Any) -> Exit:
     def call(engine: MemoryEngine, scope: str, local: bool) -> Any:
-        guests = engine.wiring.namespaces.is_guests(scope)
+        guests = engine.namespaces.is_guests(scope)
         made = Call(engine, "" if guests else scope, 1, 0, local=local)
         return ToolCalls().answer(tool, arguments, made)
 

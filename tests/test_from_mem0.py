@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.processor.engine_handle import Overrides
+from slowcat_memory.processor.keywords import Overrides
 from tests.harness.import_trips import import_file
 from tests.support.memories import engine_of
 from tests.support.sources import members, source_of

@@ -15,7 +15,7 @@ import slowcat_memory
 from slowcat_memory import errors
 from slowcat_memory.engine import availability
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.fleet.holding import Shipper
+from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import StepResult, batch_of
 from slowcat_memory.mcp import answers, memory_server
@@ -64,7 +64,7 @@ def failure(home: Home) -> KeyError:
 
 def indexer(home: Home, patch: pytest.MonkeyPatch) -> None:
     engine = home.open()
-    engine.wiring.indexer.soon(fail, SAID)
+    engine.indexer.soon(fail, SAID)
     engine.flush(indexed=True)
 
 
@@ -105,12 +105,13 @@ def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
     availability._tell([(fail, fail)], SAID)
 
 
-def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
+def holding(home: Home, patch: pytest.MonkeyPatch) -> None:
     lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0, last_seq=0)
-    nothing: Any = None
-    patch.setattr(Shipper, "_send_all", fail)
-    lost: list[StoreError] = []
-    Shipper(nothing, lease, Metrics(), nothing, lost.append)._run()
+    worker: Any = SimpleNamespace(database=None, holdings={}, cache=home.path, tenant="")
+    patch.setattr("slowcat_memory.fleet.holding.hydrate", lambda *_: (home.path, False))
+    patch.setattr(Holding, "_send_all", fail)
+    lost: list[Any] = []
+    Holding(worker, "anna", Metrics(), lease=lease, on_trouble=lost.append)._run()
     assert "quokka" not in str(lost[0])
 
 
@@ -124,7 +125,7 @@ def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "provoke",
     [guard, indexer, idle_result, page, writer, writer_listeners, listener,
-     shipper, mcp],
+     holding, mcp],
     ids=lambda provoke: provoke.__name__,
 )  # fmt: skip
 def test_logs_a_failure_is_located_and_quotes_nobody(home, log, monkeypatch, provoke):

@@ -61,7 +61,7 @@ async def test_proactive_a_greeting_uses_an_icebreaker_once_and_the_second_sessi
     assert later == "Hello again."
     assert ("Assistant", "How did the interview go?") in said(awake)
     with engine_of(awake) as engine:
-        assert engine.wiring.icebreakers.waiting("user") == []  # the rest is dropped
+        assert engine.icebreakers.waiting("user") == []  # the rest is dropped
         assert not engine.search("interview", "user", 9).hits[0].memory.kind.startswith("ice")
 
 

@@ -59,7 +59,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(home, monkeypatch):
     engine, unpacked = opened(home), list[bytes]()
     talk(engine)
     engine.upkeep.age("anna")
-    engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
+    engine.namespaces.get("anna").reseal()  # so that opening reads none of them
     engine.close()
     monkeypatch.setattr(
         blocks, "unpack", lambda head, packed: unpacked.append(packed) or UNPACK(head, packed)

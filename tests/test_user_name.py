@@ -112,6 +112,6 @@ def test_a_forgotten_turn_takes_the_name_that_it_told_with_it(tmp_path):
     talk(config, AFTER)
     with contextlib.closing(MemoryEngine(config)) as engine:
         engine.search("bicycle", "user")
-        assert engine.wiring.users.of("user") == "Ben"
+        assert engine.users.of("user") == "Ben"
         engine.forget(Forget(everything=True))
-        assert engine.wiring.users.of("user") == "User"
+        assert engine.users.of("user") == "User"

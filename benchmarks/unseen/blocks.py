@@ -113,7 +113,7 @@ def _ordinary(place: Home, scope: str, row: Row) -> Verdict:
 
 def _taken_for(place: Home, scope: str, question: str) -> list[str]:
     """Return the names that recall searches for in place of words of a question."""
-    searcher = place.engine.wiring.namespaces.get(scope).searcher
+    searcher = place.engine.namespaces.get(scope).searcher
     return [heard.name for heard in searcher.heard(question)]
 
 

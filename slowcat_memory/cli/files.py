@@ -120,7 +120,7 @@ def import_(
         rows = [_one(engine, file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
         embedded = embed and tidy(engine, scopes, as_json)
-        searchable = embedded and engine.embedding.state in ("ready", "endpoint")
+        searchable = embedded and engine.embedding.report.state in ("ready", "endpoint")
     if as_json:
         rows += [asdict(Imported()) | {"read": 0} | row for row in unread]
         print_json({"files": rows, "scopes": scopes, "vectors": searchable})
@@ -220,7 +220,7 @@ def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[Transcr
 def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
     """Embed and index the new turns; after a failure they are kept, and found by words only."""
     try:
-        if scopes and engine.embedding.state == "needs export":
+        if scopes and engine.embedding.report.state == "needs export":
             with waiting("preparing the embedding model", quiet):
                 engine.upkeep.tidy(scopes[0])
         for scope in scopes:
@@ -229,7 +229,7 @@ def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
     except ProviderError as error:
         warn(f"No vectors for now; search is by words: {error}")
         return False
-    report = engine.embedding
+    report = engine.embedding.report
     if report.state in ("missing", "none") and not quiet:
         warn(f"Search is by words only: {report.source}. {report.hint}".strip())
     return True

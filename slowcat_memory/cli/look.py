@@ -108,7 +108,7 @@ def search(known: Settings, text: list[str], *, kind: str = "", why: bool = Fals
         note = f", found {how} in {ms:.0f} ms"
         none = partial(shell.nothing_in, engine, where, "Nothing found.")
         shell.print_list(known, likely or hits, entry, "memory", none, note=note)
-        report = engine.embedding
+        report = engine.embedding.report
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."
             shell.warn(f"No vectors: {report.source}. {hint}")
@@ -364,8 +364,7 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
 
     stats, others = engine.upkeep.stats(), others_of(engine.config.folder)
     stats["processes"] = [{"pid": other.pid, "program": other.program} for other in others]
-    report = engine.embedding
-    stats["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
+    report = engine.embedding.report
     with engine.snapshot() as snapshot:
         stats["scopes"] = {name: _amounts(snapshot, name, report.key) for name in snapshot.scopes()}
     if as_json:

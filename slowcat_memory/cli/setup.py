@@ -261,7 +261,7 @@ def model(engine: "MemoryEngine") -> Finding:
     from slowcat_memory.providers import export_model
     from slowcat_memory.providers.embedding.model_files import how_to_get, is_on_this_machine
 
-    report, options = engine.embedding, engine.config.embedding
+    report, options = engine.embedding.report, engine.config.embedding
     if report.state in ("ready", "endpoint"):
         return Finding("model", "fine", report.source)
     if report.state == "none":
@@ -273,7 +273,7 @@ def model(engine: "MemoryEngine") -> Finding:
 
 
 def _vectors(engine: "MemoryEngine") -> Finding:
-    key = engine.embedding.key
+    key = engine.embedding.report.key
     if not key:
         return Finding("vectors", "note", "not used; recall is by words")
     missing = every = 0

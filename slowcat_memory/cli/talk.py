@@ -215,7 +215,7 @@ def _greet(console: Console, engine: MemoryEngine, server: Server, model: str) -
         sessions = list(snapshot.sessions(scope))
     turns = sum(session.turns for session in sessions)
     held = f"{count(turns, 'turn')} from {count(len(sessions), 'session')}" if turns else "empty"
-    report = engine.embedding
+    report = engine.embedding.report
     ready = report.state in ("ready", "endpoint")
     hint = "is being prepared" if report.state == "needs export" else report.hint
     embedding = report.source if ready else f"by words alone for now: {report.source} {hint}"

@@ -1,21 +1,22 @@
-"""Whether a memory can be read and saved, who is notified, and who shares it in this process.
+"""Whether a memory can be read and saved, who is notified, and whether its clock is believed.
 
 The activities and callbacks of a memory's users outlive the engine that it is opened with.
 """
 
-import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, TypeVar
+from datetime import datetime, timedelta
 
 from loguru import logger
 
-from slowcat_memory.errors import SlowcatError, describe_error
+from slowcat_memory.clock import Clock, is_synchronised, seconds_of
+from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.records import TrustedTime
+from slowcat_memory.store import Snapshot, Store
 
 OnTrouble = Callable[[SlowcatError], object]
 OnBack = Callable[[], object]
@@ -123,43 +124,84 @@ class Callers:
     on_event: list[OnMemory] = field(default_factory=list)
 
 
-T = TypeVar("T")
+# ------------------------------------------------------------------- the clock
+# The wall clock is *doubted* while it is more than a day away from the time that it should show: the
+# date of the newest turn of a conversation when the store was opened, and from then on the seconds of
+# the boot clock, which setting the time does not change. Two things end that: the system says that its
+# time is synchronised, or a person confirms the clock. Turns that are logged meanwhile do not make it
+# right, so the guard is asked before each of them too, and the store remembers that it doubted.
+
+A_DAY = timedelta(days=1)
+LOOK_BACK, STEP = 10_240, 512  # events, read backwards, until one is a turn of a conversation
+REMEDY = (
+    "Nothing is erased by time until the system has synchronised its time, the clock is set back,"
+    " or `slowcat-memory doctor --clock-is-right` confirms it"
+)
 
 
-class _Slot(Generic[T]):
-    def __init__(self) -> None:
-        self.lock = threading.Lock()  # held while the object opens or closes
-        self.shared: T | None = None
-        self.users = 0
+class ClockGuard:
+    """Says whether anything may be erased by time now. Safe to use from any thread.
+
+    On a store that is open for reading it says the same, and writes nothing.
+    """
+
+    def __init__(self, clock: Clock, store: Store) -> None:
+        self._clock, self._seconds, self._store = clock, seconds_of(clock), store
+        self._lock = threading.RLock()
+        with store.snapshot() as snapshot:
+            row, newest = snapshot.trusted_time(), _newest(snapshot)
+        self._doubted = row is not None and row.doubted
+        known = [row.at] if row else []
+        if newest and not self._doubted:
+            known.append(newest)
+        now = clock()
+        self._trusted = min(known, key=lambda at: abs(now - at), default=now)
+        self._since_s = self._seconds()
+
+    def doubt(self) -> str:
+        """Return why nothing may be erased by time now, "" if it may. Some microseconds."""
+        with self._lock:
+            now, passed = self._clock(), timedelta(seconds=self._seconds() - self._since_s)
+            off = now - self._trusted - passed
+            is_near = abs(off) <= A_DAY
+            if is_near or is_synchronised(self._clock):
+                if self._doubted or not is_near:
+                    self._trust(now)
+                return ""
+            days, way = abs(off) / A_DAY, "later" if off > A_DAY else "earlier"
+            why = f"it shows {now:%Y-%m-%d %H:%M} UTC, {days:,.1f} days {way} than expected"
+            if not self._doubted:
+                self._doubted = True
+                self._write(self._trusted + passed)
+                logger.warning("The clock is doubted: {}. {}.", why, REMEDY)
+            return why
+
+    def confirm(self) -> bool:
+        """Believe the clock, because a person says that it is right; return whether it mattered."""
+        with self._lock:
+            if not self.doubt():
+                return False
+            self._trust(self._clock())
+            return True
+
+    def _trust(self, now: datetime) -> None:
+        self._trusted, self._since_s = now, self._seconds()
+        if self._doubted:
+            self._doubted = False
+            self._write(now)
+            logger.info("The clock is believed again; what is due is erased.")
+
+    def _write(self, at: datetime) -> None:
+        if not self._store.readonly:
+            with suppress(StoreError):  # what cannot be written now cannot be erased either
+                self._store.write_trusted_time(TrustedTime(at=at, doubted=self._doubted))
 
 
-class Shared(Generic[T]):
-    """Objects by folder. Opening or closing one never delays those of other folders."""
-
-    def __init__(self) -> None:
-        self._slots: dict[Path, _Slot[T]] = {}
-        self._pid = os.getpid()
-
-    def acquire(self, folder: Path, make: Callable[[], T]) -> T:
-        """Return a folder's object, making it if there is none."""
-        if self._pid != os.getpid():  # a forked child: they are the parent's
-            self._slots, self._pid = {}, os.getpid()
-        slot = self._slots.setdefault(folder.absolute(), _Slot())
-        with slot.lock:
-            if slot.shared is None:
-                slot.shared, slot.users = make(), 0
-            slot.users += 1
-            return slot.shared
-
-    def release(self, folder: Path, shared: T, close: Callable[[], None]) -> None:
-        """Close an object when its last user releases it, or when it was never shared."""
-        slot = self._slots.get(folder.absolute()) if self._pid == os.getpid() else None
-        if slot is None:
-            return close()
-        with slot.lock:
-            if slot.shared is shared:
-                slot.users -= 1
-                if slot.users:
-                    return
-                slot.shared = None
-            close()
+def _newest(snapshot: Snapshot) -> datetime | None:
+    """Return the date of the newest turn of a conversation, not of an import."""
+    last = snapshot.last_id()
+    for upto in range(last, max(0, last - LOOK_BACK), -STEP):
+        turns = snapshot.turns(after=max(0, upto - STEP), upto=upto)
+        if times := [turn.at for turn in turns if not turn.origin]:
+            return times[-1]
+    return None

@@ -13,14 +13,13 @@ one; those that read are the reader's meanwhile.
 import asyncio
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from loguru import logger
 from msgspec.structs import force_setattr, replace
@@ -29,7 +28,7 @@ from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.availability import Availability, Callers, Shared, fresh
+from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.engine import MemoryEngine, check_events
 from slowcat_memory.errors import (
     SlowcatError,
@@ -74,7 +73,6 @@ class BackgroundEngine(MemoryEngine):
         engine: The engine; None until it is open and has what waited.
         waiting: What was said meanwhile, in order; when that is too much, the oldest is dropped.
         availability: Reports that the memory cannot be opened or saved, and that it can be again.
-        last_error: Why the memory could not be used; None if it always could.
     """
 
     def __init__(self, config: Config) -> None:
@@ -89,8 +87,7 @@ class BackgroundEngine(MemoryEngine):
         self.blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
         self.engine: MemoryEngine | None = None
         self.waiting = deque[Entry]()
-        self.last_error: SlowcatError | None = None
-        self._pid, self._sharers = os.getpid(), _shared
+        self._pid = os.getpid()
         self._reader: MemoryEngine | None = None  # only reads, while the engine cannot be had
         self._next_id, self._dropped = FIRST_ID, 0
         self._ids = dict[int, int]()  # in the log, of events that waited
@@ -106,16 +103,34 @@ class BackgroundEngine(MemoryEngine):
     # ---------------------------------------------------------------- life
 
     @classmethod
-    def acquire(cls, config: Config) -> "BackgroundEngine":
+    def acquire(cls, config: Config, *more: Any) -> Self:
         """Return the memory of a store, shared by the processors of this process.
 
         Of several callers the configuration of the first counts. Call ``close`` when done.
+
+        Args:
+            *more: What the class is made with besides; only who gives the same shares it.
         """
-        return _shared.acquire(config.folder, lambda: cls(config))
+        slot = _slots.setdefault((config.folder.absolute(), *map(id, more)), _Slot())
+        with slot.lock:
+            if slot.memory is None:
+                slot.memory, slot.users = cls(config, *more), 0
+            slot.users += 1
+            memory: Self = slot.memory
+            return memory
 
     def close(self) -> None:
         """Close the memory, unless other users in this process share it."""
-        self._sharers.release(self.config.folder, self, self.shut)
+        slot = next((slot for slot in [*_slots.values()] if slot.memory is self), None)
+        if slot is None:
+            return self.shut()
+        with slot.lock:
+            if slot.memory is self:
+                slot.users -= 1
+                if slot.users:
+                    return
+                slot.memory = None
+            self.shut()
 
     def start(self, wait_s: float) -> None:
         """Begin to open it, and wait for the first try, ``wait_s`` seconds at most.
@@ -171,7 +186,7 @@ class BackgroundEngine(MemoryEngine):
         with or_undo(engine.close):
             for scope in tuple(self._scopes):  # found by words from now on, and what is over known
                 with suppress(Exception):  # what is wrong is reported when it is prepared
-                    engine.wiring.namespaces.get(scope).finish_opening()
+                    engine.namespaces.get(scope).finish_opening()
             self._hand_over(engine)
         self._use(engine)
         if engine.availability.trouble is None:
@@ -192,7 +207,7 @@ class BackgroundEngine(MemoryEngine):
         self._prepare_scopes(engine, *self._scopes)
 
     def _fail(self, error: Exception) -> None:
-        trouble = self.last_error = fresh(_trouble_of(error, self.config.folder))
+        trouble = _trouble_of(error, self.config.folder)
         if isinstance(trouble, StoreDamagedError):
             self._damaged = _identity(self.config.folder)
         self.metrics.count("store_open_failures")
@@ -392,13 +407,11 @@ class BackgroundEngine(MemoryEngine):
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until everything appended so far is durable, also what waits; return whether it is."""
-        until = None if timeout_s is None else time.monotonic() + timeout_s
         with self._order:
             unsaved = [entry.future for entry in self.waiting]
         if wait(unsaved, timeout_s).not_done or (engine := self.engine) is None:
             return not self.waiting
-        rest = None if until is None else max(0.0, until - time.monotonic())
-        return engine.flush(rest, indexed=indexed)
+        return engine.flush(timeout_s, indexed=indexed)
 
 
 def referring(event: Event, id_of: Callable[[int], int]) -> Event:
@@ -441,4 +454,15 @@ def _identity(folder: Path) -> object:
     return None
 
 
-_shared: Shared[Any] = Shared()
+# ------------------------------------------------------------------- one memory for a process
+
+
+class _Slot:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held while the memory opens or closes
+        self.memory: Any = None
+        self.users = 0
+
+
+_slots: dict[tuple[Any, ...], _Slot] = {}  # opening or closing one never delays the others
+os.register_at_fork(after_in_child=_slots.clear)  # they are the parent's

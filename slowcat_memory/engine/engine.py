@@ -22,14 +22,14 @@ from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.availability import Availability, Callers
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Marks, Notes
-from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
+from slowcat_memory.engine.search import QueryArguments, Search, SearchArguments, build_query
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import LLM, Embedder, EmbedderReport
+from slowcat_memory.providers import LLM, Embedder
 from slowcat_memory.records import (
     CommandEntry,
     Cursor,
@@ -39,7 +39,6 @@ from slowcat_memory.records import (
     Memory,
     SessionEdge,
     Turn,
-    WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
@@ -83,7 +82,7 @@ def _call_after(seconds: float, work: Callable[..., object], *arguments: Any) ->
         loop.call_later(seconds, work, *arguments) if seconds else loop.call_soon(work, *arguments)
 
 
-class MemoryEngine:
+class MemoryEngine(EngineWiring):
     """One store, its indexes and its embedder; may be given to many processors of one process.
 
     Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
@@ -99,9 +98,9 @@ class MemoryEngine:
         blocks: Writes recollections as blocks for the LLM.
         opened: What was found and done when the store was opened.
         snapshot: Opens a consistent view of the store; do not hold it across an ``await``.
-        catalogue: See ``EngineWiring.catalogue``.
-        reader: Returns who reads some namespaces; see ``EngineWiring.reader``.
-        wiring: The components, for tests and benchmarks only, as all other attributes.
+        embedding: Whose ``report`` says which model is in use, and where it came from.
+
+    The components of ``EngineWiring`` are for this package, tests and benchmarks.
     """
 
     def __init__(
@@ -135,51 +134,41 @@ class MemoryEngine:
             OSError: The disk refuses.
         """
         check_ranges(config)
-        self.config, self.readonly, self.clock, self.closed = config, readonly, clock, False
-        self.availability, self.callers = Availability(), callers or Callers(IdleGate(config.idle))
-        self.metrics = metrics or Metrics()
-        store = self.store = (open_store or Store.open)(
+        self.readonly, self.closed, self.availability = readonly, False, Availability()
+        metrics, callers = metrics or Metrics(), callers or Callers(IdleGate(config.idle))
+        store = (open_store or Store.open)(
             config.folder,
             readonly=readonly,
             options=config.store,
             on_trouble=self.availability.fail,
             on_back=self.availability.recover,
-            metrics=self.metrics,
+            metrics=metrics,
         )
         with or_undo(store.close):  # or this process would keep it from every later try
-            wiring = EngineWiring(config, store, clock, embedder, self.metrics, self.callers)
-        with or_undo(wiring.close):
-            self._wire(wiring, llm)
-
-    def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
-        config, self.wiring, self.zone = self.config, wiring, wiring.zone
-        self.upkeep = Upkeep(wiring)
-        self.notes = Notes(wiring)
-        parts, index = job_parts(wiring, self.upkeep, llm), wiring.indexer.take
-        self.idle = IdleWork(parts, config, wiring.metrics, index, callers=self.callers)
-        self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
-        self.snapshot, self.opened = wiring.store.snapshot, wiring.store.opened
-        self.reader, self.catalogue = wiring.reader, wiring.catalogue
-        self._search = Search(wiring)
-        self._commands = CommandExecutor(
-            store=wiring.store,
-            undo_log=wiring.undo_log,
-            zone=wiring.zone,
-            clock=self.clock,
-            note=self.notes.note,
-            reader=wiring.reader,
-            is_guests=wiring.namespaces.is_guests,
-            keep_local=partial(self.notes.mark, local_only=True),
-            options=config.commands,
-            language=config.memory.language,
-        )
-        if self.readonly:
-            return
-        self.upkeep.end_orphaned_sessions()
-        self.upkeep.erase_soon()
-        self.wiring.indexer.later(self.upkeep.export_model)
-        if self.config.idle.enabled:
-            self.idle.start()
+            super().__init__(config, store, clock, embedder, metrics, callers)
+        with or_undo(super().close):
+            self.upkeep, self.notes, self._search = Upkeep(self), Notes(self), Search(self)
+            parts, index = job_parts(self, self.upkeep, llm), self.indexer.take
+            self.idle = IdleWork(parts, config, metrics, index, callers=callers)
+            self._commands = CommandExecutor(
+                store=store,
+                undo_log=self.undo_log,
+                zone=self.zone,
+                clock=clock,
+                note=self.notes.note,
+                reader=self.reader,
+                is_guests=self.namespaces.is_guests,
+                keep_local=partial(self.notes.mark, local_only=True),
+                options=config.commands,
+                language=config.memory.language,
+            )
+            if readonly:
+                return
+            self.upkeep.end_orphaned_sessions()
+            self.upkeep.erase_soon()
+            self.indexer.later(self.upkeep.export_model)
+            if config.idle.enabled:
+                self.idle.start()
 
     # ------------------------------------------------------------------- life
 
@@ -187,14 +176,9 @@ class MemoryEngine:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.closed = True
         self.idle.stop()
-        self.wiring.close()
+        super().close()
 
     # ------------------------------------------------------------------- turns
-
-    @property
-    def embedding(self) -> EmbedderReport:
-        """Which embedding model is in use, and where it came from."""
-        return self.wiring.embedding.report
 
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
         """Log events in one transaction, and make turns findable. Does not wait for the disk.
@@ -212,19 +196,18 @@ class MemoryEngine:
             StoreFullError: Too many writes are pending.
         """
         check_events(events)
-        wiring = self.wiring
-        wiring.gate.busy(APPENDING)  # for its grace period
-        wiring.gate.free(APPENDING)
-        wiring.users.hear(events)
-        wiring.clock_guard.doubt()  # before these turns' dates are the newest ones
-        acks = wiring.store.append_all(events, cursor, quiet=True)
-        wiring.indexer.add(acks)
+        self.gate.busy(APPENDING)  # for its grace period
+        self.gate.free(APPENDING)
+        self.users.hear(events)
+        self.clock_guard.doubt()  # before these turns' dates are the newest ones
+        acks = self.store.append_all(events, cursor, quiet=True)
+        self.indexer.add(acks)
         for ack in acks:
-            wiring.events.stored(ack)
+            self.events.stored(ack)
         # Once the caller has returned: waking a thread costs 0.05 ms, which a frame need not wait for.
-        _call_after(0, wiring.store.wake_writer)
+        _call_after(0, self.store.wake_writer)
         # A turn is indexed and embedded when its own recall is over, not beside it.
-        _call_after(INDEX_AFTER_S, wiring.indexer.release, wiring.store.last_id())
+        _call_after(INDEX_AFTER_S, self.indexer.release, self.store.last_id())
         if not self.config.idle.enabled:  # else an idle job does it
             if any(isinstance(event, SessionEdge) and event.kind == "end" for event in events):
                 self.upkeep.erase_soon()
@@ -236,16 +219,16 @@ class MemoryEngine:
         scope: str,
         *,
         prefetch: Prefetch | None = None,
-        **known: Unpack[RecallArguments],
+        **known: Unpack[QueryArguments],
     ) -> Recollection:
         """Recall for a turn that waits; return what is ready by the deadline.
 
         Args:
             prefetch: A recall made ahead for this turn; it is consumed, and costs no wait.
-            **known: See ``RecallArguments``.
+            **known: See ``QueryArguments``.
         """
         query = build_query(self.clock, text, scope, **known)
-        return await self.wiring.retrieval.recall(query, prefetch)
+        return await self.retrieval.recall(query, prefetch)
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         """Return a prefetcher for one speaker; use it on the event loop of this call.
@@ -258,7 +241,7 @@ class MemoryEngine:
         def with_query(do: Callable[[Retrieval, Query], T], text: str = "") -> T | None:
             if (query := ask(text)) is not None:
                 with suppress(RuntimeError, StoreError):  # it is being closed, or not open
-                    return do(self.wiring.retrieval, query)
+                    return do(self.retrieval, query)
             return None
 
         return Prefetch(
@@ -278,18 +261,17 @@ class MemoryEngine:
             recollection: From ``recall``.
             packed: What was injected of it.
         """
-        wiring = self.wiring
-        if wiring.namespaces.is_guests(turn.scope):
+        if self.namespaces.is_guests(turn.scope):
             return
 
         def record() -> None:
             entry = ledger_entry(turn, recollection, packed)
-            wiring.store.write_ledger(entry)
+            self.store.write_ledger(entry)
             more = {"session": entry.session, "turn": entry.turn, "at": entry.at}
             offered = [offer.memory for offer in entry.offers]
-            wiring.events.tell("recalled", entry.scope, offered, **more)
+            self.events.tell("recalled", entry.scope, offered, **more)
 
-        _call_after(0, wiring.indexer.soon, record)
+        _call_after(0, self.indexer.soon, record)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session, for the system instruction.
@@ -304,7 +286,7 @@ class MemoryEngine:
         Returns:
             A few lines; "" if there is nothing to include, and for guests.
         """
-        return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
+        return self.heads.write(scope, self.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
         """Load a scope's index, so that its first recall is answered in full. Blocks.
@@ -312,25 +294,24 @@ class MemoryEngine:
         What makes it as fast as later ones (patterns, rules, a full garbage collection) takes a
         second of processor time once in a process, and follows in the background.
         """
-        wiring = self.wiring
-        with wiring.gate.closed("prepare"):
-            namespace = wiring.namespaces.get(scope)
-            wiring.retrieval.search(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+        with self.gate.closed("prepare"):
+            namespace = self.namespaces.get(scope)
+            self.retrieval.search(Query(text="warm up", scope=scope, now=self.clock(), k=1))
             namespace.searcher.warm()
-            with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
+            with self.store.snapshot() as snapshot, self.catalogue(scope, snapshot):
                 pass  # behind all that a recall needs; the first head waits for no reading
-            wiring.indexer.later(self._warm_up, scope)
+            self.indexer.later(self._warm_up, scope)
             if not self.readonly:
-                wiring.indexer.later(wiring.indexer.embed, scope)
+                self.indexer.later(self.indexer.embed, scope)
                 if namespace.seal_due():
-                    wiring.indexer.later(namespace.reseal)
+                    self.indexer.later(namespace.reseal)
 
     def _warm_up(self, scope: str) -> None:
         """Make what the first turns need and later ones have: a second of processor time, once."""
-        memory, retrieval = self.config.memory, self.wiring.retrieval
+        memory, retrieval = self.config.memory, self.retrieval
         compile_patterns(memory.language, memory.agent_name)
         for text in rehearsed(memory.language):
-            if self.wiring.indexer.closing.is_set():
+            if self.indexer.closing.is_set():
                 return
             if running := retrieval.touch(Query(text=text, scope=scope, now=self.clock())):
                 running.result()
@@ -360,7 +341,7 @@ class MemoryEngine:
         Raises:
             ConfigError: There is no such kind.
         """
-        with self.wiring.gate.closed("search"):
+        with self.gate.closed("search"):
             look = self._search.derived if how.get("kinds") else self._search.turns
             return look(text, scope, k, how)
 
@@ -437,7 +418,7 @@ class MemoryEngine:
 
         None when it does not exist or cannot be undone.
         """
-        return self._settled(self.wiring.undo_log.undo(entry))
+        return self._settled(self.undo_log.undo(entry))
 
     def forget(
         self,
@@ -464,13 +445,8 @@ class MemoryEngine:
         if dry_run or not (covered.turns or covered.memories):
             return covered
         hidden = (), covered.turns, 0, undo_s, covered.memories
-        order = self.wiring.undo_log.hide("forget_about", orders[0].scope, *hidden)
+        order = self.undo_log.hide("forget_about", orders[0].scope, *hidden)
         return replace(covered, order=order)
-
-    def apply(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch in one transaction and update the indexes; waits for the disk."""
-        self.wiring.apply(job, batch)
-        self._settled(batch)
 
     def _settled(self, changed: T) -> T:
         """Return the result of a change once it is where it belongs: it is durable here."""
@@ -509,5 +485,5 @@ class MemoryEngine:
             indexed: Wait until it is indexed and embedded as well; the vectors are durable then.
         """
         if indexed:
-            self.wiring.indexer.drain()
+            self.indexer.drain()
         return self.store.flush(timeout_s)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import wait
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -41,35 +42,30 @@ PROGRESS_S = 0.5  # between two calls of a progress callback
 LOOK_S = 5.0  # between two looks at a gate that is held closed, before the jobs are imported
 
 
+@dataclass(eq=False, repr=False)
 class IdleWork:
-    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open)."""
+    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open); nothing before ``start``.
 
-    def __init__(
-        self,
-        parts: JobDeps,
-        config: Config,
-        metrics: Metrics,
-        index: Callable[[WriteBatch], None],
-        jobs: Sequence[Job] | None = None,
-        *,
-        callers: Callers | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        """Wire it without starting it.
+    Attributes:
+        parts: Dependencies of the jobs; their LLM and options are set here.
+        metrics: Counts ``idle_…``.
+        index: Indexes what was written; called on the idle thread.
+        own_jobs: The jobs, besides those that installed packages add; None for the built-in ones.
+        callers: Their gate is closed while someone speaks or recalls; they are called on the
+            idle thread. None for nobody.
+        sleep: Waits, on the idle thread.
+    """
 
-        Args:
-            parts: Dependencies of the jobs; their LLM and options are set here.
-            metrics: Counts ``idle_…``.
-            index: Indexes what was written; called on the idle thread.
-            jobs: The jobs, besides those that installed packages add; None for the built-in ones.
-            callers: Their gate is closed while someone speaks or recalls; they are called on the
-                idle thread. None for nobody.
-            sleep: Waits, on the idle thread.
-        """
-        self._sleep = sleep
-        self._parts, self._config = parts, config
-        self._metrics, self._index, self._own_jobs = metrics, index, jobs
-        self._callers = callers or Callers(IdleGate(config.idle))
+    parts: JobDeps
+    config: Config
+    metrics: Metrics
+    index: Callable[[WriteBatch], None]
+    own_jobs: Sequence[Job] | None = None
+    callers: Callers | None = None
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+
+    def __post_init__(self) -> None:
+        self._callers = self.callers or Callers(IdleGate(self.config.idle))
         self.gate = self._callers.gate
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
@@ -80,7 +76,7 @@ class IdleWork:
         """All jobs; imports them."""
         from slowcat_memory.idle.registry import BUILT_IN, find_jobs
 
-        return find_jobs(BUILT_IN if self._own_jobs is None else self._own_jobs)
+        return find_jobs(BUILT_IN if self.own_jobs is None else self.own_jobs)
 
     def start(self) -> None:
         """Start to work whenever the gate is open; without an LLM, by rules.
@@ -126,7 +122,7 @@ class IdleWork:
             ConfigError: The URL of the LLM's server is malformed.
             EndpointRefusedError: It is not on this machine, and that is not allowed.
         """
-        if self._parts.store.readonly:
+        if self.parts.store.readonly:
             raise StoreError("no idle work is done in a store that is open read-only")
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
@@ -139,7 +135,7 @@ class IdleWork:
 
             def report() -> None:
                 if progress is not None:
-                    with self._parts.store.snapshot() as snapshot:
+                    with self.parts.store.snapshot() as snapshot:
                         now = forecast(snapshot, jobs or (), thread.waits())
                     progress(now)
 
@@ -168,29 +164,29 @@ class IdleWork:
         from slowcat_memory.idle.registry import UPKEEP
 
         idle = replace(
-            self._config.idle,
+            self.config.idle,
             grace_s=0.0,
             from_hour=0,
             to_hour=0,
             on_battery=True,
             tokens_per_hour=0,
         )
-        parts = replace(self._parts, store=store, clock=clock)
-        config = replace(self._config, idle=idle)
+        parts = replace(self.parts, store=store, clock=clock)
+        config = replace(self.config, idle=idle)
         jobs = [job for job in self.jobs if job not in UPKEEP]
         return IdleWork(parts, config, Metrics(), lambda batch: None, jobs, sleep=sleep)
 
     def _open_llm(self) -> CircuitBreakerLLM | None:
-        if (given := self._parts.llm) is None:
-            return open_llm(self._config.thinking)
-        return CircuitBreakerLLM(given, clock=seconds_of(self._parts.clock))
+        if (given := self.parts.llm) is None:
+            return open_llm(self.config.thinking)
+        return CircuitBreakerLLM(given, clock=seconds_of(self.parts.clock))
 
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
     ) -> "IdleThread":
         from slowcat_memory.idle.scheduler.thread import IdleThread
 
-        parts = replace(self._parts, llm=opened)
+        parts = replace(self.parts, llm=opened)
 
         def make_loop() -> "IdleLoop":
             while not self._wanted.is_set() and (closed_s := self.gate.opens_in()):
@@ -206,15 +202,15 @@ class IdleWork:
                 self.gate,
                 self._contexts,
                 breaker=opened,
-                options=self._config.idle,
-                metrics=self._metrics,
-                on_applied=self._index,
+                options=self.config.idle,
+                metrics=self.metrics,
+                on_applied=self.index,
                 listeners=self._callers.on_event,
                 on_pause=self._callers.on_pause,
-                sleep=self._sleep,
+                sleep=self.sleep,
             )
 
-        ours = None if self._parts.llm else opened  # who brought an LLM closes it
+        ours = None if self.parts.llm else opened  # who brought an LLM closes it
         return IdleThread(make_loop, ours.close if ours else None)
 
 

@@ -7,7 +7,7 @@ search.
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
@@ -45,7 +45,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.providers import Encoded, sends_texts_away
+from slowcat_memory.providers import sends_texts_away
 from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session, Turn
 from slowcat_memory.runtime.recall import time_travel
 from slowcat_memory.runtime.recall.choosing import with_endings
@@ -56,7 +56,6 @@ from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Graph
-    from slowcat_memory.engine.engine import MemoryEngine
 
 
 def latest_session(snapshot: Snapshot, scope: str, now: datetime) -> Session | None:
@@ -88,6 +87,7 @@ class QueryArguments(TypedDict, total=False):
         local: Whether the hits stay on this machine; otherwise local-only ones are excluded.
         now: The time of the question; None for now.
         exclude: Ids of memories not to return.
+        exclude_words: Fingerprints of texts not to return.
         dialogue: The turns before, oldest first.
     """
 
@@ -95,6 +95,7 @@ class QueryArguments(TypedDict, total=False):
     local: bool
     now: datetime | None
     exclude: frozenset[str]
+    exclude_words: frozenset[str]
     dialogue: Sequence[DialogueTurn]
 
 
@@ -123,22 +124,11 @@ class SearchArguments(QueryArguments, total=False):
     kinds: Sequence[str]
 
 
-class RecallArguments(QueryArguments, total=False):
-    """Options of a recall.
-
-    Attributes:
-        exclude_words: Fingerprints of texts not to return.
-        vector: The embedder's output for the text, if already embedded.
-    """
-
-    exclude_words: frozenset[str]
-    vector: Encoded | None
-
-
-def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallArguments]) -> Query:
-    """Return a turn's query, with the thresholds of the options."""
-    fields: dict[str, Any] = {**known, "now": known.get("now") or clock()}
+def build_query(clock: Clock, text: str, scope: str, /, **how: Unpack[SearchArguments]) -> Query:
+    """Return a query; without a floor, with the thresholds of the options."""
+    fields: dict[str, Any] = {**how, "now": how.get("now") or how.get("at") or clock()}
     fields |= {name: tuple(fields[name]) for name in ("dialogue", "also") if name in fields}
+    fields = {name: value for name, value in fields.items() if name in Query.__struct_fields__}
     return Query(text=text, scope=scope, **fields)
 
 
@@ -156,16 +146,10 @@ class Search:
         since, until, at = how.get("since"), how.get("until"), how.get("at")
         is_filtered = bool(speaker or since or until or at)
         within = time_travel.within(speaker, since, until)
-        given: Any = how
-        known = {name: given[name] for name in QueryArguments.__annotations__ if name in given}
-        known["now"] = how.get("now") or at
-        query = replace(
-            build_query(wiring.clock, text, scope, **known),
-            k=max(k, FILTERED) if is_filtered else k,
-            floor=how.get("floor", 0.0),
-            keep_share=0.0,
-            talk=how.get("talk", not judge(text, wiring.config.memory.language).asks),
-        )
+        talk = not judge(text, wiring.config.memory.language).asks
+        defaults: SearchArguments = {"floor": 0.0, "talk": talk}
+        query = build_query(wiring.clock, text, scope, **(defaults | how))
+        query = replace(query, k=max(k, FILTERED) if is_filtered else k, keep_share=0.0)
         recollection = wiring.retrieval.search(query)
         if not is_filtered:
             return recollection
@@ -264,7 +248,7 @@ class Search:
 
 
 def hotwords(
-    engine: "MemoryEngine", scope: str, n: int = 100, *, local: bool = False
+    engine: EngineWiring, scope: str, n: int = 100, *, local: bool = False
 ) -> list[Hotword]:
     """Return a scope's names, and words frequent there and rare elsewhere, for an STT.
 
@@ -277,30 +261,20 @@ def hotwords(
     Returns:
         None for the guests' scope.
     """
-    wiring = engine.wiring
-    reader = wiring.reader(scope, local=local)
+    reader = engine.reader(scope, local=local)
     if scope not in reader.scopes:
         return []
-    namespace = wiring.namespaces.get(scope)
-    with wiring.store.snapshot() as snapshot:
+    namespace = engine.namespaces.get(scope)
+    with engine.snapshot() as snapshot:
         memories = list(snapshot.memories(scope))
-    if not any(memory.muted or (memory.local_only and not local) for memory in memories):
-        return namespace.searcher.hotwords(n)
-    names = {name.word.lower(): name for name in namespace.searcher.hotwords(MOST_NAMES)}
-    with wiring.store.snapshot() as snapshot:
-        shown = _words_said(snapshot, scope, reader, names.keys())
-    return [name for word, name in names.items() if word in shown][:n]
-
-
-def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]) -> frozenset[str]:
-    """Return those of some words that occur in a memory that ``reader`` may see."""
-    turns = (turn for turn in snapshot.turns(scope) if not turn.aside)
-    chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
-    seen = set[str]()
-    for memory in chain(snapshot.memories(scope), chunks):
-        if shown := disclose(memory, reader):
-            seen |= _words_of(shown) & wanted
-    return frozenset(seen)
+        if not any(memory.muted or (memory.local_only and not local) for memory in memories):
+            return namespace.searcher.hotwords(n)
+        turns = (turn for turn in snapshot.turns(scope) if not turn.aside)
+        chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
+        shown = filter(None, (disclose(memory, reader) for memory in chain(memories, chunks)))
+        words = {word for memory in shown for word in _words_of(memory)}
+    names = namespace.searcher.hotwords(MOST_NAMES)
+    return [name for name in names if name.word.lower() in words][:n]
 
 
 def _words_of(memory: Memory) -> set[str]:
@@ -309,24 +283,23 @@ def _words_of(memory: Memory) -> set[str]:
     return {word.form.lower() for word in rare} | set(memory.speaker.lower().split())
 
 
-def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
+def recall_before(engine: EngineWiring, turn: Turn, query: Query) -> Recollection:
     """Recall from what was stored before a turn, with today's options and no deadline.
 
     The index is rebuilt in memory, which takes a second and 60 MB for 10,000 turns; so this
     needs an engine in the same process.
     """
-    wiring = engine.wiring
-    then: Any = StoreThen(wiring.store, turn.at, turn.id - 1)  # without sessions
-    namespaces = wiring.namespaces_of(then)
+    then: Any = StoreThen(engine.store, turn.at, turn.id - 1)  # without sessions
+    namespaces = engine.namespaces_of(then)
     for scope in dict.fromkeys((query.scope, *query.also)):
         if not namespaces.is_guests(scope):
             namespaces.get(scope).finish_opening()
-    retrieval = dataclasses.replace(wiring.retrieval, namespaces=namespaces)
+    retrieval = dataclasses.replace(engine.retrieval, namespaces=namespaces)
     return retrieval.answer(query)
 
 
 def read_graph(
-    memory: "MemoryEngine",
+    memory: EngineWiring,
     scope: str,
     *,
     true: datetime | None = None,
@@ -350,7 +323,9 @@ def read_graph(
             [shown for memory in rows if (shown := disclose(memory, reader))]
             for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
         )
-        chunks = _chunks(snapshot, scope, facts)
+        sources = {turn for fact in facts for turn in fact.sources}
+        rows = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in sources)
+        chunks = {turn: chunk for turn, chunk in rows if chunk is not None}
     hidden = {turn for turn, chunk in chunks.items() if chunk.retired_at is not None}
     facts = [fact for fact in facts if hidden.isdisjoint(fact.sources)]
     entities, facts = _one_user(entities, facts, reader)
@@ -377,24 +352,14 @@ def _one_user(
     return kept, [replace(fact, statement=with_entities(fact.statement, same)) for fact in facts]
 
 
-def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int, Memory]:
-    """Return the chunks of the turns that facts were made from, by log id."""
-    turns = {turn for fact in facts for turn in fact.sources}
-    chunks = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in turns)
-    return {turn: chunk for turn, chunk in chunks if chunk is not None}
-
-
-def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
+def kinds_of(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that names mean: "topic" and "summary/topic" are one.
 
     Raises:
         ConfigError: There is no such kind.
     """
-    kinds = []
-    for name in names:
-        kind = next((kind for kind in SEARCHED if name in (kind, kind.partition("/")[2])), None)
-        if kind is None:
-            known = ", ".join(kind.partition("/")[2] or kind for kind in SEARCHED)
-            raise ConfigError(f"there is no kind {name!r}", hint=f"Kinds: {known}")
-        kinds.append(kind)
-    return tuple(kinds)
+    short = {kind.partition("/")[2] or kind: kind for kind in SEARCHED}
+    known = short | {kind: kind for kind in SEARCHED}
+    if unknown := set(names) - known.keys():
+        raise ConfigError(f"there is no kind {min(unknown)!r}", hint=f"Kinds: {', '.join(short)}")
+    return tuple(known[name] for name in names)

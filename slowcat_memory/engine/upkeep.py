@@ -8,10 +8,11 @@ import stat
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import datetime
-from itertools import chain
+from datetime import UTC, datetime, timedelta
+from itertools import chain, islice
+from math import inf
 from pathlib import Path
 from typing import Any
 from weakref import WeakMethod
@@ -20,10 +21,11 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from slowcat_memory.engine.expiry import Expiry
+from slowcat_memory.clock import seconds_of
+from slowcat_memory.core import retention
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError
-from slowcat_memory.records import Forget, Forgotten, SessionEdge
+from slowcat_memory.records import Forget, Forgotten, SessionEdge, Turn
 from slowcat_memory.runtime.commands.undo_log import is_due
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S, OnProgress
 from slowcat_memory.runtime.namespaces.registry import check_scope
@@ -71,11 +73,11 @@ class Upkeep:
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
         wiring.undo_log.on_hidden = self._erase_after
-        self.expiry = Expiry(wiring.config, wiring.store, wiring.clock, wiring.clock_guard)
+        self.expiry = Expiry(wiring)
         self.expired = self.expiry.any_due
         self._again_s, store = 0.0, wiring.store
         self.shrink, self.check, self.repair = store.shrink, store.health, store.repair
-        self.backup = store.backup
+        self.backup, self.confirm_clock = store.backup, wiring.clock_guard.confirm
 
     # ------------------------------------------------------------------- deletion
 
@@ -197,13 +199,6 @@ class Upkeep:
         store = self._wiring.store
         store.copy(store.path / REPLAYING / DATA)
 
-    def confirm_clock(self) -> bool:
-        """Believe the clock, and erase what waited; return whether it was doubted."""
-        confirmed = self._wiring.clock_guard.confirm()
-        if confirmed and not self._wiring.store.readonly:
-            self.erase_soon()
-        return confirmed
-
     def stats(self) -> dict[str, Any]:
         """Return counts and sizes, as plain values."""
         wiring = self._wiring
@@ -216,7 +211,7 @@ class Upkeep:
             "scopes": scopes,
             "disk_bytes": disk_bytes(wiring.config.folder),
             "tiers": {name: asdict(held) for name, held in tiers.items()},
-            "embedding": wiring.embedding.report.source,
+            "embedding": asdict(wiring.embedding.report),
             "index": {
                 namespace.scope: {
                     "memories": len(namespace.searcher),
@@ -354,3 +349,139 @@ def _by_scope(gone: Forgotten) -> dict[str, set[str]]:
     for scope, memory in gone.memories:
         ids[scope].add(memory)
     return ids
+
+
+# ------------------------------------------------------------------- what has expired
+# The log is read once a day, in slices, and from then on only what is new; the date of each turn that
+# may expire is kept. So every turn counts, in whatever order the dates are: an old transcript behind
+# today's words, for example.
+
+SLICE = 512  # events read from one snapshot: some milliseconds
+READ_AGAIN_S = (
+    86_400.0  # between two readings from the beginning: a memory may keep a turn no longer
+)
+
+
+class Expiry:
+    """What has expired in a store. Safe to use from any thread; blocks."""
+
+    def __init__(self, wiring: EngineWiring) -> None:
+        self._config, self._store, self._guard = wiring.config, wiring.store, wiring.clock_guard
+        self._clock, self._seconds = wiring.clock, seconds_of(wiring.clock)
+        self._guest = wiring.guest_scope
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        # By namespace and log id, in seconds since 1970: turns that may expire.
+        self._dates: defaultdict[str, dict[int, float]] = defaultdict(dict)
+        self._kept: dict[int, float] = {}  # those that have, and that a memory keeps
+        self._reached = 0  # log id up to which turns have a date
+        self._began_s = self._seconds()
+
+    def any_due(self) -> bool:
+        """Return whether there is something to read or to erase: milliseconds, or a read's end.
+
+        False while the clock is doubted.
+        """
+        with self._lock:
+            now = self._now()
+            if now is None:
+                return False
+            return not self._read() or any(
+                min(dates.values(), default=inf) < self._before_s(scope, now)
+                for scope, dates in self._dates.items()
+            )
+
+    def orders(self, stop: Stop = lambda: False, *, even_doubted: bool = False) -> list[Forget]:
+        """Return forget orders for what has expired; none while the clock is doubted.
+
+        Until ``erased`` is called with them, they are due.
+
+        Args:
+            even_doubted: Return what would be erased if the clock were right.
+            stop: Called between slices. True ends the search, which goes on with the next call.
+        """
+        with self._lock:
+            now = self._now(even_doubted)
+            if now is None:
+                return []
+            while not self._read():
+                if stop():
+                    return []
+            orders = [self._order(scope, now) for scope in self._dates if not stop()]
+            return [order for order in (*orders, self._guests_notes(now)) if order is not None]
+
+    def erased(self, orders: Iterable[Forget]) -> None:
+        """Record that orders were carried out."""
+        with self._lock:
+            for scope, id_ in ((order.scope, id_) for order in orders for id_ in order.turns):
+                self._dates[scope].pop(id_, None)
+
+    def kept(self) -> tuple[int, datetime | None]:
+        """Return how many turns ``raw_days`` would erase, if no memory kept them.
+
+        Those that ``orders`` met. Also the date of the oldest, None without any.
+        """
+        with self._lock:
+            kept = self._kept
+            return len(kept), datetime.fromtimestamp(min(kept.values()), UTC) if kept else None
+
+    # ------------------------------------------------------------------- reading
+
+    def _now(self, even_doubted: bool = False) -> datetime | None:
+        """Return the time; None while the clock is doubted, or when nothing ever expires."""
+        ever = self._guest or self._config.retention.raw_days
+        if not ever or (self._guard.doubt() and not even_doubted):
+            return None
+        if self._seconds() - self._began_s >= READ_AGAIN_S:
+            self._begin()
+        return self._clock()
+
+    def _read(self) -> bool:
+        """Keep the dates of the next turns; return whether that was all."""
+        scope = "" if self._config.retention.raw_days else self._guest
+        with self._store.snapshot() as snapshot:
+            read = list(islice(snapshot.events(scope, after=self._reached), SLICE))
+            for turn in read:
+                if isinstance(turn, Turn):
+                    self._dates[turn.scope][turn.id] = turn.at.timestamp()
+            if read:
+                self._reached = read[-1].id
+            return len(read) < SLICE
+
+    # ------------------------------------------------------------------- choosing
+
+    def _before_s(self, scope: str, now: datetime) -> float:
+        """Return the time before which a namespace's turns have expired."""
+        days = self._config.retention.raw_days
+        if scope == self._guest and scope:
+            return (now - timedelta(hours=self._config.people.guest_hours)).timestamp()
+        return (now - timedelta(days=days)).timestamp() if days else -inf
+
+    def _order(self, scope: str, now: datetime) -> Forget | None:
+        """Return an order for a namespace's expired turns, None without any."""
+        before, keeping = self._before_s(scope, now), frozenset[int]()
+        dates = self._dates[scope]
+        due = [id_ for id_, at_s in dates.items() if at_s < before]
+        with self._store.snapshot() as snapshot:
+            if due and scope != self._guest:  # a memory never keeps a guest's
+                keeping = retention.held(snapshot.memories(scope), self._config.retention)
+            ids = tuple(id_ for id_ in due if id_ not in keeping and snapshot.turn(id_))
+        self._kept |= {id_: dates[id_] for id_ in due if id_ in keeping}
+        for id_ in set(due).difference(ids):  # kept, or forgotten meanwhile
+            del dates[id_]
+        return Forget(scope=scope, turns=ids, copies=False) if ids else None
+
+    def _guests_notes(self, now: datetime) -> Forget | None:
+        """Return an order for what the guests' namespace holds besides turns."""
+        if not self._guest:
+            return None
+        before = self._before_s(self._guest, now)
+        with self._store.snapshot() as snapshot:
+            ids = tuple(
+                memory.id
+                for memory in snapshot.memories(self._guest)
+                if not memory.sources and memory.valid_from.timestamp() < before
+            )
+        return Forget(scope=self._guest, memories=ids) if ids else None

@@ -1,4 +1,4 @@
-"""Builds the components of an engine, in order; passes on what happens here and in other processes."""
+"""The components of an engine, built in order; passes on what happens here and in other processes."""
 
 import threading
 import time
@@ -15,8 +15,7 @@ from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import CHUNK, chunk_id
-from slowcat_memory.engine.availability import Callers
-from slowcat_memory.engine.expiry import ClockGuard
+from slowcat_memory.engine.availability import Callers, ClockGuard
 from slowcat_memory.idle.events import MemoryEvents
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.metrics import Metrics
@@ -37,7 +36,7 @@ CATALOGUES = 8  # scopes whose catalogues are kept, the latest used
 
 
 class EngineWiring:
-    """One store, its indexes and its embedder, wired together.
+    """One store, its indexes and its embedder, wired together: the base of ``MemoryEngine``.
 
     Starts no threads but the store's writer and the embedder's own.
     Internal to the engine; tests and benchmarks may look inside.
@@ -52,14 +51,15 @@ class EngineWiring:
         metrics: Metrics,
         callers: Callers,
     ) -> None:
-        memory = config.memory
-        self.config, self.store, self.clock, self.metrics = config, store, clock, metrics
+        memory, self.config, self.store, self.clock = config.memory, config, store, clock
+        self.metrics, self.callers = metrics, callers
+        self.snapshot, self.opened = store.snapshot, store.opened
         self._catalogues = lru_cache(CATALOGUES)(lambda scope: (threading.Lock(), WorkingSet()))
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
         self.gate = callers.gate  # closed by every recall, whoever asks for it
         self.embedding = Embedding(
-            config.embedding, memory.embedding_cache_size, clock, self.metrics, embedder
+            config.embedding, memory.embedding_cache_size, clock, metrics, embedder
         )
         self.query_caches = [self.embedding.forget, self.tokenizer.forget]
         self.clock_guard = ClockGuard(clock, self.store)
@@ -76,6 +76,7 @@ class EngineWiring:
             partial(self.gate.closed, RECALL),
             lambda: self.others.look_soon(),
         )
+        self.blocks = self.retrieval.writer
         self.icebreakers = Icebreakers(
             self.store, self.zone, clock, config.icebreakers, memory.user_name
         )

@@ -11,7 +11,6 @@
 """
 
 import os
-import re
 import secrets
 import sys
 from collections import Counter
@@ -40,16 +39,12 @@ from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.sharing import alone, if_free, living
 
 COPY, UNSENT, ASIDE = "copy-", "unsent-", "set-aside-"  # begin the names of stores
+EVERYBODY = "[0-9a-f]" * 24  # matches the names of everybody's copies, and nothing else in a folder
 
 
 def copy_name(tenant: str, person: str) -> str:
     """Return the name of a person's copies: a hash, which no file system refuses."""
     return blake2b(f"{tenant}\0{person}".encode(), digest_size=12).hexdigest()
-
-
-def is_name(name: str) -> bool:
-    """Return whether a folder's name is that of copies."""
-    return re.fullmatch("[0-9a-f]{24}", name) is not None
 
 
 class Copies:

@@ -37,7 +37,6 @@ MOST_CONNECTIONS = 4
 CONNECT_S = 5.0
 COMMAND_S = 10.0  # of one statement; longer counts as away
 CLOSE_S = 1.0  # how long connections may take to end
-LISTEN_AGAIN_S = 1.0  # between tries
 
 # Classes of errors after which the same statement may succeed, by the first letters of SQLSTATE.
 PASSING = ("08", "25006", "40", "53", "55", "57", "58")
@@ -161,53 +160,17 @@ class Database:
     # ---------------------------------------------------------------- in the background
 
     def repeat(self, work: Callable[[], object], every_s: float) -> None:
-        """Call a function on a worker thread every so many seconds, until ``close``."""
+        """Call a function on a worker thread, now and every so many seconds, until ``close``."""
 
         async def loop() -> None:
             while True:
+                try:
+                    await asyncio.to_thread(work)
+                except Exception as error:  # the next time may succeed
+                    logger.debug("fleet: {}", describe_error(error))
                 await asyncio.sleep(every_s)
-                await asyncio.to_thread(_quietly, work)
 
         self._spawn(loop())
-
-    def listen(
-        self,
-        channel: str,
-        on_message: Callable[[str], object],
-        on_gap: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Call a function on a worker thread with each notification of a channel.
-
-        What is sent while the connection is broken is missed; so ``on_gap`` is called, likewise,
-        each time that it listens again, and the first time.
-        """
-
-        async def loop() -> None:
-            while True:
-                with contextlib.suppress(Exception):
-                    await self._listen_once(channel, on_message, on_gap)
-                await asyncio.sleep(LISTEN_AGAIN_S)
-
-        self._spawn(loop())
-
-    async def _listen_once(
-        self, channel: str, on_message: Callable[[str], object], on_gap: Callable[[], object]
-    ) -> None:
-        connection = await asyncpg.connect(self._dsn, timeout=CONNECT_S)
-        ended = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def receive(_: object, __: int, ___: str, payload: object) -> None:
-            loop.run_in_executor(None, _quietly, on_message, str(payload))
-
-        try:
-            connection.add_termination_listener(lambda _: ended.set())
-            await connection.add_listener(channel, receive)
-            loop.run_in_executor(None, _quietly, on_gap)
-            await ended.wait()
-        finally:
-            with contextlib.suppress(Exception):
-                await connection.close(timeout=CLOSE_S)
 
     def _spawn(self, coroutine: Any) -> None:
         running = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -221,10 +184,3 @@ class Database:
         self._closed = True
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(3 * CLOSE_S)
-
-
-def _quietly(work: Callable[..., object], *message: str) -> None:
-    try:
-        work(*message)
-    except Exception as error:  # the next time may succeed
-        logger.debug("fleet: {}", describe_error(error))

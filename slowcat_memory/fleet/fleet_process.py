@@ -24,18 +24,17 @@ from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.availability import Shared
 from slowcat_memory.engine.background import BackgroundEngine, Entry
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
-from slowcat_memory.fleet import copies, housekeeping, leases, person_log
+from slowcat_memory.fleet import copies, housekeeping, leases
 from slowcat_memory.fleet.copies import UNSENT, Copies, WaitingTurns, append_to, copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.leases import Worker
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Embedder
-from slowcat_memory.records import Cursor, Event, Forget, Forgotten
+from slowcat_memory.records import Cursor, Event, Forget, Forgotten, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.store import Ack, new_future
 from slowcat_memory.store.disk.folder import or_undo
@@ -84,7 +83,6 @@ class Fleet:
             map_gib=config.store.map_size_gib,
         )
         self._starts = threading.Lock()  # taken once, and never released
-        self._members = Shared["SharedMember"]()
         self.model: Embedder | None = None
 
     def start(self) -> None:
@@ -92,8 +90,8 @@ class Fleet:
         if not self._starts.acquire(blocking=False):
             return
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
-        look = functools.partial(housekeeping.look_at_notified, self.worker)
-        self.database.listen(person_log.CHANNEL, look, on_gap=self.tidy)
+        look = functools.partial(housekeeping.look_at_purged, self.worker)
+        self.database.repeat(look, housekeeping.PURGED_S)
         self.database.repeat(self.tidy, housekeeping.EVERY_S)
 
     def tidy(self) -> None:
@@ -121,8 +119,7 @@ class Fleet:
         person = scope_of_user(person)
         self.start()
         folder = self.worker.cache / copy_name(self.worker.tenant, person)
-        own = of_copy(config or self.config, folder, person)
-        return self._members.acquire(folder, lambda: SharedMember(self, own))
+        return SharedMember.acquire(of_copy(config or self.config, folder, person), self)
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -154,7 +151,7 @@ class CopyEngine(MemoryEngine):
         with or_undo(holding.abandon):
             own = of_copy(config, holding.folder, holding.lease.person)
             super().__init__(own, open_store=holding.open_store, **how)
-        holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
+        holding.recalls = functools.partial(self.gate.is_active, RECALL)
 
     def append_unsent(self) -> None:
         """Append what was heard on this machine and could not be sent.
@@ -182,14 +179,14 @@ class CopyEngine(MemoryEngine):
 class SharedMember(BackgroundEngine):
     """A ``MemoryEngine`` for a person of a fleet."""
 
-    def __init__(self, fleet: Fleet, config: Config) -> None:
+    def __init__(self, config: Config, fleet: Fleet) -> None:
         """Set the configuration; nothing is taken before ``start``.
 
         Args:
             config: With the person as its user, and the folder of that one's copies as its store.
         """
         super().__init__(config)
-        self.person, self._fleet, self._sharers = config.memory.user_id, fleet, fleet._members
+        self.person, self._fleet = config.memory.user_id, fleet
         self._place = Copies(fleet.worker.cache, config.folder.name)
         self._waiting = WaitingTurns(self._place, fleet.worker.tenant, self.person)
         self._latest: Holding | None = None
@@ -218,7 +215,7 @@ class SharedMember(BackgroundEngine):
         return engine
 
     def _hand_over(self, engine: CopyEngine) -> None:  # type: ignore[override]  # of ``_open_engine``
-        self._fleet.model = engine.wiring.embedding.embedder
+        self._fleet.model = engine.embedding.embedder
         engine.append_unsent()
         super()._hand_over(engine)
         if engine.flush(copies.CLOSE_S):
@@ -244,7 +241,6 @@ class SharedMember(BackgroundEngine):
             return self.availability.recover()
         self.availability.fail(error)
         if not is_away:
-            self.last_error = error
             self.give_up()
 
     # ---------------------------------------------------------------- turns
@@ -252,7 +248,7 @@ class SharedMember(BackgroundEngine):
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
         """Append events; the receipt is resolved when they are committed in the database."""
         future, holding = new_future(), self.holding
-        if holding and holding.shipper.waiting >= MOST_WAITING:
+        if holding and holding.waiting >= MOST_WAITING:
             self.metrics.count("fleet_refused")
             hint = "Make the database reachable again"
             future.set_exception(StoreFullError("too much waits for the database", hint=hint))
@@ -265,7 +261,7 @@ class SharedMember(BackgroundEngine):
         if error := saved.exception():
             future.set_exception(error)
         elif self._latest:  # in its copy
-            self._latest.shipper.settle_when_sent(future)
+            self._latest.settle_when_sent(future)
 
     def _wait(self, events: Sequence[Event], cursor: Cursor | None) -> tuple[Ack, list[Entry]]:
         """Have events wait; what is said now waits on the disk, too."""
@@ -282,15 +278,15 @@ class SharedMember(BackgroundEngine):
         engine, deletes = self.engine, not (how.get("dry_run") or how.get("undo_s"))
         if not (deletes and isinstance(engine, CopyEngine)):
             return super().forget(what, **how)
-        shipper = engine.holding.shipper
+        holding = engine.holding
         engine.append_unsent()  # which are forgotten too, where they are covered
-        shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+        holding.wait_sent(COMMITTED_S)  # or it would be in the outbox still
         gone = super().forget(what, **how)
         if not (gone.turns or gone.memories):
             return gone
         problems = list(gone.problems)
         try:
-            if not shipper.wait_purged(PURGED_S):
+            if not holding.wait_purged(PURGED_S):
                 raise DatabaseAwayError("the database does not answer")
             name = self._place.folder.name
             kept = self._fleet.database.run(housekeeping.kept, self._fleet.worker, name)
@@ -306,9 +302,13 @@ class SharedMember(BackgroundEngine):
         self._wait_committed(SPOKEN_S)  # what is not sent is on this disk
         return outcome
 
+    def apply(self, job: str, batch: WriteBatch) -> None:
+        super().apply(job, batch)
+        self._settled(batch)
+
     def _wait_committed(self, timeout_s: float) -> bool:
         holding = self.holding
-        return holding is None or holding.shipper.wait_sent(timeout_s)
+        return holding is None or holding.wait_sent(timeout_s)
 
     def _settled(self, changed: Any) -> Any:
         """Return the result of a change only once that is committed in the database."""

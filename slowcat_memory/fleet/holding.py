@@ -1,8 +1,8 @@
 """What a worker holds of one person: the lease, a copy that is up to date, and what sends it.
 
-The shipper sends a copy's change sets to the database, in order, as they are committed here. While
-the database is away they wait in the copy's outbox. Once something was forgotten and erased here, the
-shipper also replaces what the database has of it.
+It sends a copy's change sets to the database, in order, as they are committed here. While
+the database is away they wait in the copy's outbox. Once something was forgotten and erased here, it
+also replaces what the database has of it.
 """
 
 import threading
@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.fleet import leases, person_log
 from slowcat_memory.fleet.copies import Copies, copy_name
-from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.hydration import hydrate
 from slowcat_memory.fleet.leases import Lease, Purpose, Worker
 from slowcat_memory.fleet.person_log import Also
@@ -49,14 +47,18 @@ SNAPSHOT_S = 120.0
 class Holding:
     """A person's memory, held by this process from ``__init__`` to the end of the store.
 
+    What the open copy has to send is sent on a thread of its own.
+
     Attributes:
         folder: The copy.
         warm: Whether it was here before.
-        shipper: What sends it; from ``open_store`` on.
+        replica: What is sent; from ``open_store`` on.
         is_released: Whether everything was sent, and the lease given back.
+        recalls: Returns whether a recall runs, which sending lets end first.
+        trouble: Why nothing is sent now; None while it is.
     """
 
-    shipper: "Shipper"
+    replica: Replica
 
     def __init__(
         self,
@@ -72,18 +74,31 @@ class Holding:
 
         Args:
             lease: The lease, where it was taken already.
-            on_trouble: See ``Shipper``.
+            on_trouble: Called with ``DatabaseAwayError`` when the database cannot be reached, and
+                with None when it can again; with another error, such as ``LeaseLostError``, once,
+                when nothing is sent any more.
 
         Raises:
             BusyElsewhereError: Another worker has the lease.
             DatabaseAwayError: The database cannot be reached.
         """
-        self.worker, self._metrics, self._on_trouble = worker, metrics, on_trouble
+        self.worker, self.database = worker, worker.database
+        self._metrics, self._on_trouble = metrics, on_trouble
         self._is_open = self.is_released = False
-        self.lease = lease or worker.database.run(leases.take, worker, person, purpose)
+        self.lease = lease or self.database.run(leases.take, worker, person, purpose)
         worker.holdings[self] = None
         self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
+        self.recalls: Callable[[], bool] = lambda: False
+        self._sent, self._snapshot_upto = self.lease.last_seq, self.lease.snapshot_upto
+        self._purged = self.lease.forget_epoch
+        self._generations: tuple[str, ...] | None = None
+        self.trouble: StoreError | None = None
+        self._ended = self._stopping = False
+        self._changed = threading.Condition()
+        self._receipts = deque[tuple[int, Future[None]]]()  # by number of a change set, in order
+        self._sending = threading.RLock()
+        self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
         with or_undo(self.abandon):
             self._closed.enter_context(self.place.locked())
             self.folder, self.warm = hydrate(worker, self.place, self.lease)
@@ -95,11 +110,11 @@ class Holding:
             if store.replica is None:
                 raise FleetError(f"{path} is open for reading: nothing of it can be sent")
         self._closed.close()
-        replica, database = store.replica, self.worker.database
-        self.shipper = Shipper(database, self.lease, self._metrics, replica, self._on_trouble)
-        self._is_open = True
-        replica.outbox.on_commit, replica.on_closing = self.shipper.wake, self._on_closing
-        self.shipper.start()
+        self.replica, self._is_open = store.replica, True
+        self.replica.outbox.on_commit, self.replica.on_closing = self.wake, self._on_closing
+        self.replica.outbox.note_sent(self._sent)
+        self._generations = self.replica.generations()
+        self._thread.start()
         return store
 
     def abandon(self) -> None:
@@ -111,69 +126,35 @@ class Holding:
     def lose(self) -> None:
         """Send nothing any more: a renewal showed that another worker has taken over."""
         if self._is_open:  # else the next renewal shows it again
-            self.shipper.end(leases.lost(self.lease))
+            self.end(leases.lost(self.lease))
 
     def before_closing(self) -> None:
         """Send what is to be sent, while the store can still be written. Blocks."""
         try:
-            if self.shipper.wait_sent(FLUSH_S):
-                self.shipper.wait_purged(FLUSH_S)
-                self.shipper.snapshot_if_due()
-                self.shipper.replica.trim()
+            if self.wait_sent(FLUSH_S):
+                self.wait_purged(FLUSH_S)
+                self.snapshot_if_due()
+                self.replica.trim()
         except StoreError as error:
             logger.debug("fleet: not everything was sent: {}", error.message)
 
     def _on_closing(self) -> None:
         """Send the rest, and release the lease; what could not be sent stays in the copy."""
         try:
-            all_sent = self.shipper.wait_sent(FLUSH_S)
+            all_sent = self.wait_sent(FLUSH_S)
         except StoreError:
             all_sent = False
-        self.shipper.stop()
-        self._let_go(self.shipper.replica.outbox.seq if all_sent else None)
+        self.stop()
+        self._let_go(self.replica.outbox.seq if all_sent else None)
 
     def _let_go(self, seq: int | None = None) -> None:
         self.worker.holdings.pop(self, None)
         try:
-            self.is_released = self.worker.database.run(leases.release, self.lease, seq)
+            self.is_released = self.database.run(leases.release, self.lease, seq)
         except StoreError as error:
             logger.debug("fleet: a lease runs out by itself: {}", error.message)
 
-
-@dataclass(eq=False, repr=False)
-class Shipper:
-    """Sends what one open copy has to send, on a thread of its own; nothing before ``start``.
-
-    Attributes:
-        on_trouble: Called with ``DatabaseAwayError`` when the database cannot be reached, and with
-            None when it can again; with another error, such as ``LeaseLostError``, once, when
-            nothing is sent any more.
-        recalls: Returns whether a recall runs, which sending lets end first.
-        trouble: Why nothing is sent now; None while it is.
-    """
-
-    database: Database
-    lease: Lease
-    metrics: Metrics
-    replica: Replica
-    on_trouble: Callable[[StoreError | None], object]
-
-    def __post_init__(self) -> None:
-        self.recalls: Callable[[], bool] = lambda: False
-        self._sent, self._snapshot_upto = self.lease.last_seq, self.lease.snapshot_upto
-        self._purged = self.lease.forget_epoch
-        self._generations: tuple[str, ...] | None = None
-        self.trouble: StoreError | None = None
-        self._ended = self._stopping = False
-        self._changed = threading.Condition()
-        self._receipts = deque[tuple[int, Future[None]]]()  # by number of a change set, in order
-        self._sending = threading.RLock()
-        self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
-
-    def start(self) -> None:
-        self.replica.outbox.note_sent(self._sent)
-        self._generations = self.replica.generations()
-        self._thread.start()
+    # ---------------------------------------------------------------- sending
 
     def wake(self) -> None:
         """Send what was committed. On the store's writer thread: returns at once."""
@@ -294,7 +275,7 @@ class Shipper:
             last = also if sets[-1].seq == self.replica.outbox.seq else None
             began = time.perf_counter()
             upto = self.database.run(person_log.append, self.lease, sets, last)
-            self.metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
+            self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
             self.replica.outbox.note_sent(upto)
             with self._changed:
                 self._sent = upto
@@ -347,8 +328,8 @@ class Shipper:
                 return
             self.trouble = error
         if error is not None:
-            self.metrics.count("fleet_away")
-        self.on_trouble(error)
+            self._metrics.count("fleet_away")
+        self._on_trouble(error)
 
     def end(self, error: StoreError) -> None:
         """Send nothing any more, and fail all receipts. Once; any thread."""
@@ -362,5 +343,5 @@ class Shipper:
         for _, future in failed:
             future.set_exception(fresh(error))
         if isinstance(error, LeaseLostError):
-            self.metrics.count("fleet_leases_lost")
-        self.on_trouble(error)
+            self._metrics.count("fleet_leases_lost")
+        self._on_trouble(error)

@@ -1,7 +1,7 @@
 """Looks after what lies on this machine and that nobody has open: copies, and what they did not send.
 
-What others have forgotten is deleted here, too: at once when the database notifies us, and by a look
-at all copies now and then, since notifications are missed while a worker is down. What a killed
+What others have forgotten is deleted here, too: soon, since the database is asked of whom something
+was forgotten, and by a look at all copies now and then, for what was missed. What a killed
 worker could not send is sent as soon as the person's lease can be had. The database knows what else
 lies here, so that a forgetting elsewhere can name it. ``look`` shows an operator all that.
 """
@@ -24,41 +24,40 @@ from slowcat_memory.store import replica
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.sharing import living
 
-EVERY_S = 60.0  # between two looks
+EVERY_S = 60.0  # between two looks at all copies
+PURGED_S = 3.0  # between two questions whose are to be deleted
 LOOK_S = 60.0  # for the figures of a large database
 TASK_STATES = "due", "later", "running", "failed", "given up"
 
 
-def look_at_notified(worker: Worker, message: str) -> None:
-    """Look at the copies of a person of whom something was forgotten elsewhere.
+def look_at_purged(worker: Worker) -> None:
+    """Look at the copies of people of whom something was forgotten elsewhere just now.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
-    person = worker.database.run(person_log.notified, worker.tenant, message)
-    if person:
+    for person in worker.database.run(person_log.purged_lately, worker.tenant, 3 * PURGED_S):
         tidy(worker, copies.copy_name(worker.tenant, person))
 
 
-def tidy(worker: Worker, name: str = "*") -> None:
+def tidy(worker: Worker, name: str = copies.EVERYBODY) -> None:
     """Delete closed copies that have what was forgotten; send what was not sent.
 
     What the database knows nothing of is kept, and what cannot be done now is done the next time.
 
     Args:
-        name: Of one person's copies; "*" for everybody's.
+        name: Of one person's copies.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
     for folder in sorted(worker.cache.glob(name)):
-        if copies.is_name(folder.name):
-            try:
-                _tidy(worker, folder.name)
-            except DatabaseAwayError:
-                raise
-            except StoreError as error:
-                logger.debug("fleet: {} is kept: {}", folder.name, error.message)
+        try:
+            _tidy(worker, folder.name)
+        except DatabaseAwayError:
+            raise
+        except StoreError as error:
+            logger.debug("fleet: {} is kept: {}", folder.name, error.message)
     worker.database.run(_note_kept, worker)
 
 
@@ -218,10 +217,8 @@ def copies_here(worker: Worker) -> list[Copy]:
     """Return the copies of this machine; changes nothing. Blocks."""
     return [
         _copy(worker, folder)
-        for folder in sorted(worker.cache.glob("*/*"))
-        if copies.is_name(folder.parent.name)
-        and data_file(folder).is_file()
-        and not folder.name.startswith(copies.ASIDE)
+        for folder in sorted(worker.cache.glob(f"{copies.EVERYBODY}/*"))
+        if data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE)
     ]
 
 

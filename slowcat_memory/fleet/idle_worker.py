@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -60,14 +61,15 @@ class _OutOfTime(Exception):
     """Another person has a turn."""
 
 
+@dataclass(eq=False)
 class IdleWorker:
-    """Runs the tasks of a fleet's tenant, on the thread that calls it."""
+    """Runs the tasks of a fleet's tenant, on the thread that calls it.
 
-    def __init__(
-        self, fleet: Fleet, *, on_worked: Callable[[Worked], object] = lambda worked: None
-    ) -> None:
-        """Set up; nothing is claimed yet. ``on_worked`` is called after each task."""
-        self._fleet, self._on_worked = fleet, on_worked
+    ``on_worked`` is called after each task.
+    """
+
+    fleet: Fleet
+    on_worked: Callable[[Worked], object] = lambda worked: None
 
     def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
         """Work until ``stop`` is set, or until nothing is due.
@@ -76,7 +78,7 @@ class IdleWorker:
             FleetError: The database refuses for good.
             DatabaseAwayError: With ``until_done``: it cannot be reached.
         """
-        self._fleet.start()
+        self.fleet.start()
         away = False
         while not stop.is_set():
             try:
@@ -98,20 +100,11 @@ class IdleWorker:
         Raises:
             DatabaseAwayError: The database cannot be reached.
         """
-        lease = self._fleet.database.run(leases.claim_task, self._fleet.worker)
+        lease = self.fleet.database.run(leases.claim_task, self.fleet.worker)
         if lease is None:
             return None
-        worked = self._work(lease, stop)
-        self._fleet.metrics.count(f"fleet_tasks_{worked.outcome}")
-        self._on_worked(worked)
-        return worked
-
-    # ---------------------------------------------------------------- one person
-
-    def _work(self, lease: Lease, stop: threading.Event) -> Worked:
-        person, began = lease.person, time.monotonic()
         outcome: Outcome = "done"
-        again_s, why = None, ""
+        began, again_s, why = time.monotonic(), None, ""
         with ExitStack() as opened:
             try:
                 engine = opened.enter_context(closing(self._open(lease)))
@@ -119,12 +112,17 @@ class IdleWorker:
             except Exception as error:  # its task is due before another can claim it
                 why = describe_error(error)
                 outcome = self._put_back(lease, error, why)
-        seconds = time.monotonic() - began
-        return Worked(person=person, outcome=outcome, seconds=seconds, again_s=again_s, error=why)
+        person, seconds = lease.person, time.monotonic() - began
+        worked = Worked(person=person, outcome=outcome, seconds=seconds, again_s=again_s, error=why)
+        self.fleet.metrics.count(f"fleet_tasks_{outcome}")
+        self.on_worked(worked)
+        return worked
+
+    # ---------------------------------------------------------------- one person
 
     def _open(self, lease: Lease) -> CopyEngine:
         """Open the engine of a person's copy."""
-        fleet, person = self._fleet, lease.person
+        fleet, person = self.fleet, lease.person
         holding = Holding(fleet.worker, person, fleet.metrics, lease=lease)
         # Nobody speaks, and it is done below.
         idle = replace(fleet.config.idle, enabled=False, grace_s=0.0)
@@ -132,12 +130,12 @@ class IdleWorker:
 
     def _do(self, engine: CopyEngine, lease: Lease, stop: threading.Event) -> float | None:
         """Do all that is due, and end the task; return in how many seconds it is due again."""
-        began, from_s, shipper = engine.clock(), time.monotonic(), engine.holding.shipper
+        began, from_s, holding = engine.clock(), time.monotonic(), engine.holding
 
         def check(_: Forecast) -> None:
             """End the work on a person, where it has to end; called twice a second."""
-            if shipper.trouble:
-                raise shipper.trouble
+            if holding.trouble:
+                raise holding.trouble
             if stop.is_set():
                 raise Interrupted("this worker ends")
             if time.monotonic() - from_s > MOST_S:
@@ -156,7 +154,7 @@ class IdleWorker:
             ms=round((time.monotonic() - from_s) * 1e3, 1),
             outcome="done",
         )
-        shipper.send_last(
+        holding.send_last(
             lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
             partial(leases.finish_task, lease=lease, again_s=again_s),
         )
@@ -170,7 +168,7 @@ class IdleWorker:
             logger.warning("fleet: idle work for {} failed: {}", lease.person, why)
             attempts, again_s = attempts + 1, leases.pause_s(attempts + 1)
         with suppress(DatabaseAwayError):  # then it counts as a failure when it is claimed again
-            self._fleet.database.run(leases.finish_task, lease, again_s, attempts, why)
+            self.fleet.database.run(leases.finish_task, lease, again_s, attempts, why)
         return "interrupted" if interrupted else "failed"
 
 

@@ -217,7 +217,7 @@ def lost(lease: Lease) -> LeaseLostError:
 # ------------------------------------------------------------------- tasks
 # A task is claimed together with its person's lease, in one transaction, and only while nobody holds
 # that; its row names the epoch. So it runs as long as the lease lasts; nothing else has to be renewed or swept. It ends in the
-# transaction of the last append of its result (``Shipper.send_last``). A conversation that takes the
+# transaction of the last append of its result (``Holding.send_last``). A conversation that takes the
 # lease from idle work makes the task due again in the same transaction, untried (``take``).
 
 THINK_AFTER_S = 10.0  # behind a conversation: who was cut off calls again within seconds

@@ -15,7 +15,6 @@ from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
 from slowcat_memory.store.replica import Whole
 
-CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: each is a new random number
 # Names of the files that have the rows; a table that is rewritten (VACUUM FULL) gets a new one.
 FILES = "ARRAY[pg_relation_filenode('slowcat.log'), pg_relation_filenode('slowcat.snapshot')]"
 REWRITE_S = 3600.0  # for one table
@@ -126,8 +125,8 @@ async def write_snapshot(
     The log since that one is kept, so that workers which have a copy can bring it up to date.
 
     Args:
-        forgets: How many deletions are complete in it; then nothing of before is kept, and workers
-            are notified to delete their copies. None where nothing was forgotten.
+        forgets: How many deletions are complete in it; then nothing of before is kept, and other
+            workers delete their copies. None where nothing was forgotten.
 
     Raises:
         LeaseLostError: Another worker has taken over; nothing is written.
@@ -166,12 +165,9 @@ async def write_snapshot(
         )
         if forgets is not None:
             await connection.execute(
-                "WITH purged AS (UPDATE slowcat.owner SET purged_under = $3,"
-                f" purged_in = {FILES}, ref = gen_random_uuid()"
-                " WHERE tenant = $1 AND person = $2 RETURNING ref)"
-                " SELECT pg_notify($4, ref::text) FROM purged",
+                f"UPDATE slowcat.owner SET purged_under = $3, purged_in = {FILES},"
+                " purged_at = clock_timestamp() WHERE tenant = $1 AND person = $2",
                 *lease.fence,
-                CHANNEL,
             )
 
 
@@ -189,11 +185,13 @@ async def rewrite(connection: Connection) -> None:
         raise FleetError("this role may not rewrite the tables", hint=hint)
 
 
-async def notified(connection: Connection, tenant: str, message: str) -> str | None:
-    """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
-    query = "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2::text::uuid"
-    person: str | None = await connection.fetchval(query, tenant, message)
-    return person
+async def purged_lately(connection: Connection, tenant: str, within_s: float) -> list[str]:
+    """Return of whom something that was forgotten was removed in the last seconds."""
+    query = (
+        "SELECT person FROM slowcat.owner WHERE tenant = $1"
+        " AND purged_at > clock_timestamp() - make_interval(secs => $2)"
+    )
+    return [row[0] for row in await connection.fetch(query, tenant, within_s)]
 
 
 async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[bytes]:

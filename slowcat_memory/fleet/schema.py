@@ -5,7 +5,7 @@ from importlib import resources
 from slowcat_memory.errors import FleetError
 from slowcat_memory.fleet.database import Connection
 
-VERSION = 4  # of schema.sql; tables of another one are refused
+VERSION = 5  # of schema.sql; tables of another one are refused
 # Two `fleet init` wait for each other; a role that may only read cannot hold this lock.
 ALONE = "LOCK TABLE slowcat.migration IN SHARE ROW EXCLUSIVE MODE"
 # Where two make a schema at once, one of them fails, although it asks whether there is one.

@@ -20,10 +20,10 @@ CREATE TABLE slowcat.owner (
   forget_epoch  bigint      NOT NULL DEFAULT 0,     -- of the snapshot: what was forgotten before is nowhere
   purged_under  bigint      NOT NULL DEFAULT 0,     -- epoch of the lease that last removed what was forgotten
   purged_in     oid[]       NOT NULL DEFAULT '{}',  -- files of the tables that had it
-  ref           uuid        NOT NULL DEFAULT gen_random_uuid(), -- of that, in a notification: all tenants hear it
+  purged_at     timestamptz NOT NULL DEFAULT '-infinity',  -- when that was
   PRIMARY KEY (tenant, person)
 ) WITH (fillfactor = 50);         -- most updates stay on their page
-CREATE INDEX owner_ref ON slowcat.owner (tenant, ref);
+CREATE INDEX owner_purged ON slowcat.owner (tenant, purged_at);
 CREATE INDEX owner_held ON slowcat.owner (tenant) WHERE NOT released;  -- not on what renewals change
 
 -- Where an epoch ended that was not released: what its worker had not sent must go another way.

@@ -10,6 +10,7 @@ explained to the model in a sentence, so that it can call again.
 """
 
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ import msgspec
 from loguru import logger
 
 from slowcat_memory.config import Config, tokenizer
+from slowcat_memory.core.blocks.block import HUMAN, PROFILE, current
 from slowcat_memory.core.commands.corrections import mentions
 from slowcat_memory.core.disclosure import disclose, is_listed, is_uncertain, is_withheld
 from slowcat_memory.core.language import Language, language_of
@@ -43,7 +45,6 @@ from slowcat_memory.core.memory import (
     types_of,
 )
 from slowcat_memory.core.render.attribution import attributed
-from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
@@ -62,7 +63,7 @@ from slowcat_memory.store import Snapshot
 Test = Callable[[Memory], bool]
 Talk = tuple[datetime, Sequence[Disclosed]]  # when it began, and what it was about
 Show = Callable[[Memory | None], Disclosed | None]
-ABOUT_USER = (PROFILE, f"{BLOCK}/human")
+ABOUT_USER = (PROFILE, HUMAN)  # blocks
 LEADS = 3  # turns of a conversation that say what it is about
 
 
@@ -164,22 +165,15 @@ class Call:
 
     def types(self) -> Counter[str]:
         """Return how many facts that hold there are of each type."""
-        now = self.now
-        with self._view() as (snapshot, show):
-            with self.memory.catalogue(self.scope, snapshot) as catalogue:
-                rows = [row for row in catalogue.in_order() if _may_be_listed(row)]
-            shown = (fact for fact in rows if held_at(fact, now) and show(fact))
-            return Counter(type_ for fact in shown for type_ in types_of(fact))
+        facts = self.listed(partial(held_at, at=self.now), sys.maxsize)
+        return Counter(type_ for fact in facts for type_ in types_of(fact))
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""
         with self._view() as (snapshot, show):
-            every = snapshot.memories(self.scope, f"{BLOCK}/")
-            shown = (show(block) for block in every if block.retired_at is None)
-            blocks = [block for block in shown if block and block.text.strip()]
-        blocks.sort(key=lambda block: (block.recorded_at or block.valid_from, block.id))
-        latest = {block.kind: block for block in blocks}
-        return [latest[kind] for kind in ABOUT_USER if kind in latest]
+            versions = list(snapshot.memories(self.scope, f"{BLOCK}/"))
+            blocks = (show(current(versions, label)) for label in ABOUT_USER)
+            return [block for block in blocks if block and block.text.strip()]
 
     def talks(self, since: datetime, most: int) -> list[Talk]:
         """Return the conversations since a moment, the latest first.
@@ -277,26 +271,24 @@ class Proposal(msgspec.Struct, frozen=True):
     lines: Sequence[str]
 
 
+@dataclass(eq=False, repr=False)
 class Answers:
-    """Answers the calls of one conversation, or of the hosts of one server. Every method blocks."""
+    """Answers the calls of one conversation, or of the hosts of one server. Every method blocks.
 
-    def __init__(
-        self,
-        tokens: int = 700,
-        summaries: int = 0,
-        agreed: int = 0,
-        code: Callable[[], str] = lambda: secrets.token_hex(4),
-    ) -> None:
-        """Prepare to answer.
+    Attributes:
+        tokens: The size of an answer, estimated.
+        summaries: The most summaries beside the memories that a search finds.
+        agreed: User turns within which the user may agree to a preview, in none of which it was
+            made; 0 where there are no turns.
+        code: Makes the code of a preview; without turns, it must not be guessable.
+    """
 
-        Args:
-            tokens: The size of an answer, estimated.
-            summaries: The most summaries beside the memories that a search finds.
-            agreed: User turns within which the user may agree to a preview, in none of which it was
-                made; 0 where there are no turns.
-            code: Makes the code of a preview; without turns, it must not be guessable.
-        """
-        self._tokens, self._summaries, self._agreed, self._code = tokens, summaries, agreed, code
+    tokens: int = 700
+    summaries: int = 0
+    agreed: int = 0
+    code: Callable[[], str] = partial(secrets.token_hex, 4)
+
+    def __post_init__(self) -> None:
         self._proposals: dict[tuple[str, str], Proposal] = {}  # the latest, by scope and code
         self._lock = Lock()
 
@@ -330,8 +322,8 @@ class Answers:
         floor = call.config.recall.floor
         sure = max((hit.probability for hit in hits), default=0.0)
         memories = [hit.memory for hit in hits[: asked.limit]]
-        if self._summaries and not who:
-            about = call.search(query, self._summaries, {**when, "kinds": (SUMMARY,)})
+        if self.summaries and not who:
+            about = call.search(query, self.summaries, {**when, "kinds": (SUMMARY,)})
             memories += [hit.memory for hit in about if hit.probability >= floor]
         return self._listed(call, memories, "" if sure >= floor else UNSURE)
 
@@ -405,7 +397,7 @@ class Answers:
         kept, shown, used = list[str](), list[Memory](), 0
         for line, memories in lines:
             used += estimate_tokens(line)
-            if kept and used > self._tokens:
+            if kept and used > self.tokens:
                 break
             kept.append(line)
             shown += memories
@@ -440,7 +432,7 @@ class Answers:
         answer = self._listed(call, call.meant(_words(asked.what, "what"), FEW))
         if not answer.memories:
             return Result(note="Nothing like that is stored. Nothing was deleted.")
-        code = self._code()
+        code = self.code()
         with self._lock:
             for old in [*self._proposals][: 1 - PROPOSALS]:
                 del self._proposals[old]
@@ -464,10 +456,10 @@ class Answers:
             if agreed is None or call.now - agreed.at > VALID_FOR:
                 raise Unclear(NO_PREVIEW)
             turns = call.turn - agreed.asked.turn
-            if self._agreed and turns <= 0:
+            if self.agreed and turns <= 0:
                 raise Unclear(TOO_SOON)
             del self._proposals[call.scope, code]
-        if turns > self._agreed:
+        if turns > self.agreed:
             raise Unclear(NO_PREVIEW)
         return agreed
 

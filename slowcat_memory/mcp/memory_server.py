@@ -51,7 +51,7 @@ class MemoryTools:
     """The tools over one scope of a memory, for one program or several."""
 
     def __init__(self, open_memory: OpenMemory, scope: str, *, local: bool = False) -> None:
-        """Prepare the tools; the memory is opened by the first call, or by ``open``.
+        """Prepare the tools; the memory is opened by the first call.
 
         Args:
             scope: Whose memory; no call can choose another.
@@ -63,18 +63,6 @@ class MemoryTools:
         self._opening = anyio.Lock()
         self._answers = Answers()
         self._call: Call | None = None
-
-    async def open(self) -> Call:
-        """Open the memory, if it is not open yet.
-
-        Raises:
-            SlowcatError: It cannot be opened.
-        """
-        async with self._opening:
-            if self._call is None:
-                memory = await anyio.to_thread.run_sync(self._open)
-                self._call = Call(memory, self._scope, local=self._local)
-            return self._call
 
     def close(self) -> None:
         """Release the memory, if it is open. Blocks."""
@@ -88,14 +76,17 @@ class MemoryTools:
             client: The name of the program that calls.
         """
         try:
-            call = await self.open()
+            async with self._opening:
+                if self._call is None:
+                    memory = await anyio.to_thread.run_sync(self._open)
+                    self._call = Call(memory, self._scope, local=self._local)
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
             words = FAILED
             if isinstance(error, SlowcatError):
                 words = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
             return Result(note=words, failed=True)
-        return await anyio.to_thread.run_sync(self._answer, call, name, arguments, client)
+        return await anyio.to_thread.run_sync(self._answer, self._call, name, arguments, client)
 
     def _answer(self, call: Call, name: str, arguments: Any, client: str) -> Result:
         memory, began = call.memory, time.perf_counter()
@@ -179,18 +170,8 @@ async def serve_stdio(tools: MemoryTools) -> None:
     What anything prints meanwhile goes to standard error: the output is the protocol's.
     """
     server = memory_server(tools)
-    async with stdio_server() as (read, write), anyio.create_task_group() as group:
-        group.start_soon(_open_early, tools)
+    async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
-        group.cancel_scope.cancel()
-
-
-async def _open_early(tools: MemoryTools) -> None:
-    """Open the memory before the first call; what fails is said at that call."""
-    try:
-        await tools.open()
-    except Exception as error:
-        logger.warning(f"the memory is not open yet: {describe_error(error)}")
 
 
 def listen(port: int = 0, host: str = LOOPBACK, *, token: str = "") -> socket.socket:
@@ -256,11 +237,8 @@ async def serve_http(
         timeout_graceful_shutdown=CLOSE_S,
     )
     server = uvicorn.Server(config)
-    async with anyio.create_task_group() as group:
-        group.start_soon(_open_early, tools)
-        ready(f"http://{host}:{port}{PATH}")
-        await server.serve(sockets=[listening])
-        group.cancel_scope.cancel()
+    ready(f"http://{host}:{port}{PATH}")
+    await server.serve(sockets=[listening])
 
 
 class AccessCheck:

@@ -17,7 +17,7 @@ from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.processor.context_messages import Scopes
-from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.undo_log import CommandContext, Outcome
 
@@ -125,7 +125,7 @@ class VoiceCommands:
         if outcome.rest:
             return False
         if not self.refuses(scopes):
-            self._deps.owned.add_answer(outcome.said, scopes)
+            self._deps.messages.add_answer(outcome.said, scopes)
         await self._push(frames.LLMFullResponseStartFrame())
         await self._push(frames.LLMTextFrame(outcome.said))
         await self._push(frames.LLMFullResponseEndFrame())

@@ -37,27 +37,46 @@ Scopes = tuple[str, ...]  # of the speakers of a turn, or those that may be read
 
 
 class ContextMessages:
-    """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused."""
+    """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused.
+
+    And the one registry of what the memory put there. Use it on the event loop.
+
+    Attributes:
+        visible: What the LLM can read of it.
+        readable: The scopes for which the context was stripped last; None before the first time.
+        is_stale: A head was rendered since, which the application may have placed.
+        head_of: The scope whose head the memory placed itself; "" for none.
+        late_head: A head that came after the first request, and waits for the next block; or "".
+    """
 
     def __init__(
         self,
         own: Callable[[], Sequence[Any]],
         was_spoken: Callable[[str], bool],
-        is_placed: Callable[[Message], bool],
     ) -> None:
         """Start empty.
 
         Args:
-            is_placed: Returns whether the memory placed the block of a message. A user may copy
-                one, and write behind it.
             own: Returns the messages of the aggregators' context; a frame may carry a copy.
             was_spoken: Returns whether these words were heard since the last turn.
         """
-        self._own, self._was_spoken, self._is_placed = own, was_spoken, is_placed
+        self._own, self._was_spoken, self.visible = own, was_spoken, injection.Visible()
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
         self._turns: dict[int, tuple[Message, Turn | None, Scopes]] = {}
         self._newest: Message | None = None  # the latest handled one
         self._typed: dict[int, Message] = {}  # appended alone, and not yet logged
+        self.readable: frozenset[str] | None = None
+        self.is_stale = False
+        self.head_of = self.late_head = ""
+        # By text, the scopes that it is made of.
+        self._blocks: dict[str, frozenset[str]] = {}
+        self._answers: dict[str, frozenset[str]] = {}
+        self._heads: dict[str, frozenset[str]] = {}
+        # Calls of tools, by their ids, and messages for one LLM service, by their own.
+        self._unspoken: dict[object, tuple[Any, frozenset[str]]] = {}
+        self._without_heads: list[tuple[Message, Any, Any]] = []  # content before and after
+        self._instruction: Message = {}  # the LLM service's, while heads in it are replaced
+        self._warned = False
 
     def find_new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
         """Return the last user message if it was not handled yet.
@@ -70,7 +89,8 @@ class ContextMessages:
         message = injection.last_user_message(messages)
         if message is None or id(message) in self._handled:
             return None
-        if injection.block_of(message) and (self._is_placed(message) or not self.is_typed(message)):
+        copied = self.is_typed(message) and not self.visible.knows(message)
+        if injection.block_of(message) and not copied:
             return None
         return None if not predicted and self._is_copy(message, present) else message
 
@@ -88,7 +108,7 @@ class ContextMessages:
         """Treat unanswered user messages that an application appends as new, whatever they say."""
         waiting = messages[injection.answered(messages) :]
         users = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
-        self._typed |= {id(m): m for m in users if not self._is_placed(m)}
+        self._typed |= {id(m): m for m in users if not self.visible.knows(m)}
 
     def take_typed(self) -> list[Message]:
         """Return the appended messages that are not logged yet, once, in order."""
@@ -98,9 +118,6 @@ class ContextMessages:
     def is_typed(self, message: Message) -> bool:
         """Return whether a message was appended alone and is not logged yet."""
         return id(message) in self._typed
-
-    def mark_handled(self, message: Message) -> None:
-        self._handled[id(message)] = message
 
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
@@ -132,7 +149,7 @@ class ContextMessages:
         first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
         self.mark_known(messages[: injection.answered(messages)])
         if first is not None and not self.is_logged(first):
-            self.mark_handled(first)
+            self.mark_known([first])
             if injection.last_user_message(messages) is first:
                 self._newest = first  # what comes next may be a copy of it
 
@@ -140,9 +157,7 @@ class ContextMessages:
         """Treat messages as handled; anything but a dict is skipped."""
         self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
 
-    def remove(
-        self, turns: Collection[int], memories: Collection[str], visible: injection.Visible
-    ) -> None:
+    def remove(self, turns: Collection[int], memories: Collection[str]) -> None:
         """Remove forgotten exchanges, and blocks that hold forgotten memories, from the context.
 
         The messages keep their places, because Pipecat's summariser counts them; only their content
@@ -150,7 +165,6 @@ class ContextMessages:
 
         Args:
             turns: Log ids of forgotten turns; a user's message goes with its answers.
-            visible: What the LLM can read; updated.
         """
         removing = False
         for message in self._own():
@@ -161,41 +175,16 @@ class ContextMessages:
                 removing = turn is not None and turn.id in turns
             if removing and message.get("content"):
                 message["content"] = injection.FORGOTTEN
-                visible.discard(message)
-            elif visible.holds(message, memories):
-                message["content"] = injection.strip_memories([message])[0]["content"]
-                visible.discard(message)
+                self.visible.discard(message)
+            elif self.visible.holds(message, memories):
+                _without_block(message, self.visible)
 
+    # ---------------------------------------------------------------- what the memory puts there
 
-# ------------------------------------------------------------------- of the memory's own
-
-
-class OwnedMessages:
-    """The one registry of such content. Use it on the event loop.
-
-    Attributes:
-        readable: The scopes for which the context was stripped last; None before the first time.
-        is_stale: A head was rendered since, which the application may have placed.
-        head_of: The scope whose head the memory placed itself; "" for none.
-        late_head: A head that came after the first request, and waits for the next block; or "".
-    """
-
-    def __init__(self) -> None:
-        self.readable: frozenset[str] | None = None
-        self.is_stale = False
-        self.head_of = self.late_head = ""
-        self._blocks: dict[str, frozenset[str]] = {}
-        self._answers: dict[str, frozenset[str]] = {}
-        # Calls of tools, by their ids, and messages for one LLM service, by their own.
-        self._unspoken: dict[object, tuple[Any, frozenset[str]]] = {}
-        self._heads: dict[str, frozenset[str]] = {}
-        self._without_heads: list[tuple[Message, Any, Any]] = []  # content before and after
-        self._instruction: Message = {}  # the LLM service's, while heads in it are replaced
-        self._warned = False
-
-    # ---------------------------------------------------------------- what is put there
-
-    def add_block(self, packed: Packed) -> None:
+    def place_block(self, message: Message, packed: Packed) -> None:
+        """Write a block in front of the words of a user message."""
+        injection.prefix(message, packed.text)
+        self.visible.add_block(message, packed.text, (hit.memory.id for hit in packed.hits))
         scopes = {hit.memory.scope for hit in packed.hits}
         if self.late_head and injection.head_lines(self.late_head) in packed.text:
             scopes.add(self.head_of)
@@ -238,27 +227,24 @@ class OwnedMessages:
 
     def place_head(
         self, head: str, scope: str, llm: Any, messages: list[Any], *, late: bool
-    ) -> list[Message]:
+    ) -> None:
         """Write the head of a scope where the LLM reads it, once; a later one takes its place.
 
         Args:
             llm: The LLM service; None for none.
             messages: The context's.
             late: A request was sent already: a first head waits for the next block.
-
-        Returns:
-            The messages whose block held the earlier head, and is removed.
         """
         known = [text for text, owner in self._heads.items() if owner == {scope}]
-        stripped = list[Message]()
+        waits = bool(head) and late and not known
         for old in known:
             if old == head:
                 continue
             self.late_head = self.late_head.replace(old, head)
             for message in self._read(messages, llm):
                 if injection.head_lines(old) in _block(message):
-                    message["content"] = injection.strip_memories([message])[0]["content"]
-                    stripped.append(message)
+                    _without_block(message, self.visible)
+                    waits = bool(head)
                 elif before := message.get("content"):
                     message["content"] = injection.without_texts(before, (old,), head)
             self._write(llm)
@@ -268,12 +254,11 @@ class OwnedMessages:
             ]
         if head and not known:
             self.head_of = scope
-        if head and (stripped or (not known and late)):
+        if waits:
             self.late_head = head
         elif head and not known:
             self.add_instruction(head, llm, messages)
         self.add_head(head, scope)
-        return stripped
 
     def with_late_head(self, packed: Packed) -> Packed:
         """Return a block that begins with the head that waits, if any."""
@@ -290,9 +275,7 @@ class OwnedMessages:
 
     # ---------------------------------------------------------------- another user speaks
 
-    def strip(
-        self, contexts: Sequence[list[Any]], scopes: Iterable[str], llm: Any = None
-    ) -> list[Message]:
+    def strip(self, contexts: Sequence[list[Any]], scopes: Iterable[str], llm: Any = None) -> None:
         """Remove, in place, what may not be read for some scopes.
 
         What is of unknown origin, such as a block that the application added, is removed.
@@ -303,15 +286,12 @@ class OwnedMessages:
             contexts: The messages of contexts, which may share some.
             scopes: What is made of memories of these alone may stay.
             llm: The LLM service, whose system instruction may hold a session head.
-
-        Returns:
-            The messages that lost their blocks.
         """
         allowed = frozenset(scopes)
         messages = list({id(m): m for context in contexts for m in context}.values())
         self._adopt(messages)
         self.readable, self.is_stale = allowed, False
-        stripped = self._strip_blocks(messages, allowed)
+        self._strip_blocks(messages, allowed)
         self._strip_heads(messages, allowed, llm)
         self._strip_answers(messages, allowed)
         gone = {key for key, (_, owner) in self._unspoken.items() if not owner <= allowed}
@@ -322,7 +302,6 @@ class OwnedMessages:
                 for message in context
                 if not (isinstance(message, LLMSpecificMessage) and id(message) in gone)
             ]
-        return stripped
 
     def _adopt(self, messages: Sequence[Any]) -> None:
         """Record what the LLM wrote for those who could be read until now.
@@ -346,17 +325,12 @@ class OwnedMessages:
         ours = isinstance(unspoken, dict) and injection.call_name(unspoken) in NAMES
         return UNKNOWN if ours else frozenset()
 
-    def _strip_blocks(self, messages: Sequence[Any], allowed: frozenset[str]) -> list[Message]:
+    def _strip_blocks(self, messages: Sequence[Any], allowed: frozenset[str]) -> None:
         standing = {id(m): (m, block) for m in messages if (block := _block(m))}
         self._blocks = {block: self._blocks.get(block, UNKNOWN) for _, block in standing.values()}
-        stripped = [
-            message
-            for message, block in standing.values()
-            if not self._blocks[block] or not self._blocks[block] <= allowed
-        ]
-        for message in stripped:
-            message["content"] = injection.strip_memories([message])[0]["content"]
-        return stripped
+        for message, block in standing.values():
+            if not self._blocks[block] or not self._blocks[block] <= allowed:
+                _without_block(message, self.visible)
 
     def _strip_heads(self, messages: Sequence[Any], allowed: frozenset[str], llm: Any) -> None:
         """Remove the heads that may not be read, and restore the others."""
@@ -432,6 +406,11 @@ class OwnedMessages:
 def _limit(kept: dict[str, Any]) -> None:
     if len(kept) > KEPT:
         del kept[next(iter(kept))]
+
+
+def _without_block(message: Message, visible: injection.Visible) -> None:
+    message["content"] = injection.strip_memories([message])[0]["content"]
+    visible.discard(message)
 
 
 def _block(message: Any) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from loguru import logger
+from msgspec.structs import replace
 from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame, StartFrame
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, FrameProcessorSetup
@@ -21,21 +22,21 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, F
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.processor import engine_handle, neighbours
-from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
-from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
-from slowcat_memory.processor.engine_handle import ConversationDeps, EngineHandle, Overrides
+from slowcat_memory.processor import keywords, neighbours
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher
+from slowcat_memory.processor.keywords import ConversationDeps, Overrides
 from slowcat_memory.processor.neighbours import find_neighbours
 from slowcat_memory.processor.reports import Content, FrameGuard, Reports
-from slowcat_memory.processor.turn import TurnResult
+from slowcat_memory.processor.turn import LiveConversation, TurnResult
 from slowcat_memory.providers.llm.base import AUTO
 from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.tools.functions import SEARCH, Call, FunctionSchema, memory_tools
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
 
 T = TypeVar("T")
+START_S = 10.0  # how long a pipeline's start waits for the store
+_FLUSH_S = 2.0
 _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
 
 
@@ -126,28 +129,25 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             TypeError: There is no such keyword.
         """
         own = inspect.signature(HybridContextualMemoryProcessor).parameters
-        super().__init__(**engine_handle.frame_processor_arguments(overrides, own))
-        self._config = engine_handle.conversation_config(engine, fleet, config, overrides)
-        self._config_file = engine_handle.config_source(config, engine or fleet)
+        super().__init__(**keywords.frame_processor_arguments(overrides, own))
+        self._config = keywords.conversation_config(engine, fleet, config, overrides)
+        self._config_file = keywords.config_source(config, engine or fleet)
         self._scope = scope_of_user(user_id or self._config.memory.user_id)
-        self._engine_handle = EngineHandle(self._config, engine, fleet, self._scope)
+        self._memory, self._fleet, self._opening = engine, fleet, asyncio.Lock()
+        self._own: BackgroundEngine | None = None  # opened here, and no shared engine
         self._aggregators = aggregators
         self._speaker = ""  # the current speaker, as set by the application
         self._llm_is_local = llm_is_local
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
-        self._guard, visible = FrameGuard(self, self._call_event_handler), Visible()
+        self._guard = FrameGuard(self, self._call_event_handler)
         self._deps = ConversationDeps(
             config=self._config,
             audience=Audience(self._config.people, self._scope, speakers),
             speaker_names={**(speakers or {}), **(speaker_names or {})},
             off_record=OffRecord(self._config.sessions, self._on_record_changed),
             llm_is_local=bool(llm_is_local),
-            messages=ContextMessages(
-                lambda: self._deps.neighbours.messages, self._was_spoken, visible.knows
-            ),
-            visible=visible,
-            owned=OwnedMessages(),
+            messages=ContextMessages(lambda: self._deps.neighbours.messages, self._was_spoken),
             guard=self._guard,
             reports=Reports(self._guard, self.push_frame, rtvi, spans),
         )
@@ -184,7 +184,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     @property
     def engine(self) -> MemoryEngine | None:
         """The engine; None before the start, and while there is no store."""
-        return self._engine_handle.engine
+        return self._own.engine if self._own else self._memory
 
     def can_generate_metrics(self) -> bool:
         """Return True: recall is timed."""
@@ -205,13 +205,17 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             A few lines, "" if there is nothing to include, or the instruction has it already.
         """
         scope = self._deps.audience.greeted_scope(person)
-        if not scope or not self._config.memory.use_contextual or scope == self._deps.owned.head_of:
+        if (
+            not scope
+            or not self._config.memory.use_contextual
+            or scope == self._deps.messages.head_of
+        ):
             return ""
         local = self._deps.llm_is_local
         head = await self._ask(
             lambda engine: engine.session_context(scope, local=local), "no session context"
         )
-        self._deps.owned.add_head(head or "", scope)
+        self._deps.messages.add_head(head or "", scope)
         return head or ""
 
     async def push_icebreaker(
@@ -247,7 +251,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _ask(self, work: Callable[[MemoryEngine], T], failure: str) -> T | None:
         """Do what blocks on a thread; log a warning, and return None, where there is no memory."""
         try:
-            return await asyncio.to_thread(work, await self._engine_handle.open())
+            return await asyncio.to_thread(work, await self._open())
         except SlowcatError as error:
             logger.warning(f"{self}: {failure}: {error}")
             return None
@@ -300,8 +304,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         near = self._deps.neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher.subscribe()
         if self._add_instruction:
-            self._deps.owned.add_instruction(self._instruction, near.llm, near.messages)
-        self._engine_handle.prefer_llm(neighbours.base_url(near.llm))
+            self._deps.messages.add_instruction(self._instruction, near.llm, near.messages)
+        # Idle work looks for an LLM at the conversation's server first.
+        thinking = replace(self._config.thinking, first_url=neighbours.base_url(near.llm))
+        self._config = replace(self._config, thinking=thinking)
         try:
             live = await self._begin()
         except Exception as error:  # of an engine that was given: the agent must start without
@@ -318,9 +324,35 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """The store and the namespace."""
         return str(self._config.folder), self._scope
 
+    async def _open(self) -> MemoryEngine:
+        """Return the memory. One that is opened here never fails: it waits for its store.
+
+        Waits ``START_S`` at most; not at all for a fleet's, which joins the conversation when it
+        is ready.
+        """
+        async with self._opening:
+            if self._memory is None:  # acquired on a thread: its last user may be closing it
+                self._memory = self._own = await asyncio.to_thread(self._acquire)
+        if self._own is not None:
+            await asyncio.to_thread(self._own.start, 0.0 if self._fleet else START_S)
+        return self._memory
+
+    def _acquire(self) -> BackgroundEngine:
+        if self._fleet is not None:
+            return self._fleet.member(self._scope, self._config)
+        return BackgroundEngine.acquire(self._config)
+
+    async def _close(self) -> None:
+        """Save, and release the memory if it was opened here."""
+        if self._own is not None:
+            own, self._own, self._memory = self._own, None, None
+            await asyncio.to_thread(own.close)
+        elif self._memory is not None:
+            await asyncio.to_thread(self._memory.flush, _FLUSH_S)
+
     async def _begin(self) -> LiveConversation:
         deps = self._deps
-        engine = deps.engine = await self._engine_handle.open()
+        engine = deps.engine = await self._open()
         self._guard.metrics = engine.metrics
         posted = self._guard.posted
         self._subscriptions.callback(
@@ -363,7 +395,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             if live:
                 live.log.disconnected()
             self._deps.off_record.end()  # it must not outlive the conversation
-            await self._engine_handle.close()
+            await self._close()
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")
         self._dispatcher.live = None
@@ -372,21 +404,18 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _place_head(self) -> None:
         """Place the session's head, or what is left of it."""
         self._head_is_stale = False
-        deps, engine = self._deps, self._engine_handle.memory
+        deps, engine = self._deps, self._memory
         scope = deps.audience.greeted_scope("")
-        auto = self._config.head.mode == "auto" or deps.owned.knows_head(scope)
+        auto = self._config.head.mode == "auto" or deps.messages.knows_head(scope)
         if engine is None or not scope or not auto:
             return
         near = deps.neighbours
         try:
             head = await asyncio.to_thread(engine.session_context, scope, local=deps.llm_is_local)
             late = self._requested
-            stripped = deps.owned.place_head(head, scope, near.llm, near.messages, late=late)
+            deps.messages.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
             self._guard.log_failure(error)
-            return
-        for message in stripped:
-            deps.visible.discard(message)
 
     def _on_event(self, event: MemoryEvent) -> None:
         """Report an event; take what a person forgot, changed or muted out of the head."""
@@ -415,12 +444,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     def _on_back(self) -> None:
         logger.info(f"{self}: the memory is back")
-        if not self._deps.owned.knows_head(self._scope):
+        if not self._deps.messages.knows_head(self._scope):
             self._guard.spawn(self._place_head())
         self._guard.notify("on_memory_back")
 
     def _on_record_changed(self, off: bool) -> None:
-        engine = self._engine_handle.memory
+        engine = self._memory
         if engine and not off:
             with suppress(StoreError, RuntimeError):  # nothing is open, or it is being closed
                 engine.upkeep.drop_queries()
@@ -433,7 +462,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return self._dispatcher.live
 
     def _was_spoken(self, text: str) -> bool:
-        return self._live is not None and self._live.turns.was_spoken(text)
+        return self._live is not None and self._live.was_spoken(text)
 
     # ---------------------------------------------------------------- frames
 
@@ -447,7 +476,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if live and isinstance(frame, LLMContextFrame):
             self._requested = True
             if direction is FrameDirection.DOWNSTREAM:
-                result = await live.turns.before_reply(frame)
+                result = await live.before_reply(frame)
         else:
             self._dispatcher.see(frame)
         if result.answered:

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -134,26 +135,28 @@ def start_line(engine: MemoryEngine, config: Config, scope: str, file: str) -> s
     parts = (
         f"memory {whose} in {str(config.folder).replace(f'{Path.home()}{os.sep}', f'~{os.sep}', 1)}",
         f"turns: {turns:,}",
-        f"embedding: {engine.embedding.source}",
+        f"embedding: {engine.embedding.report.source}",
         f"configuration: {file}",
         *(f"beside {other.program} (process {other.pid})" for other in others_of(config.folder)),
     )
     return "; ".join(parts)
 
 
+@dataclass(eq=False, repr=False)
 class Reports:
-    """Use it on the event loop; nothing here is done while a turn waits."""
+    """Use it on the event loop; nothing here is done while a turn waits.
 
-    def __init__(
-        self,
-        guard: FrameGuard,
-        push: Callable[[Frame], Awaitable[None]],
-        rtvi: Content,
-        spans: Content,
-    ) -> None:
-        """Store the arguments; ``push`` sends a frame downstream."""
-        self._guard, self._push, self._rtvi, self._wants_spans = guard, push, rtvi, spans
-        self._spans: Spans | None = None
+    Attributes:
+        push: Sends a frame downstream.
+        rtvi: What a client hears; see ``HybridContextualMemoryProcessor``.
+        content: What spans have, likewise.
+    """
+
+    guard: FrameGuard
+    push: Callable[[Frame], Awaitable[None]]
+    rtvi: Content
+    content: Content
+    _spans: "Spans | None" = field(default=None, init=False)
 
     def begin(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         """Start, and log the start line soon; ``file`` is where the configuration comes from.
@@ -162,21 +165,21 @@ class Reports:
             ConfigError: Spans are wanted, and OpenTelemetry is not installed.
         """
         self._engine = engine
-        self._guard.spawn(self._introduce(engine, config, scope, file))
-        if self._wants_spans:
-            self._spans = Spans(engine, self._wants_spans)
+        self.guard.spawn(self._introduce(engine, config, scope, file))
+        if self.content:
+            self._spans = Spans(engine, self.content)
 
     def recalled(self, turn: Turn | None, recall: Recollection, packed: Packed) -> None:
         """Report a turn's recall, after its frame was pushed."""
         if self._spans is not None:
-            self._guard.run(self._spans.recalled, turn, recall, packed.hits)
+            self.guard.run(self._spans.recalled, turn, recall, packed.hits)
 
     def happened(self, event: MemoryEvent) -> None:
         """Report an event of one of the conversation's namespaces."""
         if self._spans is not None:
-            self._guard.run(self._spans.happened, event)
-        if self._rtvi:
-            self._guard.spawn(self._send(event))
+            self.guard.run(self._spans.happened, event)
+        if self.rtvi:
+            self.guard.spawn(self._send(event))
 
     async def _send(self, event: MemoryEvent) -> None:
         from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame  # only when on
@@ -190,17 +193,17 @@ class Reports:
             "session": event.session,
             "at": event.at.isoformat() if event.at else "",
         }
-        if self._rtvi == "texts":
+        if self.rtvi == "texts":
             data["texts"] = await asyncio.to_thread(texts_of, self._engine, event)
-        if not self._guard.ended:
-            await self._push(RTVIServerMessageFrame(data=data))
+        if not self.guard.ended:
+            await self.push(RTVIServerMessageFrame(data=data))
 
     async def _introduce(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         try:
             line = await asyncio.to_thread(start_line, engine, config, scope, file)
         except SlowcatError as error:
             line = f"memory in {config.folder}, not there yet: {error}"
-        logger.info(f"{self._guard}: {line}")
+        logger.info(f"{self.guard}: {line}")
 
 
 class Spans:

@@ -83,7 +83,7 @@ def rederive(
         KeyError: There is no such job.
         StoreError: There is no space for a copy, or tasks were left: the LLM is unreachable.
     """
-    engine.flush(None)
+    engine.flush()
     backup = None if dry_run else engine.upkeep.backup()
     with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
@@ -97,7 +97,7 @@ def rederive(
             after = {at: record for at, record in made.items() if at not in kept}
             gone = [record for at, record in before.items() if at not in after]
             put = [record for at, record in after.items() if not _same(before.get(at), record)]
-            space = engine.embedding.key
+            space = engine.embedding.report.key
             vectors = tuple(_vectors(snapshot, space, map(_place, put)))
     memories, new = _of(Memory, after.values()), _of(Memory, put)
     return Rederived(
@@ -298,9 +298,8 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         turn = _turn(snapshot, number)
         then = snapshot.ledger(number)
         dialogue = dialogue_before(snapshot, turn)
-        asked = asked_text(
-            snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
-        )
+        config = engine.config
+        asked = asked_text(snapshot, turn, config.ask, config.gate, config.memory.language)
         visible = then.visible if then else _said_in_session(snapshot, turn)
         heard = heard_words(snapshot, then) if then else frozenset()
     query = Query(

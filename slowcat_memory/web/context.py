@@ -9,7 +9,6 @@ import threading
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from slowcat_memory.core.catalogue import Catalogue, place
+from slowcat_memory.core.catalogue import place
 from slowcat_memory.core.disclosure import present_name, renamed
 from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, QUARANTINED, chunk_id, family
@@ -143,8 +142,6 @@ class PageContext:
         self.memory, self.person, self.doctor = memory, check_scope(person), doctor
         self.everyone = everyone or memory.config.people.scopes == "one"
         self._thinking, self._stop = threading.Lock(), threading.Event()
-        self._viewing = threading.RLock()
-        self._talks: dict[str, tuple[tuple[int, int], list[Session]]] = {}
 
     def think(self) -> int | None:
         """Do the idle work that is due; return how much is left, None when it was stopped.
@@ -205,21 +202,6 @@ class PageContext:
         if not self.shows(str(wanted)):
             raise Refusal(403, "This page shows one person's memory.")
         return check_scope(str(wanted))
-
-    def catalogue(self, scope: str, snapshot: Snapshot) -> AbstractContextManager[Catalogue]:
-        """Lend a scope's catalogue, as new as a snapshot."""
-        self.talks(scope, snapshot)  # read at the same time
-        return self.memory.catalogue(scope, snapshot)
-
-    def talks(self, scope: str, snapshot: Snapshot) -> list[Session]:
-        """Return a scope's conversations, the latest spoken first; read again when one goes on."""
-        at = snapshot.forget_epoch(), snapshot.last_id()
-        with self._viewing:
-            if scope not in self._talks or self._talks[scope][0] != at:
-                talks = [talk for talk in snapshot.sessions(scope) if talk.turns]
-                talks.sort(key=lambda talk: (talk.last, talk.id), reverse=True)
-                self._talks[scope] = at, talks
-            return self._talks[scope][1]
 
 
 # ------------------------------------------------------------------- rows

@@ -28,57 +28,6 @@ _AGAIN = b"null\n"
 _SENT = ("what", "scope", "ids", "kind", "turn")  # of an event: no text
 
 
-class Stream:
-    """Hands the memory's events to every open page. Belongs to one event loop."""
-
-    def __init__(self, page: PageContext) -> None:
-        self._page = page
-        self._listeners: set[asyncio.Queue[bytes | None]] = set()
-        self._end: Callable[[], None] = lambda: None
-
-    def start(self) -> None:
-        """Subscribe to the memory's events, on the running loop. Blocks for a moment."""
-        to_loop = partial(self._from_memory, asyncio.get_running_loop())
-        self._end = self._page.memory.subscribe(on_event=to_loop)
-
-    def stop(self) -> None:
-        """End the subscription and every open answer."""
-        self._end()
-        for queue in self._listeners:
-            _put(queue, None)
-
-    def _from_memory(self, loop: asyncio.AbstractEventLoop, event: MemoryEvent) -> None:
-        """Pass an event on to the loop: called on any thread, and must return at once."""
-        if not (self._page.everyone or event.scope == self._page.person):
-            return
-        data = msgspec.json.encode({name: getattr(event, name) for name in _SENT})
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(self._publish, data + b"\n")
-
-    def _publish(self, line: bytes) -> None:
-        for queue in self._listeners:
-            _put(queue, line)
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Send events, each a line of JSON, until the browser or the page ends.
-
-        ``null`` says that some were missed; an empty line is a sign of life.
-        """
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        await response.prepare(request)
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
-        self._listeners.add(queue)
-        try:
-            await response.write(b"\n")
-            while (line := await _next(queue)) is not None:
-                await response.write(line)
-        except ConnectionError:
-            pass  # the browser left
-        finally:
-            self._listeners.discard(queue)
-        return response
-
-
 async def _next(queue: "asyncio.Queue[bytes | None]") -> bytes | None:
     try:
         return await asyncio.wait_for(queue.get(), BEAT_S)
@@ -186,14 +135,16 @@ class PageServer:
     """
 
     def __init__(self, page: PageContext) -> None:
-        self._page, self.guard, self._stream = page, Guard(), Stream(page)
+        self._page, self.guard = page, Guard()
         self._runner: web.AppRunner | None = None
+        self._listeners: set[asyncio.Queue[bytes | None]] = set()
+        self._unsubscribe: Callable[[], None] = lambda: None
         self.app = web.Application(
             middlewares=[self.guard.middleware], client_max_size=MOST_BYTES + 1
         )
         self.app.on_response_prepare.append(add_headers)
         self.app.router.add_post(ENTER, self._enter)
-        self.app.router.add_get("/api/events", self._stream.answer)
+        self.app.router.add_get("/api/events", self._events)
         add_routes(self.app, page)
 
     async def start(self, port: int = 0) -> int:
@@ -202,7 +153,8 @@ class PageServer:
         Raises:
             ConfigError: The port is taken, or not allowed.
         """
-        self._stream.start()
+        to_loop = partial(self._from_memory, asyncio.get_running_loop())
+        self._unsubscribe = self._page.memory.subscribe(on_event=to_loop)
         self._runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=2.0)
         await self._runner.setup()
         try:
@@ -215,18 +167,52 @@ class PageServer:
 
     async def stop(self) -> None:
         """Stop listening, carry out what was to be forgotten, and end the threads."""
-        self._stream.stop()
+        self._unsubscribe()
+        self._publish(None)
         if self._runner is not None:
             await self._runner.cleanup()
         await asyncio.to_thread(self._page.close)
 
     def url(self) -> str:
         """Return an address that opens the page once."""
-        return f"http://{ADDRESS}:{self.guard.port}/?token={self.guard.keys.token()}"
+        return f"http://{ADDRESS}:{self.guard.port}/?token={self.guard.token()}"
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         """Give the page a key for its token. Fields: ``token``."""
-        key = self.guard.keys.redeem(text(await body(request, MOST_BYTES), "token"))
+        key = self.guard.redeem(text(await body(request, MOST_BYTES), "token"))
         if key is None:
             raise Refusal(401, "Open the address that `slowcat-memory ui` prints; it works once.")
         return reply({"key": key})
+
+    # ---------------------------------------------------------------- events
+
+    def _from_memory(self, loop: asyncio.AbstractEventLoop, event: MemoryEvent) -> None:
+        """Pass an event on to the loop: called on any thread, and must return at once."""
+        if not (self._page.everyone or event.scope == self._page.person):
+            return
+        data = msgspec.json.encode({name: getattr(event, name) for name in _SENT})
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(self._publish, data + b"\n")
+
+    def _publish(self, line: bytes | None) -> None:
+        for queue in self._listeners:
+            _put(queue, line)
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Send events, each a line of JSON, until the browser or the page ends.
+
+        ``null`` says that some were missed; an empty line is a sign of life.
+        """
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await response.prepare(request)
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
+        self._listeners.add(queue)
+        try:
+            await response.write(b"\n")
+            while (line := await _next(queue)) is not None:
+                await response.write(line)
+        except ConnectionError:
+            pass  # the browser left
+        finally:
+            self._listeners.discard(queue)
+        return response

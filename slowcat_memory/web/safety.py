@@ -52,31 +52,6 @@ HEADERS = {
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Keys:
-    """One-use tokens, and the keys given for them. Belongs to the page's event loop.
-
-    Only their hashes are kept and compared, so that the time of a comparison says nothing of them.
-    """
-
-    def __init__(self) -> None:
-        self._tokens: set[bytes] = set()
-        self._keys: set[bytes] = set()
-
-    def token(self) -> str:
-        """Return a new token: it opens the page once."""
-        return _new(self._tokens)
-
-    def redeem(self, token: str) -> str | None:
-        """Return a new key for a token, which is then used; None for any other."""
-        if _hash(token) not in self._tokens:
-            return None
-        self._tokens.remove(_hash(token))
-        return _new(self._keys)
-
-    def knows(self, key: str) -> bool:
-        return _hash(key) in self._keys
-
-
 def _new(hashes: set[bytes]) -> str:
     hashes.add(_hash(secret := secrets.token_urlsafe(32)))
     return secret
@@ -89,13 +64,26 @@ def _hash(secret: str) -> bytes:
 class Guard:
     """Checks each request before a handler sees it, and each answer before it leaves.
 
+    Of tokens and keys only hashes are kept and compared, so that the time of a comparison says nothing
+    of them. Belongs to the page's event loop.
+
     Attributes:
-        keys: Tokens and keys.
         port: The port that the page listens on; 0 until it does, and nothing is answered then.
     """
 
     def __init__(self) -> None:
-        self.keys, self.port = Keys(), 0
+        self._tokens, self._keys, self.port = set[bytes](), set[bytes](), 0
+
+    def token(self) -> str:
+        """Return a new token: it opens the page once."""
+        return _new(self._tokens)
+
+    def redeem(self, token: str) -> str | None:
+        """Return a new key for a token, which is then used; None for any other."""
+        if _hash(token) not in self._tokens:
+            return None
+        self._tokens.remove(_hash(token))
+        return _new(self._keys)
 
     def check(self, request: web.Request) -> None:
         """Let a request pass.
@@ -117,7 +105,7 @@ class Guard:
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
             raise Refusal(403, "This request comes from another page.")
         if request.path.startswith(API) and request.path != ENTER:
-            if not self.keys.knows(request.headers.get(KEY_HEADER, "")):
+            if _hash(request.headers.get(KEY_HEADER, "")) not in self._keys:
                 raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
 
     @web.middleware
@@ -162,22 +150,19 @@ FILE = "open.html"
 @contextmanager
 def private_link(url: str) -> Iterator[Path]:
     """Write a file that leads to an address, readable by this user alone, while the context lasts."""
+    safe = html.escape(url, quote=True)
+    leading = (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0; url={safe}"><title>slowcat</title>'
+        f'<a href="{safe}">Open the page</a>\n'
+    )
     place = os.environ.get("XDG_RUNTIME_DIR", "")
     within = place if place and os.access(place, os.W_OK) else None
     with TemporaryDirectory(prefix="slowcat-page-", dir=within) as folder:  # this user's alone
         file = Path(folder, FILE)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.write(_leading_to(url))
+            out.write(leading)
         yield file
-
-
-def _leading_to(url: str) -> str:
-    safe = html.escape(url, quote=True)
-    return (
-        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
-        f'<meta http-equiv="refresh" content="0; url={safe}"><title>slowcat</title>'
-        f'<a href="{safe}">Open the page</a>\n'
-    )
 
 
 def open_browser(file: Path, opener: Callable[[str], bool] = webbrowser.open) -> bool:

@@ -86,7 +86,7 @@ def facts(page: PageContext, given: Given) -> dict[str, Any]:
     """
     scope = page.scope(given)
     with page.memory.snapshot() as snapshot:
-        with page.catalogue(scope, snapshot) as catalogue:
+        with page.memory.catalogue(scope, snapshot) as catalogue:
             known = catalogue.in_order()
         wanted = _wanted(given.get("kind", FACT), given.get("mark", ""), bool(given.get("past")))
         memories, after = newest(snapshot, known, wanted, after=given.get("after", ""))
@@ -133,7 +133,7 @@ def people(page: PageContext, given: Given) -> dict[str, Any]:
     """
     scope, every, after = page.scope(given), bool(given.get("every")), given.get("after", "")
     with page.memory.snapshot() as snapshot:
-        with page.catalogue(scope, snapshot) as catalogue:
+        with page.memory.catalogue(scope, snapshot) as catalogue:
             entities = [row for row in catalogue.having(("kind", ENTITY)) if is_current(row)]
             known = {row.id: len(_relations(catalogue, row.id)) for row in entities}
         wanted = [row for row in entities if every or row.kind.partition("/")[2] in PEOPLE]
@@ -171,7 +171,7 @@ def person(page: PageContext, given: Given) -> dict[str, Any]:
         if entity is None or entity.retired_at is not None:
             raise Refusal(404, "Nobody of this name is known any more.")
         names = names_of(entity)
-        with page.catalogue(scope, snapshot) as catalogue:
+        with page.memory.catalogue(scope, snapshot) as catalogue:
             every = _relations(catalogue, entity.id)
             said = sorted(catalogue.having(*(("about", fold(name)) for name in names)), key=place)
         related = stored(snapshot, every[:PAGE])
@@ -238,7 +238,8 @@ def conversations(page: PageContext, given: Given) -> dict[str, Any]:
     """
     scope, after = page.scope(given), given.get("after", "")
     with page.memory.snapshot() as snapshot:
-        talks = page.talks(scope, snapshot)
+        every = (talk for talk in snapshot.sessions(scope) if talk.turns)
+        talks = sorted(every, key=lambda talk: (talk.last, talk.id), reverse=True)
         talks = [talk for talk in talks if not after or (talk.last, talk.id) < place_of(after)]
         shown = talks[:PAGE]
         rows = [session_row(talk, snapshot.turn(talk.first_turn)) for talk in shown]
@@ -313,7 +314,7 @@ def as_of(page: PageContext, given: Given) -> dict[str, Any]:
         return over or held(memory)
 
     with page.memory.snapshot() as snapshot:
-        with page.catalogue(scope, snapshot) as catalogue:
+        with page.memory.catalogue(scope, snapshot) as catalogue:
             known = catalogue.in_order()
         memories, after = newest(snapshot, known, wanted, after=after_, upto=at)
         rows = [
@@ -322,7 +323,7 @@ def as_of(page: PageContext, given: Given) -> dict[str, Any]:
         facts = [fact for fact in known if is_fact(fact)]
         began = [fact.valid_from for fact in facts if fact.valid_from.year > 1]
         ended = [end for fact in facts if (end := fact.valid_to or fact.retired_at)]
-        moments = [[talk.started for talk in page.talks(scope, snapshot)], began, ended]
+        moments = [[talk.started for talk in snapshot.sessions(scope) if talk.turns], began, ended]
     return {
         "rows": rows,
         "after": after,
@@ -428,7 +429,7 @@ def overview(page: PageContext, given: Given) -> dict[str, Any]:
     return {
         "disk_bytes": disk_bytes(folder),
         "counts": {COUNTED[name]: n for name, n in counts.items() if name in COUNTED},
-        "embedding": page.memory.embedding.source,
+        "embedding": page.memory.embedding.report.source,
         "backups": [
             {"at": time_of(row.at), "bytes": row.file.stat().st_size} for row in backups_of(folder)
         ],
@@ -500,7 +501,7 @@ def rejected(page: PageContext, given: Given) -> dict[str, Any]:
     """
     scope = page.scope(given)
     with page.memory.snapshot() as snapshot:
-        with page.catalogue(scope, snapshot) as catalogue:
+        with page.memory.catalogue(scope, snapshot) as catalogue:
             kept_out = sorted(catalogue.having(("kind", QUARANTINED)), key=place)
         memories, after = newest(snapshot, kept_out, after=given.get("after", ""))
         rows = [memory_row(page, memory) for memory in memories]

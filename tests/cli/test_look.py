@@ -169,8 +169,8 @@ def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
 def ordered(filled):
     """A store in which somebody ordered to forget turns 2 and 3, and was asked about 4."""
     with engine_of(memory_config(filled.store)) as engine:
-        engine.wiring.undo_log.hide("forget_that", "user", ["chunk/2", "chunk/3"], [2, 3], 0, 300.0)
-        engine.wiring.undo_log.hide("forget_about", "user", ["chunk/4"], [4], 0, None)
+        engine.undo_log.hide("forget_that", "user", ["chunk/2", "chunk/3"], [2, 3], 0, 300.0)
+        engine.undo_log.hide("forget_about", "user", ["chunk/4"], [4], 0, None)
     return filled
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine import expiry as guards
+from slowcat_memory.engine import availability as guards
 from tests.support.engine_home import Home
 from tests.support.memories import Look
 from tests.support.rows import cases
@@ -24,7 +24,7 @@ def unsynchronised(home: Home) -> None:
 
 
 def doubt(engine: MemoryEngine) -> str:
-    return engine.wiring.clock_guard.doubt()
+    return engine.clock_guard.doubt()
 
 
 def say(home: Home, engine: MemoryEngine, scope: str = "anna", **fields: Any) -> int:
@@ -90,7 +90,7 @@ def test_guard_turns_of_a_wrong_clock_do_not_make_it_right(home, engine, killed)
 
 
 def test_guard_imports_are_no_measure(home, engine, monkeypatch):
-    monkeypatch.setattr(guards, "SLICE", 4)
+    monkeypatch.setattr(guards, "STEP", 4)
     old = replace(home.turn("old words"), at=home.clock() + 10 * YEAR, origin="1")
     engine.append(*[old] * 20)
     assert doubt(restarted(home, engine)) == ""
@@ -168,12 +168,12 @@ def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(
     engine = home.open(**EXPIRING)
     ids = [say(home, engine, scope) for scope in ("anna", "guest")]
     hidden = say(home, engine)
-    engine.wiring.undo_log.hide("forget_that", "anna", [], [hidden], 0, 300.0)
+    engine.undo_log.hide("forget_that", "anna", [], [hidden], 0, 300.0)
     home.clock.now += YEAR
     ids += [hidden, say(home, engine)]
     for _ in range(2):
         assert engine.upkeep.erase() == (0, ()) and not engine.upkeep.expired()
-        assert not engine.wiring.undo_log.has_due()
+        assert not engine.undo_log.has_due()
         overdue = engine.upkeep.overdue()
         assert overdue.doubted and (overdue.commands, overdue.expired) == (1, 3)
         engine = restarted(home, engine, **EXPIRING)
@@ -206,13 +206,13 @@ def test_guard_a_machine_that_started_in_1970_erases_nothing(home):
 def test_guard_a_command_can_be_undone_while_the_clock_is_doubted(home, days):
     engine = home.open()
     turn = say(home, engine)
-    entry = engine.wiring.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
+    entry = engine.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
     home.clock.now += timedelta(days=days)
     assert engine.upkeep.erase_due() == 0
     home.clock.advance(301)
     engine = restarted(home, engine)
     assert engine.upkeep.erase_due() == 0 and left(engine) == [turn]
-    undone = engine.wiring.undo_log.undo(entry)
+    undone = engine.undo_log.undo(entry)
     assert undone is not None and undone.state == "undone"
 
 
@@ -220,7 +220,7 @@ def test_guard_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(ho
     engine = home.open()
     turn = say(home, engine)
     home.clock.now += YEAR
-    engine.wiring.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
+    engine.undo_log.hide("forget_that", "anna", [], [turn], 0, 300.0)
     home.clock.now -= YEAR
     assert engine.upkeep.erase_due() == 1 and left(engine) == []
 

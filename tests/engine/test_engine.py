@@ -114,7 +114,7 @@ def test_search_stats_are_plain_values(home):
     told = engine.upkeep.stats()
     assert told["counts"]["log"] == 5 and told["scopes"] == ["anna"]
     assert told["index"]["anna"] == {"memories": 5, "sealed": 0, "tail": 5, "vectors": 5}
-    assert told["embedding"] == "hashed-words" and told["unsaved"] == 0
+    assert told["embedding"]["source"] == "hashed-words" and told["unsaved"] == 0
     assert told["disk_bytes"] > 0 and told["counters"]["recall_full"] == 1
     assert told["latency_ms"]["store_commit"]["n"] > 0
 
@@ -175,7 +175,7 @@ async def test_turns_append_appending_never_waits(home):
         assert not any(ack.done() for ack in acks)
     gate.open.set()
     engine.flush(indexed=True)
-    assert len(engine.wiring.namespaces.get("anna").searcher) == 500
+    assert len(engine.namespaces.get("anna").searcher) == 500
     assert first(engine, "number 123") == "number 123"
 
 
@@ -184,7 +184,7 @@ def test_turns_append_append_several_threads_may_talk_at_once(home, engine):
         said = (home.turn(f"thing{n} was said", f"s{n % 3}") for n in range(200))
         list(pool.map(engine.append, said))
     engine.flush(indexed=True)
-    assert len(engine.wiring.namespaces.get("anna").searcher) == 200
+    assert len(engine.namespaces.get("anna").searcher) == 200
     assert first(engine, "thing77") == "thing77 was said"
 
 
@@ -210,7 +210,7 @@ async def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_besid
 ):
     engine = home.open(HashEmbedder(64))
     engine.flush(indexed=True)  # what opening left to do in the background
-    indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
+    indexer, namespace = engine.indexer, engine.namespaces.get("anna")
     later = []
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))

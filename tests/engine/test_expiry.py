@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine import expiry as expiries
+from slowcat_memory.engine import upkeep as expiries
 from slowcat_memory.records import Forget, Turn, WriteBatch
 from tests.support.engine_home import Home
 from tests.support.memories import Look

@@ -49,7 +49,7 @@ if sys.argv[2] == "prepared":
     engine.prepare("anna")
     engine.flush(indexed=True)
 else:
-    engine.wiring.namespaces.get("anna")
+    engine.namespaces.get("anna")
 
 async def said(text):
     at = clock()

@@ -221,7 +221,7 @@ def ahead(engine: MemoryEngine) -> None:
     async def scenario() -> None:
         prefetch = engine.prefetch(lambda text: build_query(engine.clock, text, "anna"))
         prefetch.hear(ASKED, whole=True)
-        await asyncio.to_thread(engine.wiring.indexer.ahead.submit(lambda: None).result)
+        await asyncio.to_thread(engine.indexer.ahead.submit(lambda: None).result)
         prefetch.drop()
 
     asyncio.run(scenario())
@@ -303,8 +303,8 @@ async def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_
         await asyncio.sleep(0.001)
 
     idle = IdleWork(
-        job_parts(engine.wiring, engine.upkeep, None), engine.config, engine.metrics,
-        engine.wiring.indexer.take, [job], callers=engine.callers, sleep=sleep,
+        job_parts(engine, engine.upkeep, None), engine.config, engine.metrics,
+        engine.indexer.take, [job], callers=engine.callers, sleep=sleep,
     )  # fmt: skip
 
     idle.start()

@@ -54,7 +54,7 @@ def test_notes_mark_a_pin_is_stored_and_counts(home):
 
 def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home, engine):
     gate = Gate()
-    engine.wiring.indexer.talk.submit(gate)
+    engine.indexer.talk.submit(gate)
     ack = engine.append(home.turn("Max likes bones"))
     ack.wait(30)
     threading.Timer(0.05, gate.open.set).start()
@@ -169,7 +169,7 @@ def test_forget_turns_said_while_something_is_forgotten_are_kept(home, engine, m
     monkeypatch.setattr(engine.store, "forget", meanwhile)
     engine.forget(Forget(turns=(secret,)))
     engine.flush(indexed=True)
-    assert len(engine.wiring.namespaces.get("anna").searcher) == 5
+    assert len(engine.namespaces.get("anna").searcher) == 5
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
 
@@ -202,11 +202,11 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     sealing = threading.Thread(target=failed)
     sealing.start()
     assert begun.wait(30)
-    building = engine.wiring.namespaces.get("anna")
+    building = engine.namespaces.get("anna")
     while building.build._child is None:
         pass
     if replaced:
-        engine.wiring.indexer.reload("anna")
+        engine.indexer.reload("anna")
     assert engine.forget(Forget(turns=(secret,))).erased
     sealing.join(20)
     assert not sealing.is_alive() and not building.recent([chunk_id(secret)])

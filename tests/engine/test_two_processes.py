@@ -79,7 +79,7 @@ def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_index
     id_ = say(engine, VIOLIN)
     read = Look(engine).turn(id_)
     assert read is not None and engine.forget(Forget(turns=(id_,))).erased
-    indexer = engine.wiring.indexer
+    indexer = engine.indexer
     indexer.talk.submit(indexer.hear, "anna", [read]).result()  # as behind a load of the index
     assert texts(engine.search("violin", "anna")) == []
 

@@ -51,7 +51,7 @@ def test_upkeep_a_large_index_is_built_anew_before_the_bytes_of_the_former_are_e
     dog, *_ = home.talk(engine)
     engine.upkeep.tidy("anna")
     if not loaded:
-        engine.wiring.namespaces.drop_unused(after_s=0, kept=0)
+        engine.namespaces.drop_unused(after_s=0, kept=0)
     assert engine.forget(Forget(turns=(dog,))).erased
     engine = home.again(index={"seal_at": 2, "seal_most": 3})
     count = len(TALK) - 1
@@ -115,7 +115,7 @@ def test_upkeep_embed_tokens_may_be_switched_off(home):
     engine.upkeep.tidy("anna")
     assert engine.upkeep.stats()["index"]["anna"]["vectors"] == len(ids)
     assert token_ids(engine, embedder) == set()
-    assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[union-attr]
+    assert engine.embedding.query("Max").tokens is None  # type: ignore[union-attr]
 
 
 def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home):
@@ -126,7 +126,7 @@ def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_no
         embedding.start()
         embedding.join(0.2)  # it could be done by now, if it did not wait for the index
     embedding.join(10)
-    searcher = engine.wiring.namespaces.get("anna").searcher
+    searcher = engine.namespaces.get("anna").searcher
     assert all(searcher.has_vector(chunk_id(last - n)) for n in range(len(TALK)))
 
 

@@ -18,7 +18,7 @@ def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
     with closing(fleet.member(person)) as member:
         member.start(SOON_S)
         if member.engine is None:
-            raise member.last_error
+            raise member.availability.trouble
         member.prepare(person)
         yield member
 

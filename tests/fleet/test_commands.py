@@ -47,7 +47,7 @@ def fleet(worker_config: Make) -> Iterator[Fleet]:
 
 def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(sm, dsn):
     result = sm("fleet", "init")
-    assert result.exit_code == 0 and "The tables are up to date (version 4)." in result.stdout
+    assert result.exit_code == 0 and "The tables are up to date (version 5)." in result.stdout
     assert "Row-level security does not bind" in result.stderr
     role = "worker_of_" + sm.folder.name.replace("-", "_")[:40]
     database = Database(dsn)
@@ -120,7 +120,7 @@ def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
         with talking(here) as member:
             say(member, "My dog is called Bello.")
             assert "has 1 copy, 1 in use." in sm.ok("fleet", "status")
-            member.holding.shipper.stop()  # nothing is sent any more
+            member.holding.stop()  # nothing is sent any more
             monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
             member.append(said_by_anna("My cat is called Mimi."))
             assert member.flush(5.0)

@@ -47,12 +47,12 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(fleet):
 
 def test_sending_lets_a_recall_end_but_not_for_long(fleet, monkeypatch):
     with talking(fleet) as member:
-        shipper, running = member.holding.shipper, iter([True, True, False])
-        assert shipper.wait_sent(10.0)
-        shipper.recalls = lambda: next(running, False)
+        holding, running = member.holding, iter([True, True, False])
+        assert holding.wait_sent(10.0)
+        holding.recalls = lambda: next(running, False)
         monkeypatch.setattr("slowcat_memory.fleet.holding.YIELD_S", 30.0)  # a busy machine
-        shipper._let_recalls_end()
+        holding._let_recalls_end()
         monkeypatch.undo()
         assert next(running, None) is None, "it has waited for the end"
-        shipper.recalls = lambda: True
+        holding.recalls = lambda: True
         say(member, "My cat is called Mimi.")  # a recall that never ends holds up nothing

@@ -14,7 +14,7 @@ from slowcat_memory.errors import DatabaseAwayError, FleetError, StoreUnsafeErro
 from slowcat_memory.fleet import copies, leases, person_log
 from slowcat_memory.fleet.copies import Copies, WaitingTurns
 from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
-from slowcat_memory.fleet.holding import Shipper
+from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.records import Cursor, Forget, Turn
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.store import Store, replica
@@ -98,7 +98,7 @@ def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_th
     member.start(SOON_S)
     say(member, "The safe's number is quobble.", "My dog is called Bello.")
     holding = member.holding
-    holding.shipper.stop()  # nothing is sent any more, as beside a database that is away
+    holding.stop()  # nothing is sent any more, as beside a database that is away
     first.database.run(expire)
     with pytest.raises(FleetError, match="not yet in the database"):
         member.remember("Buy a new lead", "anna")
@@ -118,7 +118,7 @@ def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config, fleet):
     with talking(fleet) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
         holding = member.holding
-        early = holding.shipper.replica.whole()
+        early = holding.replica.whole()
         assert member.forget(Forget(turns=(1,))).erased
         fleet.database.run(person_log.write_snapshot, holding.lease, early)
     with Fleet(worker_config("b")) as other:
@@ -224,21 +224,21 @@ def test_turns_behind_a_disk_that_was_full_for_a_moment_are_all_there(tmp_path, 
 
 def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(first, second, monkeypatch):
     """As if the process was killed between the two: its store has the turn, and so has its copy."""
-    blocked, send = True, Shipper._send
+    blocked, send = True, Holding._send
 
-    def send_of_others(shipper: Shipper) -> bool:
-        if blocked and shipper.database is first.database:
+    def send_of_others(holding: Holding) -> bool:
+        if blocked and holding.database is first.database:
             return False
-        return send(shipper)
+        return send(holding)
 
-    monkeypatch.setattr(Shipper, "_send", send_of_others)
+    monkeypatch.setattr(Holding, "_send", send_of_others)
     monkeypatch.setattr(WaitingTurns, "drop", lambda *_: None)
     member = first.member("anna")
     with talking(second):
         member.start(SOON_S)
         member.append(said_by_anna("My cat is called Mimi."))  # into a store of its own
     assert member.flush(SOON_S) and member.holding is not None, "the copy has it, too"
-    assert member.holding.shipper.waiting
+    assert member.holding.waiting
     first.database.run(expire)
     with talking(second) as other:
         blocked = False
@@ -257,7 +257,7 @@ TEXTS = ["My dog is called Bello.", "My cat is called Mimi."]
 def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> None:
     """Say something that is saved in a copy, and not sent before it is closed."""
     with monkeypatch.context() as patch:
-        patch.setattr(Shipper, "_send", lambda *_: False)
+        patch.setattr(Holding, "_send", lambda *_: False)
         patch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
         member = fleet.member("anna")
         member.start(SOON_S)

@@ -60,6 +60,6 @@ def test_what_was_not_sent_is_erased_once_it_was(fleet, tmp_path, rewrites, monk
         assert not gone.erased and len(rewrites) == 1
         assert outbox_has(member, b"quobble")  # it must be sent in order
         monkeypatch.setattr(person_log, "append", append)
-        assert member.holding is not None and member.holding.shipper.wait_purged(SOON_S)
+        assert member.holding is not None and member.holding.wait_purged(SOON_S)
         assert len(rewrites) == 2
         assert files_with(tmp_path, b"quobble") == [] and not outbox_has(member, b"quobble")

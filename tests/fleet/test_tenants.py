@@ -17,14 +17,11 @@ from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet import person_log, schema
-from slowcat_memory.fleet.copies import copy_name
+from slowcat_memory.fleet import schema
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.records import Forget
-from tests.fleet.talking import SOON_S, say, talking, texts
+from tests.fleet.talking import say, talking, texts
 from tests.support.rows import listed_texts
-from tests.support.said import until
 
 OPEN = {"tenant", "migration"}  # tables without rows of people
 FORBIDDEN = asyncpg.InsufficientPrivilegeError
@@ -163,7 +160,7 @@ def test_tenants_a_role_cannot_let_itself_in(dsn, two):
     for change in listed_texts("fleet/forbidden", "letting oneself in"):
         with pytest.raises(FORBIDDEN):
             queries(mine.dsn, *change.format(**names).split("; "))
-    assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(4,)]
+    assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(5,)]
 
 
 def test_tenants_the_servers_statistics_have_nothing_of_the_other(dsn, two):
@@ -198,33 +195,6 @@ def test_tenants_two_people_of_one_name_are_two(two, tmp_path):
             assert texts(fleet) == [f"The key is {tenant.word}."]
         logged = queries(tenant.dsn, "SELECT encode(body, 'escape') FROM slowcat.log")
         assert foreign.word not in str(logged)
-
-
-def test_tenants_a_notification_names_nobody(two, tmp_path):
-    """All roles hear all notifications: even a guessed name cannot be found in one."""
-    mine, other = two
-    heard = list[str]()
-    database = Database(mine.dsn)
-    database.listen(person_log.CHANNEL, heard.append)
-    with Fleet(config_of(other, tmp_path)) as fleet, talking(fleet) as member:
-        say(member, f"The key is {other.word}.")
-        assert until(lambda: bool(queries(mine.dsn, LISTENING)), SOON_S)
-        assert member.forget(Forget(turns=(1,))).erased
-        assert until(lambda: bool(heard), SOON_S)
-        names = other.word, other.name, "anna", copy_name(other.name, "anna")
-        assert len(heard) == 1 and not any(name in heard[0] for name in names)
-        assert database.run(lambda c: person_log.notified(c, mine.name, heard[0])) is None
-        assert database.run(lambda c: person_log.notified(c, other.name, heard[0])) is None
-        assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) == "anna"
-        say(member, f"The key is {other.word} again.")
-        assert member.forget(Forget(turns=(2,))).erased
-        assert until(lambda: len(heard) == 2, SOON_S)
-        assert heard[0] != heard[1], "two forgettings of one person cannot be linked"
-        assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) is None
-    database.close()
-
-
-LISTENING = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename = current_user"
 
 
 def test_tenants_a_worker_with_a_foreign_tenant_is_refused_by_name(dsn, two, tmp_path):

@@ -20,7 +20,7 @@ def plant(what: str) -> None:
     from msgspec.structs import replace
 
     from slowcat_memory.fleet import copies, leases, person_log
-    from slowcat_memory.fleet.holding import Shipper
+    from slowcat_memory.fleet.holding import Holding
     from slowcat_memory.store import Ack, new_future
     from slowcat_memory.store.writer import WriteQueue
 
@@ -51,7 +51,7 @@ def plant(what: str) -> None:
 
         copies.read = all_but_the_last
     elif what == "early":
-        send = Shipper._send
+        send = Holding._send
 
         def emptied_first(self: Any, *also: Any) -> bool:
             replica = self.replica
@@ -64,12 +64,12 @@ def plant(what: str) -> None:
             finally:
                 vars(replica).pop("unsent", None)
 
-        Shipper._send = emptied_first  # type: ignore[method-assign]
+        Holding._send = emptied_first  # type: ignore[method-assign]
     elif what == "no-snapshot":
 
         def purge(self: Any) -> None:
             self._purged = self.replica.erased() or self._purged
 
-        Shipper._purge = purge  # type: ignore[method-assign]
+        Holding._purge = purge  # type: ignore[method-assign]
     elif what:
         raise ValueError(f"no such fault: {what}")

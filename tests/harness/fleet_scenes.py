@@ -218,7 +218,7 @@ class Forgetting(NamedTuple):
 def forget(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
     """Forget on one worker what others have, too, while one thing or another goes wrong."""
     stage = Stage(server, folder, seed, plant)
-    kinds = (_plainly, _killed, _while_away, _behind_a_stall, _unheard, _with_leftovers)
+    kinds = (_plainly, _killed, _while_away, _behind_a_stall, _with_leftovers)
     for n in range(count):
         kind, person = kinds[n % len(kinds)], stage.person(n)
         first, second = stage.worker("a"), stage.worker("b")
@@ -292,15 +292,6 @@ def _behind_a_stall(stage: Stage, case: Forgetting) -> list[str]:
     finally:
         case.first.signal(signal.SIGCONT)
     stage.expected |= set(case.first.answer(order))
-    return case.words
-
-
-def _unheard(stage: Stage, case: Forgetting) -> list[str]:
-    """End the connections on which others would hear of it."""
-    case.hand_over(stage)
-    for pid in stage.server.backends():
-        stage.server.value("SELECT pg_terminate_backend($1)", pid)
-    case.forget(stage)
     return case.words
 
 

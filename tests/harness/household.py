@@ -28,16 +28,15 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
-from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.engine_handle import ConversationDeps
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.keywords import ConversationDeps
 from slowcat_memory.processor.reports import Reports
+from slowcat_memory.processor.turn import LiveConversation
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from slowcat_memory.tools.functions import ToolCalls
@@ -154,14 +153,13 @@ class Household:
         for scope in self.audience.recallable:
             self.engine.prepare(scope)
         self.context, self.answers, self.spoken = LLMContext(), list[str](), set[str]()
-        self.owned, self.tools, self.recalled = OwnedMessages(), ToolCalls(), list[Hit]()
-        visible = Visible()
+        self.tools, self.recalled = ToolCalls(), list[Hit]()
+        self.owned = ContextMessages(lambda: [], lambda text: False)
         loud: Any = Loud(self)
         deps = ConversationDeps(
             config=self.config, audience=self.audience, speaker_names=VOICES,
             off_record=self.record, llm_is_local=self.rng.random() < 0.5,
-            messages=ContextMessages(lambda: [], lambda text: False, visible.knows),
-            visible=visible, owned=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
+            messages=self.owned, guard=loud, reports=Reports(loud, self.push, "", ""),
         )  # fmt: skip
         deps.engine = self.engine
         self.local = deps.llm_is_local
@@ -271,7 +269,7 @@ class Household:
         self.context.add_message({"role": "user", "content": text})
         self.answers.clear()
         self.recalled.clear()
-        result = self.runner.run(self.live.turns.before_reply(LLMContextFrame(self.context)))
+        result = self.runner.run(self.live.before_reply(LLMContextFrame(self.context)))
         if set(self.talk.scopes) != speakers:
             raise Leak("speakers", f"{sorted(speakers)} spoke, not {self.talk.scopes}")
         allowed = readable(speakers)
@@ -402,8 +400,8 @@ class Household:
         """Search the caches for words off the record, once that is over."""
         self.engine.flush(indexed=True)
         known = {*PEOPLE, HOME, GUEST}
-        self.clean("caches", [*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
-        if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
+        self.clean("caches", [*self.engine.tokenizer._known], known, "the tokenizer's cache")
+        if self.between_us and self.engine.embedding._cached.cache_info().currsize:
             raise Leak("caches", "queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
@@ -433,7 +431,7 @@ class Household:
     def count(self, scope: str, known: list[Memory]) -> None:
         """An index must hold its scope's memories only, so that nothing needs filtering."""
         current = sum(not memory.retired_at for memory in known)
-        loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
+        loaded = next((n for n in self.engine.namespaces if n.scope == scope), None)
         if loaded is not None and not current <= len(loaded.searcher) <= len(known):
             held = len(loaded.searcher)
             extra = {id for id, _ in loaded.searcher.table.items()} - {

@@ -28,7 +28,7 @@ from slowcat_memory.engine import read_graph, wiring
 from slowcat_memory.idle.jobs.summaries import SummaryJob
 from slowcat_memory.index import Searcher
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import OwnedMessages
+from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import executor
@@ -405,10 +405,10 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "split": ("speakers", instead(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
-    "blocks": ("context", instead(OwnedMessages, "_strip_blocks", lambda *_: [])),
+    "blocks": ("context", instead(ContextMessages, "_strip_blocks", lambda *_: None)),
     "tools": ("tools", instead(injection, "empty_calls", lambda *_: None)),
-    "answers": ("answers", instead(OwnedMessages, "_strip_answers", lambda *_: None)),
-    "heads": ("heads", instead(OwnedMessages, "_strip_heads", lambda *_: None)),
+    "answers": ("answers", instead(ContextMessages, "_strip_answers", lambda *_: None)),
+    "heads": ("heads", instead(ContextMessages, "_strip_heads", lambda *_: None)),
     "guests": ("guests", obedient),
     "forgotten": ("forgotten", half_forgotten),
     "ended": ("record", instead(OffRecord, "end", _ended)),

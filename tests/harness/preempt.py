@@ -74,7 +74,7 @@ class Dream:
 def dreaming(gate: IdleGate, url: str, engine: MemoryEngine) -> Iterator[None]:
     """Ask the LLM of a server whenever the gate is open, one step after another."""
     llm = open_llm(ThinkingOptions(url=url))
-    contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
+    contexts = Contexts(job_parts(engine, engine.upkeep, llm))
     options = IdleOptions(backoff_s=LOOK_S)
     thread = IdleThread(lambda: IdleLoop([Dream()], gate, contexts, options=options, sleep=_rest))
     try:

@@ -69,7 +69,7 @@ class Doing:
         self.turns: dict[str, int] = {}  # ids of turns that were acknowledged, by their words
 
     def begin(self) -> None:
-        """Listen, and look at copies."""
+        """Look at copies, and renew leases."""
         self.fleet.start()
 
     def hold(self, person: str, wait_s: float = 5.0) -> str:
@@ -85,7 +85,7 @@ class Doing:
             member.prepare(person)
         if until(lambda: member.engine is not None, wait_s):
             return ""
-        return type(member.last_error).__name__ if member.last_error else "slow"
+        return type(member.availability.trouble).__name__
 
     def is_ready(self, person: str) -> bool:
         return self.members[person].engine is not None

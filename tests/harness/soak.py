@@ -69,8 +69,8 @@ class Soak:
             self.config, clock=self.clock, embedder=HashEmbedder(dim=32), llm=llm
         )
         engine.idle = IdleWork(
-            job_parts(engine.wiring, engine.upkeep, llm), self.config, engine.metrics,
-            engine.wiring.indexer.take, sleep=self.sleep,
+            job_parts(engine, engine.upkeep, llm), self.config, engine.metrics,
+            engine.indexer.take, sleep=self.sleep,
             callers=Callers(IdleGate(
                 self.config.idle, lambda: (self.clock.now - BEGAN).total_seconds()
             )),

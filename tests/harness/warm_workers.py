@@ -4,7 +4,7 @@ One process is a fleet's worker for many people, one after another and two at on
 pipelines. Each says words that nobody else says, and has them remembered, forgotten, looked up,
 kept off the record and thought about. Whatever leaves the memory in the next conversation (*said*)
 may have no word of the one before; nor may what the *process* still holds, its *files*, the *rows*,
-*statements* and *notifications* of the database, or a line of the *log*.
+*statements* of the database, or a line of the *log*.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import build_options
 from slowcat_memory.engine import hotwords
 from slowcat_memory.engine.engine import INDEX_AFTER_S
-from slowcat_memory.fleet import Fleet, leases, person_log, schema
+from slowcat_memory.fleet import Fleet, leases, schema
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Forget
@@ -295,7 +295,7 @@ class Bench:
         self.see("said", engine.upkeep.stats(), of)
         found = tuple(hit.memory.id for hit in engine.search("my sister's code", me, 3).hits)
         self.done["forgotten"] += len(engine.forget(Forget(scope=me, memories=found)).turns)
-        engine.holding.shipper.wait_purged(STORED_S)
+        engine.holding.wait_purged(STORED_S)
         self.see("log", vars(self.fleet.metrics), (), "a metric")
 
 
@@ -334,22 +334,11 @@ def in_the_statement() -> Any:
     return around(leases, "take", told)
 
 
-def named_aloud() -> Any:
-    """A notification names the person."""
-
-    async def told(write: Any, connection: Any, lease: Any, *rest: Any, **more: Any) -> Any:
-        await connection.execute("SELECT pg_notify($1, $2)", person_log.CHANNEL, lease.person)
-        return await write(connection, lease, *rest, **more)
-
-    return around(person_log, "write_snapshot", told)
-
-
 CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {  # the law that must catch it
     "cache": ("process", last_query),
     "recall": ("said", shared_cache),
     "logs": ("log", talkative),
     "statement": ("statements", in_the_statement),
-    "notify": ("notifications", named_aloud),
 }
 
 # ------------------------------------------------------------------- a run
@@ -357,11 +346,8 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {  # the law that must catc
 
 @contextmanager
 def looking(bench: Bench) -> Iterator[None]:
-    """Look at log lines and notifications while the block runs."""
+    """Look at log lines while the block runs."""
     sink = logger.add(bench.see_log, level="TRACE", format="{message} {exception}", enqueue=False)
-    bench.fleet.database.listen(
-        person_log.CHANNEL, lambda payload: bench.see("notifications", payload, ())
-    )
     try:
         yield
     finally:
@@ -409,14 +395,14 @@ def run(folder: Path, people: int, seed: int, control: str) -> dict[str, Any]:
     return {"leak": leak, **counted, **{name: int(name == law) for name in LAWS}}
 
 
-LAWS = ("said", "process", "files", "rows", "log", "statements", "notifications")
+LAWS = ("said", "process", "files", "rows", "log", "statements")
 HARNESSES = {
     "people": Harness(
         run=run, count=4, night=6, laws=LAWS,
         least={
             f"looked at {name}": n for name, n in (
                 ("conversations", 1.0), ("recalling", 0.9), ("forgotten", 0.5), ("own words", 50.0),
-                ("rows", 3.0), ("process", 0.4), ("notifications", 0.4),
+                ("rows", 3.0), ("process", 0.4),
             )
         },
         controls={name: (law, 2 if name == "cache" else 4) for name, (law, _) in CONTROLS.items()},

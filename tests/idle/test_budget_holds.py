@@ -62,7 +62,7 @@ class House:
 
     def embed(self, texts: Any) -> Any:
         self.embedded += len(texts)
-        return self.mind.engine.wiring.indexer.encode(texts)
+        return self.mind.engine.indexer.encode(texts)
 
     def parts(self) -> Any:
         engine = self.mind.engine
@@ -73,7 +73,7 @@ class House:
             embed_all(scope, **how)
 
         engine.upkeep.embed = counted  # type: ignore[method-assign]
-        parts = job_parts(engine.wiring, engine.upkeep, ScriptedLLM(self.reply))
+        parts = job_parts(engine, engine.upkeep, ScriptedLLM(self.reply))
         return replace(parts, embed=self.embed)
 
     def think(self, options: dict[str, Any], *jobs: Any, spent: int = 0) -> int:
@@ -83,7 +83,7 @@ class House:
         engine = self.mind.engine
         left = drain(
             Contexts(self.parts()), jobs or BUILT_IN, self.mind.clock, limits,
-            budget=budget, on_applied=engine.wiring.indexer.take,
+            budget=budget, on_applied=engine.indexer.take,
         )  # fmt: skip
         engine.flush(indexed=True)
         return left

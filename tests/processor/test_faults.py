@@ -12,7 +12,6 @@ from slowcat_memory.errors import (
     StoreDamagedError,
     StoreFullError,
 )
-from slowcat_memory.processor import engine_handle
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
 from tests.support.memories import engine_of, remember, said
@@ -84,7 +83,7 @@ def test_faults_index_that_cannot_load_costs_recall_and_no_word(config, monkeypa
 
 
 def test_faults_damaged_store_starts_anew_and_the_agent_remembers(config, monkeypatch):
-    monkeypatch.setattr(engine_handle, "START_S", 60.0)
+    monkeypatch.setattr("slowcat_memory.processor.processor.START_S", 60.0)
     remember(config, MAX)
     (data,) = config.folder.rglob("data.mdb")
     data.write_bytes(b"damaged" * 4096)

@@ -90,7 +90,7 @@ async def test_a_head_that_came_after_the_first_request_stands_in_the_next_block
             await voice.exchange("hello")
             engine.session_context = head
             engine.availability.announce()
-            while not processor._deps.owned.late_head:
+            while not processor._deps.messages.late_head:
                 await asyncio.sleep(0.01)
             await voice.exchange("hello again")
             await voice.exchange("and again")

@@ -6,7 +6,7 @@ from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.processor.context_messages import OwnedMessages
+from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.runtime.injection import FORGOTTEN
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember
@@ -43,7 +43,7 @@ def answered_calls(messages: list) -> bool:
 
 def anna_then(messages: list, *scopes: str) -> list:
     """Let Anna be answered with these messages, and then another speak."""
-    owned = OwnedMessages()
+    owned = ContextMessages(list, bool)
     owned.strip([[]], ("anna", "home"))
     owned.strip([messages], scopes)
     return messages
@@ -74,7 +74,7 @@ def test_owned_messages_strip_empties_the_calls_of_other_tools_too() -> None:
 
 def test_owned_messages_strip_the_applications_own_calls_stay() -> None:
     timer, found = exchange("3", "set_timer", '{"id": 77}'), exchange("1", "search_memory", DOCTOR)
-    owned, messages = OwnedMessages(), asked(*timer, *found)
+    owned, messages = ContextMessages(list, bool), asked(*timer, *found)
     owned.strip([messages], ("anna",))
     assert "77" in str(messages) and "Zqxdoctor" not in str(messages)
 
@@ -82,7 +82,7 @@ def test_owned_messages_strip_the_applications_own_calls_stay() -> None:
 def test_owned_messages_strip_thoughts_about_another_go() -> None:
     thought = LLMSpecificMessage("anthropic", {"type": "thought", "text": DOCTOR})
     known = LLMSpecificMessage("anthropic", {"type": "given"})
-    owned, context = OwnedMessages(), [known]
+    owned, context = ContextMessages(list, bool), [known]
     owned.strip([context], ("anna",))
     context += [thought, {"role": "assistant", "content": "Noted."}]
     owned.strip([context], ("anna",))
@@ -97,7 +97,7 @@ def test_owned_messages_strip_thoughts_about_another_go() -> None:
 @pytest.mark.parametrize("cut", [None, 30])
 def test_owned_messages_strip_spoken_answer_of_a_command(cut) -> None:
     said = f"I know 1 thing about you: “{DOCTOR}”."
-    owned = OwnedMessages()
+    owned = ContextMessages(list, bool)
     owned.strip([[]], ("anna",))
     owned.add_answer(said, ("anna",))
     messages = asked({"role": "assistant", "content": said[:cut]})
@@ -112,7 +112,7 @@ def test_owned_messages_strip_head_goes_and_comes_back(parts) -> None:
     text = f"You are a cat.\n\nWho you talk to: {DOCTOR}."
     content = [{"type": "text", "text": text}] if parts else text
     messages = [{"role": "system", "content": content}, *asked()]
-    owned = OwnedMessages()
+    owned = ContextMessages(list, bool)
     owned.add_head(f"Who you talk to: {DOCTOR}.", "anna")
     owned.strip([messages], ("ben",))
     assert "Zqxdoctor" not in str(messages) and "You are a cat." in str(messages)

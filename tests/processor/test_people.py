@@ -125,7 +125,10 @@ def test_people_guest_is_logged_and_nothing_else(hosted):
     engine.upkeep.tidy("guest")
     with engine.store.snapshot() as snapshot:
         assert [turn.text for turn in snapshot.turns("guest")] == said
-        assert not [*snapshot.memories("guest"), *snapshot.vectors(engine.embedding.key, "guest")]
+        assert not [
+            *snapshot.memories("guest"),
+            *snapshot.vectors(engine.embedding.report.key, "guest"),
+        ]
         assert snapshot.manifest("guest") is None
     assert engine.search("quince", "guest").hits == engine.search("quince", "anna").hits == []
     assert run(engine.recall("quince", "guest")).hits == []
@@ -133,7 +136,7 @@ def test_people_guest_is_logged_and_nothing_else(hosted):
     assert "guest" not in engine.upkeep.stats()["index"]
     for refused in (
         lambda: engine.remember("quince", "guest"),
-        lambda: engine.wiring.namespaces.get("guest").searcher,
+        lambda: engine.namespaces.get("guest").searcher,
         lambda: engine.prepare("guest"),
     ):
         with pytest.raises(ConfigError, match="guests"):

@@ -14,7 +14,7 @@ import slowcat_memory
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.processor.engine_handle import load_config
+from slowcat_memory.processor.keywords import load_config
 from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import ledger, remember, said, turns
 from tests.support.processors import MAX, QUESTION, asking, blocks, memory, talking, through, user

@@ -54,7 +54,7 @@ async def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(confi
                 pushed.append(frame.data)
             await push(frame, *direction)
 
-        one._deps.reports._push = spy
+        one._deps.reports.push = spy
         async with VoicePipeline(memory=one):
             private = await asyncio.to_thread(
                 engine.remember, "The code is 4711", "anna", local_only=True
@@ -87,7 +87,7 @@ async def test_reports_a_client_is_not_sent_what_is_being_forgotten(config) -> N
         note = await asyncio.to_thread(engine.remember, SECRET, "anna")
         event = MemoryEvent(what="retired", scope="anna", ids=(note.id,))
         before = texts_of(engine, event)
-        hide = engine.wiring.undo_log.hide
+        hide = engine.undo_log.hide
         await asyncio.to_thread(hide, "forget", "anna", [note.id], [], 0, 600.0)
         after = texts_of(engine, event)
     assert list(before.values()) == [SECRET] and after == {}

@@ -83,11 +83,11 @@ async def test_beside_another_a_conversation_goes_on_when_the_other_process_is_k
             assert "attic" in answer.content, "what another process logged is recalled"
             await voice.exchange("my boat is called Flora")
             await voice.exchange("what is the capital of Portugal?")
-            await asyncio.to_thread(processor._engine_handle.memory.flush, 30, indexed=True)
+            await asyncio.to_thread(processor._memory.flush, 30, indexed=True)
             voice.context.set_messages([])
             answer = await voice.exchange("what is my boat called?")
             assert "Flora" in answer.content, "its own turns are numbered and indexed there"
-            assert any(row.offers for row in ledger_of(processor._engine_handle.memory))
+            assert any(row.offers for row in ledger_of(processor._memory))
             other.kill()
             voice.context.set_messages([])
             answer = await voice.exchange("where is my violin?")

@@ -249,7 +249,7 @@ def turn_in_parts(config, engine, *interims: str) -> VoicePipeline:
                 voice.kinds.discard(Mark)
                 await voice.worker.queue_frame(Mark())
                 await voice.until(lambda: saw(voice, Mark))
-                await asyncio.to_thread(engine.wiring.indexer.ahead.submit(lambda: None).result, 10)
+                await asyncio.to_thread(engine.indexer.ahead.submit(lambda: None).result, 10)
             await voice.worker.queue_frame(frames.VADUserStoppedSpeakingFrame(stop_secs=0.2))
             await voice.until(lambda: bool(with_words(voice, 1)))
             return voice
@@ -274,7 +274,7 @@ def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
 
 
 def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
-    monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
+    monkeypatch.setattr(engine.retrieval, "begin", lambda _: 1 / 0)
     voice = turn_in_parts(config, engine, QUESTION)
     assert "Max" in contents(voice.server.requests[0])[-1] and voice.errors == []
     assert engine.metrics.counts()["failures"] > 0

@@ -280,11 +280,11 @@ def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) ->
     _open_a_matter(engine, house.clock)
     house.clock.advance(3 * 86400)
     assert "Bring this up once" in engine.session_context(SCOPE)
-    waiting = {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
+    waiting = {one.id for one in engine.icebreakers.waiting(SCOPE)}
     engine.apply(REPLAY, rederive(engine, OURS).batch)
     used = [m for m in derived(engine).values() if m.facets.get("became") == "used"]
     assert len(used) == 1 and used[0].retired_at
-    assert used[0].id not in {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
+    assert used[0].id not in {one.id for one in engine.icebreakers.waiting(SCOPE)}
     assert used[0].id not in waiting
 
 

@@ -71,7 +71,9 @@ def ranking(path: Path, weights: dict[str, float]) -> dict[str, float]:
         )
         values = embedder.encode_query(QUERY).vector
         vectors = tuple(Vector(scope="anna", memory=one.id, values=values) for one in keys)
-        engine.apply("test", WriteBatch(keys=keys, vectors=vectors, embedder=engine.embedding.key))
+        engine.apply(
+            "test", WriteBatch(keys=keys, vectors=vectors, embedder=engine.embedding.report.key)
+        )
     with closing(home.open(embedder)) as engine:
         return {hit.memory.id: hit.score for hit in engine.search(QUERY, "anna", 3).hits}
 

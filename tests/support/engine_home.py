@@ -84,7 +84,7 @@ def stalled(store: Store) -> AbstractContextManager[None]:
 
 def busy(engine: MemoryEngine) -> AbstractContextManager[None]:
     """Keep the engine's worker busy."""
-    return held(engine.wiring.indexer.talk.submit)
+    return held(engine.indexer.talk.submit)
 
 
 class Home:

@@ -39,7 +39,7 @@ def commands(engine: MemoryEngine) -> list[CommandEntry]:
 
 def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:
     chunks = [f"chunk/{id_}" for id_ in turns]
-    return engine.wiring.undo_log.hide("forget_that", "anna", chunks, turns, turn, UNDO_S)
+    return engine.undo_log.hide("forget_that", "anna", chunks, turns, turn, UNDO_S)
 
 
 def offer(engine: MemoryEngine, turn: int, *memories: str) -> None:

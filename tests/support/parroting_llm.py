@@ -140,8 +140,8 @@ def think(
     patience_s: float = 600.0,
 ) -> int:  # fmt: skip
     """Do all idle work on a clock that waiting advances; return how many tasks are left."""
-    contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
-    applied = engine.wiring.indexer.take
+    contexts = Contexts(job_parts(engine, engine.upkeep, llm))
+    applied = engine.indexer.take
     try:
         return drain(contexts, jobs, clock, AT_ONCE, patience_s, on_applied=applied)
     finally:

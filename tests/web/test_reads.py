@@ -212,7 +212,7 @@ def test_no_view_reads_more_than_a_few_rows_for_each_that_it_shows(long, decoded
         (views.people, "after", 2),
         (views.conversations, "after", 4),  # every conversation, and the first turn of those shown
         (views.recalls, "before", 2),
-        (views.as_of, "after", 2),
+        (views.as_of, "after", 4),  # every conversation, for the picture
         (views.work, "before", 2),
         (views.rejected, "after", 2),
     ):

@@ -31,10 +31,10 @@ def test_upkeep_an_index_is_built_once_enough_was_said(opened: Open) -> None:
     engine = opened(index={"seal_at": 20, "seal_share": 0.0})
     talk(engine, 10)
     assert engine.idle.until_done(["seal"]) == 0
-    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 0
+    assert engine.namespaces.get("anna").searcher.sealed_count == 0
     talk(engine, 30)
     assert engine.idle.until_done(["seal"]) == 0
-    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 40
+    assert engine.namespaces.get("anna").searcher.sealed_count == 40
     assert engine.search("Oslo", "anna").hits
 
 
@@ -45,7 +45,7 @@ def test_upkeep_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> No
     assert engine.upkeep.seal_due("anna") and engine.upkeep.stats()["index"] == {}
     engine.idle.until_done(["seal"])
     assert not engine.upkeep.seal_due("anna")
-    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 30
+    assert engine.namespaces.get("anna").searcher.sealed_count == 30
 
 
 def test_upkeep_guests_have_no_index(opened: Open) -> None:
@@ -89,7 +89,7 @@ def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(opened,
     engine = opened()
     talk(engine, 3)
     said = Look(engine).turns("anna")[0]
-    engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{said.id}",), (said.id,), 0, 300.0)
+    engine.undo_log.hide("anna", "forget", (f"chunk/{said.id}",), (said.id,), 0, 300.0)
     engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)

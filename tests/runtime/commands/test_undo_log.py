@@ -26,7 +26,7 @@ def test_undo_log_what_comes_back_is_found_as_before(home):
     before = engine.search("who likes fetch with Max", "anna", k=9).hits
     entry = hide(engine, *ids[2:4])
     assert found(engine, "fetch") != [hit.memory.text for hit in before]
-    engine.wiring.undo_log.undo(entry)
+    engine.undo_log.undo(entry)
     engine.flush(indexed=True)
     after = engine.search("who likes fetch with Max", "anna", k=9).hits
     assert [(h.memory.id, pytest.approx(h.score)) for h in after] == [
@@ -40,7 +40,7 @@ def test_undo_log_what_is_hidden_ends_nothing_nor_after_a_restart(home, engine):
 
     def is_over(engine: MemoryEngine) -> bool:
         engine.flush(indexed=True)
-        known = engine.wiring.namespaces.get("anna").facts
+        known = engine.namespaces.get("anna").facts
         return bool(known.endings(f"chunk/{first}", engine.clock()))
 
     assert is_over(engine)
@@ -57,7 +57,7 @@ def test_undo_log_hidden_stays_hidden_after_a_restart_and_a_rebuilt_index(home, 
     assert found(engine, WORD) == []
     engine = home.again()
     assert found(engine, WORD) == []
-    engine.wiring.undo_log.undo(entry)
+    engine.undo_log.undo(entry)
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
     engine.close()
     assert found(home.open(), WORD)[0] == f"a {WORD} lives here"
@@ -74,7 +74,7 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(engi
     assert residue(home.path, WORD) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
-    assert engine.wiring.undo_log.undo(entry) is None
+    assert engine.undo_log.undo(entry) is None
     assert engine.upkeep.erase_due() == 0
     assert [turn.id for turn in Look(engine.store).turns()] == []
 
@@ -125,14 +125,12 @@ def test_undo_log_crash_leaves_no_forgetting_half_done(home, moment):
 
 def test_undo_log_question_changes_nothing_until_it_is_answered(engine, home):
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
-    asked = engine.wiring.undo_log.hide(
-        "forget_about", "anna", [f"chunk/{first}"], [first], 0, None
-    )
+    asked = engine.undo_log.hide("forget_about", "anna", [f"chunk/{first}"], [first], 0, None)
     home.clock.advance(86400)
     assert engine.upkeep.erase_due() == 0 and found(engine, WORD)
-    assert engine.wiring.undo_log.undo(asked).state == "undone"
+    assert engine.undo_log.undo(asked).state == "undone"
     assert found(engine, WORD)
-    assert engine.wiring.undo_log.confirm(asked, UNDO_S).state == "done"
+    assert engine.undo_log.confirm(asked, UNDO_S).state == "done"
     assert found(engine, WORD) == []
 
 
@@ -153,7 +151,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
 
 
 def test_undo_log_two_processes_at_once_write_two_rows(engine):
-    logs = [engine.wiring.undo_log, copy(engine.wiring.undo_log)]
+    logs = [engine.undo_log, copy(engine.undo_log)]
     logs[1]._lock = threading.Lock()  # as in a process of its own
     ids = talk(engine, *(f"sentence {n}" for n in range(10)))
     with ThreadPoolExecutor(len(logs)) as threads:

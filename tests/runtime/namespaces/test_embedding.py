@@ -54,7 +54,7 @@ def test_embedding_a_model_that_cannot_be_used_costs_vectors_alone(
         with contextlib.closing(engine):
             engine.remember("My dog is called Max", "anna")
             assert engine.search("dog", "anna").hits
-            assert engine.embedding.state == "missing"
+            assert engine.embedding.report.state == "missing"
     (line,) = lines
     assert "by words alone" in line and why in line
 
@@ -115,6 +115,6 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(home, remote):
 def test_remote_embedder_gets_no_texts_from_idle_jobs(home, remote):
     """A job passes bare texts, of which nobody knows whose they are."""
     embedder = RecordingEmbedder(remote)
-    made = home.open(embedder).wiring.indexer.encode([f"Anna's therapist is {SECRET}."])
+    made = home.open(embedder).indexer.encode([f"Anna's therapist is {SECRET}."])
     assert len(made.vectors) == (not remote)
     assert (SECRET in str(embedder.texts)) is not remote

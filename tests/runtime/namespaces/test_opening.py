@@ -162,14 +162,14 @@ def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(couple, monke
     couple.remember("The boat needs paint", "anna")
     assert set(_recalled(couple, "anna")) == {"The boat of anna is in Kiel", "The boat needs paint"}
     gate.open.set()
-    couple.wiring.indexer.catch_up()
+    couple.indexer.catch_up()
     assert set(_recalled(couple, "ben")) == {"The boat of ben is in Kiel", "I sold the boat"}
 
 
 def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_restart(
     couple, monkeypatch
 ) -> None:
-    gate, load, indexer = Gate(), LiveIndex.load, couple.wiring.indexer
+    gate, load, indexer = Gate(), LiveIndex.load, couple.indexer
     monkeypatch.setattr(LiveIndex, "load", lambda *args: (load(*args), gate())[0])
 
     def say(text: str) -> None:
@@ -187,7 +187,7 @@ def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_res
     with busy(couple):
         say("Red was the best")
         gate.open.set()
-        assert until(lambda: couple.wiring.namespaces.loaded("ben"))
+        assert until(lambda: couple.namespaces.loaded("ben"))
     found = scores()
     indexer.reload("ben")
     assert len(found) == 4
@@ -196,7 +196,7 @@ def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_res
 
 def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(couple):
     couple.flush(indexed=True)  # nothing is dropped while turns wait to be saved
-    namespaces = couple.wiring.namespaces
+    namespaces = couple.namespaces
     unused = weakref.ref(namespaces.get("ben").searcher)
     namespaces.drop_unused(after_s=0.0, kept=2)
     assert unused() is not None
@@ -205,13 +205,13 @@ def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(couple):
     assert [one.scope for one in namespaces] == ["anna"]
     assert until(lambda: gc.collect() >= 0 and unused() is None)  # once its threads have ended
     assert _recalled(couple, "ben") == []
-    couple.wiring.indexer.catch_up()
+    couple.indexer.catch_up()
     assert _recalled(couple, "ben") == ["The boat of ben is in Kiel"]
 
 
 def test_opening_turns_that_two_threads_release_keep_their_order(couple, monkeypatch):
     acks = couple.store.append_all([turn_at(text, couple.clock()) for text in ("I row", "I sail")])
-    release, indexed = couple.wiring.indexer.release, list[int]()
+    release, indexed = couple.indexer.release, list[int]()
     other = threading.Thread(target=release)
 
     def beside(id_: int) -> str:
@@ -222,14 +222,14 @@ def test_opening_turns_that_two_threads_release_keep_their_order(couple, monkeyp
 
     monkeypatch.setattr(indexing, "chunk_id", beside)
     monkeypatch.setattr(Namespace, "add_turn", lambda _, turn, ack: indexed.append(turn.id))
-    couple.wiring.indexer.add(acks)
+    couple.indexer.add(acks)
     release()
-    couple.wiring.indexer.catch_up()
+    couple.indexer.catch_up()
     assert indexed == [ack.id for ack in acks]
 
 
 def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple):
-    indexer, searcher = couple.wiring.indexer, couple.wiring.namespaces.get("anna").searcher
+    indexer, searcher = couple.indexer, couple.namespaces.get("anna").searcher
     with busy(couple):
         turn = turn_at("I row", couple.clock(), session="f")
         couple.append(*[turn] * 50)

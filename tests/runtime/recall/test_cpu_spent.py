@@ -38,7 +38,7 @@ def said(n: int) -> str:
 def recalls(engine: MemoryEngine) -> None:
     for n in range(RECALLS):
         query = Query(text=said(n), scope="anna", now=engine.clock())
-        assert engine.wiring.retrieval.answer(query).stage == "full"
+        assert engine.retrieval.answer(query).stage == "full"
 
 
 def spent(engine: MemoryEngine) -> float:

@@ -15,7 +15,7 @@ def test_a_query_becomes_a_block_in_few_files(home):
     now, asked = engine.clock(), "Where does my sister live?"
     dialogue = (DialogueTurn("How is your family?", now),)
     query = Query(text=asked, scope="anna", now=now, dialogue=dialogue, local=True)
-    retrieval, calls = engine.wiring.retrieval, CalledFiles()
+    retrieval, calls = engine.retrieval, CalledFiles()
     retrieval.writer.pack(retrieval.answer(query), query.now)  # what is read once is read
     with calls.hearing(), calls.counted():
         packed = retrieval.writer.pack(retrieval.answer(query), query.now)

@@ -61,7 +61,7 @@ class Asked:
 
     def _offered(self, text: str, **how: Any) -> Sequence[Hit]:
         asked = Query(text=text, scope="user", now=NOW, local=True, **how)
-        return self.engine.blocks.pack(self.engine.wiring.retrieval.answer(asked), NOW).hits
+        return self.engine.blocks.pack(self.engine.retrieval.answer(asked), NOW).hits
 
 
 @pytest.mark.parametrize("half", ["tuned", "held_out"])

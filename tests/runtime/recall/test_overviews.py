@@ -58,7 +58,7 @@ def test_overviews_what_is_excluded_stays_away_and_other_scopes_have_nothing(eng
 
 
 def test_overviews_a_late_question_has_its_summary_and_is_not_denied(engine):
-    retrieval = engine.wiring.retrieval
+    retrieval = engine.retrieval
     text = "what did we talk about last week?"
     query = Query(text=text, scope="anna", now=NOW, need=judge(text), local=True)
     late = retrieval.settle(*retrieval._recalls(query, ["anna"]))

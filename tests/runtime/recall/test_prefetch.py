@@ -187,7 +187,7 @@ def engine(home: Home) -> MemoryEngine:
 
 def touched(engine: MemoryEngine) -> float:
     query = build_query(engine.clock, "", "anna")
-    running = engine.wiring.retrieval.touch(query)
+    running = engine.retrieval.touch(query)
     assert running is not None
     return running.result(30)
 
@@ -201,18 +201,18 @@ def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(engine, monkeypatc
         return found[-1]
 
     monkeypatch.setattr(Retrieval, "run", seen)
-    before, cached = engine.metrics.counts(), engine.wiring.embedding._cached.cache_info()
+    before, cached = engine.metrics.counts(), engine.embedding._cached.cache_info()
     assert touched(engine) > 0
     assert found[0].stage == "full" and found[0].hits
     assert engine.metrics.counts() == before
-    assert engine.wiring.embedding._cached.cache_info() == cached
-    assert until(lambda: not engine.wiring.retrieval._touching), "it would hold a replaced index"
+    assert engine.embedding._cached.cache_info() == cached
+    assert until(lambda: not engine.retrieval._touching), "it would hold a replaced index"
 
 
 def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(engine, monkeypatch):
     """A server, or a model that the application gave, has others to serve."""
     asked = list[str]()
-    monkeypatch.setattr(engine.wiring.embedding, "query", lambda text, passing: asked.append(text))
+    monkeypatch.setattr(engine.embedding, "query", lambda text, passing: asked.append(text))
     touched(engine)
     assert asked == []
     monkeypatch.setattr(Embedding, "is_own", True)
@@ -221,5 +221,5 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(engine, monkeypat
 
 
 def test_warmup_touch_loads_nothing(engine):
-    assert engine.wiring.retrieval.touch(build_query(engine.clock, "", "ben")) is None
-    assert not engine.wiring.namespaces.loaded("ben")
+    assert engine.retrieval.touch(build_query(engine.clock, "", "ben")) is None
+    assert not engine.namespaces.loaded("ben")

@@ -60,7 +60,7 @@ class Scene:
         """What is at hand when nobody has had to wait; on an event loop."""
         prefetch = self.engine.prefetch(self.ask)
         prefetch.hear(text, whole=True)
-        self.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
+        self.engine.indexer.ahead.submit(lambda: None).result(30)
         return prefetch
 
     async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
@@ -164,7 +164,7 @@ async def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_
 
 
 async def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(scene, monkeypatch):
-    monkeypatch.setattr(scene.engine.wiring.retrieval.writer, "pack", lambda *_: 1 / 0)
+    monkeypatch.setattr(scene.engine.retrieval.writer, "pack", lambda *_: 1 / 0)
     assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
 
 
@@ -185,7 +185,7 @@ async def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_wha
 
 def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene):
     unloaded = replace(scene.ask(ASKED), scope="ben")
-    assert scene.engine.wiring.retrieval.begin(unloaded) is None
+    assert scene.engine.retrieval.begin(unloaded) is None
 
 
 # ---------------------------------------------------------------- nothing stays
@@ -219,7 +219,7 @@ async def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_now
     ahead = scene.engine.prefetch(scene.ask)
     ahead.hear(f"my secret is {mark} and more")
     assert holds(ahead, mark)  # while it may still be said
-    scene.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
+    scene.engine.indexer.ahead.submit(lambda: None).result(30)
     await scene.recall(ASKED, ahead)
     if said:  # the negative control: what a turn asked is in the cache of vectors
         await scene.recall(f"my secret is {mark} and more")

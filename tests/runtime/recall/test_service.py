@@ -62,7 +62,7 @@ def said(retrieval: Retrieval, text: str, **how: object) -> list[str]:
 
 def answers(engine: MemoryEngine) -> dict[str, list[tuple[str, float, float]]]:
     """Everything found, with its score; among equals in the order of their texts."""
-    retrieval = replace(engine.wiring.retrieval, options=LOUD)
+    retrieval = replace(engine.retrieval, options=LOUD)
     return {
         text: sorted(
             (hit.memory.text, hit.score, hit.probability)
@@ -86,19 +86,19 @@ def check(retrieval: Retrieval) -> None:
 
 def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(home, embedder, engine):
     fresh = answers(engine)
-    check(replace(engine.wiring.retrieval, options=LOUD))
+    check(replace(engine.retrieval, options=LOUD))
     engine.upkeep.seal("anna")
-    check(replace(engine.wiring.retrieval, options=LOUD))
+    check(replace(engine.retrieval, options=LOUD))
     alike(fresh, answers(engine))
     engine.close()
     again = home.open(embedder)
-    check(replace(again.wiring.retrieval, options=LOUD))
+    check(replace(again.retrieval, options=LOUD))
     alike(fresh, answers(again))
 
 
 def test_retrieval_what_is_no_scope_is_refused(engine):
     with pytest.raises(ConfigError):
-        asyncio.run(engine.wiring.retrieval.recall(asked("beer", scope="no/scope at all")))
+        asyncio.run(engine.retrieval.recall(asked("beer", scope="no/scope at all")))
 
 
 # ------------------------------------------------------------------- several namespaces at once: one deadline, one list, each index its own
@@ -123,7 +123,7 @@ def household(home: Home) -> MemoryEngine:
 
 def retrieval(household: MemoryEngine, deadline_ms: float = 30_000.0) -> Retrieval:
     options = RecallOptions(deadline_ms=deadline_ms, floor=0.0, keep_share=0.0)
-    return replace(household.wiring.retrieval, options=RetrievalOptions(recall=options))
+    return replace(household.retrieval, options=RetrievalOptions(recall=options))
 
 
 def of_both(text: str = KEY, **how: Any) -> Query:
@@ -165,7 +165,7 @@ def test_service_union_union_what_is_local_only_is_left_out_of_each(household):
 
 
 def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(household):
-    del household.wiring.namespaces._loaded["home"]
+    del household.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(household).recall(of_both()))) == set(SAID["anna"])
     household.flush(indexed=True)
-    assert household.wiring.namespaces.loaded("home")
+    assert household.namespaces.loaded("home")

@@ -116,7 +116,7 @@ def test_service_abstain_recall_a_correction_is_offered_and_what_it_corrects_is_
     assert "Novak" in recalled(engine, "what is our landlord called")[1]
     gone = replace(old, retired_at=NOW)
     engine.store.apply("person", WriteBatch(memories=(gone,))).wait(None)
-    engine.wiring.indexer.read_again(gone.scope, [gone.id])
+    engine.indexer.read_again(gone.scope, [gone.id])
     new = engine.remember("Our landlord is called Weber", "anna")
     for _ in range(2):
         block = recalled(engine, "what is our landlord called")[1]
@@ -130,5 +130,5 @@ def test_service_abstain_session_context_what_is_over_leaves_the_head(engine):
     assert "diet" in engine.session_context("anna")
     over = replace(note, valid_to=NOW - timedelta(days=1))
     engine.store.apply("person", WriteBatch(memories=(over,))).wait(None)
-    engine.wiring.indexer.read_again(over.scope, [over.id])
+    engine.indexer.read_again(over.scope, [over.id])
     assert "diet" not in engine.session_context("anna")

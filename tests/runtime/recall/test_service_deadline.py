@@ -73,7 +73,7 @@ def stuck_index(engine: MemoryEngine) -> AbstractContextManager[None]:
     """Somebody holds the index's lock."""
 
     def hold(gate: Gate) -> None:
-        with engine.wiring.namespaces.get("anna").searcher._lock:
+        with engine.namespaces.get("anna").searcher._lock:
             gate()
 
     return held(hold)
@@ -89,7 +89,7 @@ def stuck_store(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterat
             yield
         finally:
             gate.open.set()
-            for pool in (engine.wiring.indexer.talk, engine.wiring.indexer.late):
+            for pool in (engine.indexer.talk, engine.indexer.late):
                 pool.submit(lambda: None).result(STUCK_S)
 
 
@@ -138,8 +138,8 @@ def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_i
 
 
 def test_service_deadline_a_scope_that_cannot_be_loaded_is_reported(engine, monkeypatch):
-    monkeypatch.setattr(engine.wiring.namespaces, "_load", Mock(side_effect=StoreError("no disk")))
+    monkeypatch.setattr(engine.namespaces, "_load", Mock(side_effect=StoreError("no disk")))
     with logged("WARNING") as lines:
         asyncio.run(engine.recall(ASKED, "ben"))
-        engine.wiring.indexer.catch_up()
+        engine.indexer.catch_up()
     assert "no disk" in str(lines)

@@ -18,7 +18,7 @@ CAKE = "Praise the cake."
 
 
 def texts(engine: MemoryEngine) -> list[str]:
-    return [memory.text for memory in engine.wiring.icebreakers.waiting("anna")]
+    return [memory.text for memory in engine.icebreakers.waiting("anna")]
 
 
 # ------------------------------------------------------------------- pushing
@@ -32,7 +32,7 @@ def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_make
     assert texts(engine) == [INTERVIEW, GARDEN]
     assert engine.icebreakers.push("anna", "Nothing much.", priority=0.1) is None
     assert texts(engine) == [INTERVIEW, GARDEN]
-    assert engine.wiring.icebreakers.waiting("berta") == []
+    assert engine.icebreakers.waiting("berta") == []
 
 
 def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
@@ -41,7 +41,7 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
     engine = home.open(icebreakers={"quiet_hours": ""})
     engine.icebreakers.push("anna", GARDEN, priority=0.2)
     changed = engine.icebreakers.push("anna", GARDEN, priority=0.7)
-    assert changed and [m.importance for m in engine.wiring.icebreakers.waiting("anna")] == [0.7]
+    assert changed and [m.importance for m in engine.icebreakers.waiting("anna")] == [0.7]
     assert GARDEN in home.session(engine, "one")
     assert engine.icebreakers.push("anna", GARDEN, priority=1.0) is None
     home.clock.advance(14 * 24 * HOUR)
@@ -149,7 +149,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
             assert found() == {"chunk"}, step
         assert engine.upkeep.stats()["index"]["anna"]["memories"] == 1
         engine.icebreakers.push("anna", f"Ask about another interview {step}.")
-        engine.edit("anna", engine.wiring.icebreakers.waiting("anna")[0].id, pinned=True)
+        engine.edit("anna", engine.icebreakers.waiting("anna")[0].id, pinned=True)
         assert found() == {"chunk"}, step
         engine.close()
     assert len(texts(home.open())) == 3, "they are there all the same"

@@ -132,18 +132,18 @@ def test_reflection_an_icebreaker_comes_once_for_each_source(opened, clock):
     engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0}, bring_up={"most": 2})
     week(engine, clock, 0)
     week(engine, clock, 1)
-    waiting = engine.wiring.icebreakers.waiting(SCOPE)
+    waiting = engine.icebreakers.waiting(SCOPE)
     assert [m.facets["source"] for m in waiting] == ["fact/3", "fact/1"]
     clock.now = begin(2)
     assert "interview at Google" in engine.session_context(SCOPE)
     week(engine, clock, 2)
-    again = [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
+    again = [m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)]
     assert "fact/3" not in again, "never after it was used"
-    ids = tuple(m.id for m in engine.wiring.icebreakers.waiting(SCOPE))
+    ids = tuple(m.id for m in engine.icebreakers.waiting(SCOPE))
     engine.forget(Forget(scope=SCOPE, memories=ids))
     clock.advance(400)
     engine.idle.until_done(OURS)
-    assert "fact/1" not in [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
+    assert "fact/1" not in [m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)]
 
 
 def converse(engine: MemoryEngine, clock: FixedClock, *said: str) -> None:
@@ -167,10 +167,10 @@ def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(opened, clo
     put(engine, clock, "1", "open_thread", "Maya has to ask the plumber about the leak.")
     put(engine, clock, "2", "event", "Maya has a viewing.", date=f"{clock.now + timedelta(9):%F}")
     converse(engine, clock, "Hello there.")
-    asked = {m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)}
+    asked = {m.facets["source"] for m in engine.icebreakers.waiting(SCOPE)}
     assert asked == {"fact/1", "fact/2"}
     converse(engine, clock, "I've spoken to the plumber.", "The viewing has been cancelled.")
-    assert engine.wiring.icebreakers.waiting(SCOPE) == []
+    assert engine.icebreakers.waiting(SCOPE) == []
     task, viewing = (Look(engine.store).memory(SCOPE, f"fact/{n}") for n in (1, 2))
     assert task.valid_to and task.retired_at and task.facets["why"] == "done"
     assert viewing.retired_at and viewing.facets["why"] == "off"

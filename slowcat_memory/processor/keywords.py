@@ -1,6 +1,5 @@
-"""The processor's engine: its configuration, opening and closing; what a conversation shares."""
+"""The keywords of a processor: its configuration, and what the parts of its conversation share."""
 
-import asyncio
 import difflib
 import os
 from collections.abc import Iterable, Mapping
@@ -15,21 +14,17 @@ from slowcat_memory.config import Config
 from slowcat_memory.config.loader import file_to_read
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.processor.context_messages import ContextMessages, OwnedMessages
+from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.neighbours import PipelineNeighbours
 from slowcat_memory.processor.reports import FrameGuard, Reports
 from slowcat_memory.runtime.conversation.conversation import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
-from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.recall.query import Recollection
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
 
-START_S = 10.0  # how long a pipeline's start waits for the store
-_FLUSH_S = 2.0
 _FIELDS = {  # the section and key that each override sets
     "path": ("memory", "path"),
     "hot_cache_size": ("memory", "hot_cache_size"),
@@ -157,66 +152,6 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
     return config
 
 
-class EngineHandle:
-    """The memory of a processor: one that an application shares, or one that is opened here.
-
-    ``memory`` is None before it is opened here.
-    """
-
-    def __init__(
-        self, config: Config, engine: MemoryEngine | None, fleet: "Fleet | None", person: str
-    ) -> None:
-        """Store the arguments; nothing is opened yet.
-
-        Args:
-            engine: One that the application shares; None to open the store, or a fleet's copy.
-            fleet: The fleet that has the memory of ``person``.
-        """
-        self._config, self._fleet, self._person = config, fleet, person
-        self.memory, self._opening = engine, asyncio.Lock()
-        self._own: BackgroundEngine | None = None
-
-    @property
-    def engine(self) -> MemoryEngine | None:
-        """The engine; None before it is open."""
-        return self._own.engine if self._own else self.memory
-
-    def prefer_llm(self, url: str) -> None:
-        """Let idle work look for an LLM at the conversation's server first."""
-        thinking = replace(self._config.thinking, first_url=url)
-        self._config = replace(self._config, thinking=thinking)
-
-    async def open(self) -> MemoryEngine:
-        """Return the memory. One that is opened here never fails: it waits for its store.
-
-        Waits ``START_S`` at most; not at all for a fleet's, which joins the conversation when it
-        is ready.
-        """
-        async with self._opening:
-            if self.memory is None:  # acquired on a thread: its last user may be closing it
-                self.memory = self._own = await asyncio.to_thread(self._acquire)
-        if self._own is not None:
-            await asyncio.to_thread(self._own.start, 0.0 if self._fleet else START_S)
-        return self.memory
-
-    def _acquire(self) -> BackgroundEngine:
-        if self._fleet is not None:
-            return self._fleet.member(self._person, self._config)
-        return BackgroundEngine.acquire(self._config)
-
-    async def close(self) -> None:
-        """Save, and release the memory if it was opened here.
-
-        Raises:
-            SlowcatError: It was not saved.
-        """
-        if self._own is not None:
-            own, self._own, self.memory = self._own, None, None
-            await asyncio.to_thread(own.close)
-        elif self.memory is not None:
-            await asyncio.to_thread(self.memory.flush, _FLUSH_S)
-
-
 @dataclass(kw_only=True)
 class ConversationDeps:
     """What a processor and the parts of its conversation share.
@@ -234,8 +169,6 @@ class ConversationDeps:
     off_record: OffRecord
     llm_is_local: bool
     messages: ContextMessages
-    visible: Visible
-    owned: OwnedMessages
     guard: FrameGuard
     reports: Reports
     neighbours: PipelineNeighbours = PipelineNeighbours()
