@@ -199,7 +199,7 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(h
         lambda: engine.remember("x", scope),
         lambda: engine.upkeep.tidy(scope),
     ):
-        with pytest.raises(ConfigError, match="cannot name a scope"):
+        with pytest.raises(ConfigError, match="cannot name a memory"):
             door()
     engine.flush(indexed=True)
     assert engine.upkeep.stats()["counts"]["log"] == 0

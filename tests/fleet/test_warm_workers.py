@@ -10,6 +10,7 @@ from tests.harness.warm_workers import Person, whose
 from tests.support.harnesses import harness
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("dsn")  # skipped where no PostgreSQL can be started
 def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next():
     harness("warm_workers", "--count", "4")

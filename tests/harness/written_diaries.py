@@ -123,7 +123,7 @@ def _wrong(one: Played, law: str) -> int:
 
 HARNESSES = {
     "diaries": Harness(
-        run=run, count=1, night=3, laws=REACHED, least={"diaries": 1.0},
+        run=run, count=1, night=2, laws=REACHED, least={"diaries": 1.0},
         controls={"falsified": ("falsified", 1)},
     )
 }  # fmt: skip

@@ -81,10 +81,10 @@ def test_every_result_of_a_job_passes_the_filter() -> None:
             if isinstance(node, ast.Attribute) and ast.unparse(node) == "result.batch":
                 found.append(file.name)
     source = (PACKAGE / "idle/scheduler/step.py").read_text("utf-8")
-    assert set(found) == {"step.py"} and "keepable_batch(result.batch)" in source
+    assert set(found) == {"step.py"} and "by_rule = result.error, keepable_batch(" in source
     written = [line for line in source.splitlines() if "done=task.id" in line]
     assert all(
-        "keepable_batch(" in line or "WriteBatch(done=task.id, tasks=" in line for line in written
+        "(by_rule, " in line or "WriteBatch(done=task.id, tasks=" in line for line in written
     )
 
 
