@@ -29,7 +29,7 @@ def test_isolation_a_planted_leak_is_caught_by_its_law(tmp_path, leak):
 
 
 def test_soak_hours_lose_nothing_and_leave_nothing():
-    harness("soak", "--count", "40")
+    harness("soak", "--count", "80")
 
 
 # ------------------------------------------------------------------- somebody speaks: the LLM is theirs at once. See the harness; here with fewer int
