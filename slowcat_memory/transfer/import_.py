@@ -139,7 +139,7 @@ class Match(Struct, frozen=True, kw_only=True):
 class Log:
     """What the log of a scope had of a file's turns before the file is imported.
 
-    A turn is known by its time and words, in another session by its speaker too, without a time by
+    A turn is known by its time and words, beyond its session by its speaker too, without a time by
     its session and words: once for each such turn in the log, and for each that was imported, as a
     cursor for each session says. So a file that has grown, another export of the same chat and an
     import that was stopped go on where they must, and what was forgotten stays forgotten.
@@ -177,7 +177,8 @@ class Log:
             alike = self._turns[times[place] if utterance.at else name, utterance.text]
             free = [turn for turn in alike if turn.id not in self._taken]
             own = (turn for turn in free if row and turn.session == row.id)
-            others = (turn for turn in free if utterance.speaker in ("", turn.speaker))
+            # Another export of a chat may begin elsewhere, and name its speakers differently.
+            others = (t for t in free if not row or utterance.speaker in ("", t.speaker))
             turn = next(own, None) or next(others, None)
             if turn is not None:
                 self._taken.add(turn.id)
