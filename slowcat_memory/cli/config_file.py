@@ -70,9 +70,8 @@ def _knobs(paths: Iterable[str], values: dict[str, str], *, whole: bool) -> Iter
             section = table
             yield from ("", f"[{table}]", *(_comment(SECTIONS[table]) if whole else ()))
         default, text = every[KNOBS[path]]
-        yield from (
-            ("", *_comment(text)) if whole else _comment(f"{text.partition('. ')[0].rstrip('.')}.")
-        )
+        first = text.partition(". ")[0].rstrip(".")
+        yield from ("", *_comment(text)) if whole else _comment(f"{first}.")
         value = values.get(path)
         yield f"#{key} = {toml(default)}" if value is None else f"{key} = {toml(value)}"
 

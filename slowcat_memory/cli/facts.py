@@ -146,9 +146,8 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
         if not (name or all_):
             rows = [person for person in rows if person.type in ("person", "pet")]
         if not name or known.as_json or not rows:
-            return shell.print_list(
-                known, rows, _person, "name", partial(_nobody, engine, where, name)
-            )
+            nobody = partial(_nobody, engine, where, name)
+            return shell.print_list(known, rows, _person, "name", nobody)
         for person in rows:
             also = f", also {shell.listed(person.also)}" if person.also else ""
             shell.out().print(Text.assemble((person.name, "bold"), f" ({person.type}{also})"))
@@ -426,13 +425,11 @@ def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     several = len({key[0] for key in preview.memories}) > 1
     rows = [(turn.at, turn.text, turn.speaker, turn.scope) for turn in turns]
     rows += [(row.valid_from, row.text, _kind(row.id), row.scope) for row in present(memory, notes)]
-    print_entries(
-        [
-            (when(at, memory.zone), short(text, 120), shell.dots(who, scope if several else ""))
-            for at, text, who, scope in rows
-        ],
-        err(),
-    )
+    entries = [
+        (when(at, memory.zone), short(text, 120), shell.dots(who, scope if several else ""))
+        for at, text, who, scope in rows
+    ]
+    print_entries(entries, err())
     if more := len(preview.turns) - len(turns):
         say(f"… and {more:,} more", "dim", to=err())
     say(_amount(preview), "bold", to=err())
@@ -505,11 +502,9 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
             every = snapshot.commands(where)
         if only_list:
             latest = every[:LAST]
-            return (
-                shell.print_json(latest)
-                if known.as_json
-                else _print_commands(engine, latest, shell.out())
-            )
+            if known.as_json:
+                return shell.print_json(latest)
+            return _print_commands(engine, latest, shell.out())
         undoable = [row for row in every if row.state == "done" and row.kind in UNDOABLE]
         chosen = [row for row in undoable if number in (None, row.id)]
         if not chosen:

@@ -278,9 +278,8 @@ def _preview(files: "list[FileReading]", beside: list[TranscriptError], zone: tz
         say(f"{file.text.name}: {file.format.name}{encoded}", "bold")
         skipped = ", ".join(f"{n:,} {why}" for why, n in file.skipped.items())
         left_out = f"left out: {skipped}" if skipped else ""
-        shell.print_entries(
-            [("", shell.dots(*much), shell.dots(_span(file, zone), shell.listed(who, 6)), left_out)]
-        )
+        spoke = shell.dots(_span(file, zone), shell.listed(who, 6))
+        shell.print_entries([("", shell.dots(*much), spoke, left_out)])
     for error in beside[:SHOWN]:
         say(f"left out: {error.message}", "dim")
     if len(beside) > SHOWN:

@@ -339,21 +339,17 @@ def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None
         return when(task.created, zone), state.append(f" {task.id}"), dots(tried, later, task.error)
 
     if tasks:
-        shell.print_list(
-            known, sorted(tasks, key=lambda task: task.state != "dead"), entry, "task", str
-        )
+        tasks.sort(key=lambda task: task.state != "dead")
+        shell.print_list(known, tasks, entry, "task", str)
     else:
         say("No tasks are waiting.")
     if runs:
         say("\nLast runs", "bold")
     rows = []
     for run in runs:
-        used, took = run.tokens_in + run.tokens_out, f"{run.ms:,.0f} ms"
-        tokens, made = (
-            shell.count(used, "token") * bool(used),
-            shell.count(run.made, "record") * bool(run.made),
-        )
-        about = dots(run.outcome, took, tokens, made, short(run.error, 80))
+        amounts = {"token": run.tokens_in + run.tokens_out, "record": run.made}
+        some = [shell.count(n, noun) for noun, n in amounts.items() if n]
+        about = dots(run.outcome, f"{run.ms:,.0f} ms", *some, short(run.error, 80))
         rows.append((when(run.at, zone), run.task or run.job, about))
     print_entries(rows)
 
@@ -566,12 +562,11 @@ def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None
     with known.engine() as engine:
         try:
             with shell.waiting("replaying") as status:
-                diff = rederive(
-                    engine,
-                    jobs,
-                    lambda n: status(f"{shell.count(n, 'session')} done"),
-                    dry_run=dry_run,
-                )
+
+                def show(sessions: int) -> None:
+                    status(f"{shell.count(sessions, 'session')} done")
+
+                diff = rederive(engine, jobs, show, dry_run=dry_run)
         except KeyError as error:
             raise shell.usage(str(error.args[0]), "--job") from None
         if known.as_json:

@@ -235,7 +235,8 @@ def _store(health: "Health") -> Iterator[Finding]:
     else:
         yield Finding("disk", "fine", f"{free} free")
     if health.damaged:
-        text = f"damaged rows, which are skipped: {_tables(health.damaged)}"
+        damaged = listed([f"{n:,} in {table}" for table, n in health.damaged.items()])
+        text = f"damaged rows, which are skipped: {damaged}"
         hint = "Repair rebuilds derived rows; for others restore a backup"
         yield Finding("store", "wrong", text, hint, lambda engine: engine.upkeep.repair())
     else:
@@ -250,10 +251,6 @@ def _store(health: "Health") -> Iterator[Finding]:
         yield Finding("backup", "note", "none yet", "slowcat-memory backup")
     else:
         yield Finding("backup", "fine", f"the latest is from {health.backup_at:%Y-%m-%d}")
-
-
-def _tables(rows: dict[str, int]) -> str:
-    return listed([f"{n:,} in {table}" for table, n in rows.items()])
 
 
 def model(engine: "MemoryEngine") -> Finding:

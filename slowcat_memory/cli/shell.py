@@ -119,10 +119,7 @@ def print_entries(rows: Sequence[Sequence[str | Text]], console: Console | None 
     table.add_column(width=min(20, max((len(row[0]) for row in rows), default=0)), overflow="fold")
     table.add_column(ratio=1, overflow="fold")
     for label, text, *beneath in rows:
-        table.add_row(
-            Text(label) if isinstance(label, str) else label,
-            Text(text) if isinstance(text, str) else text,
-        )
+        table.add_row(Text.assemble(label), Text.assemble(text))
         for line in filter(None, beneath):
             table.add_row(Text(), Text(str(line), style="dim"))
     (console or out()).print(table)

@@ -210,7 +210,6 @@ PLACES = "places"
 EVENTS = ("log", PLACES)  # an event has a row in one of them
 
 KEPT_BLOCKS = 256  # unpacked, the latest used: some 4 MB
-_NUMBER = struct.Struct(">Q")
 
 
 class DamagedRow(StoreDamagedError):
@@ -221,16 +220,12 @@ class DamagedRow(StoreDamagedError):
         self.table, self.key = table, key
 
 
-def encode_location(key: bytes, number: int) -> bytes:
-    return codec.seal(key, _NUMBER.pack(number))
-
-
 def decode_location(key: bytes, value: bytes) -> int:
-    """Return the block's number; ``StoreDamagedError`` for a damaged row."""
+    """Return the block's number, in 8 bytes as in a key; ``StoreDamagedError`` for a damaged row."""
     body = codec.unseal(key, value)
-    if len(body) != _NUMBER.size:
+    if len(body) != len(key):
         raise StoreDamagedError("a location of an odd size")
-    return int(_NUMBER.unpack(body)[0])
+    return codec.id_of(body)
 
 
 def event_keys(rows: Rows, first: bytes = b"") -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text, session_in, turn_of
@@ -18,7 +17,6 @@ from slowcat_memory.records import (
     Memory,
     Session,
     Task,
-    TrustedTime,
     Turn,
     Vector,
     WriteBatch,
@@ -245,10 +243,6 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
         )
     tx.write_record("manifest", codec.name_key(manifest.scope), manifest)
     drop_changes(manifest.scope, manifest.changes, tx)
-
-
-def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
-    tx.set_meta(tables.CLOCK, msgspec.to_builtins(time))
 
 
 # ------------------------------------------------------------------- subjects of derived rows

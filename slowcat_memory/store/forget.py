@@ -27,7 +27,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import MADE_AGAIN, chunk_id, family, session_in, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
-    CallEntry,
     CommandEntry,
     Context,
     Event,
@@ -482,23 +481,15 @@ def _clean_ids(table: Table, gone: Deletion, tx: Transaction) -> None:
         return id in ids or turn_of(id) in gone.turns
 
     for key, entry in gone.read_records(tx, table.name):
-        cleaned = clean(entry, is_away, gone)
+        cleaned = None if gone.is_whole(entry.scope) else clean(entry, is_away, gone)
         if cleaned is None:
             tx.drop(table.name, key)
         elif cleaned != entry:
             tx.write_record(table.name, key, cleaned)
 
 
-def _cleaned_call(entry: CallEntry, is_away: IsAway, gone: Deletion) -> CallEntry | None:
-    if gone.is_whole(entry.scope):
-        return None
-    return replace(entry, memories=tuple(id for id in entry.memories if not is_away(id)))
-
-
-def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> CommandEntry | None:
+def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> CommandEntry:
     """Return a command's row without deleted ids: an id may contain words."""
-    if gone.is_whole(entry.scope):
-        return None
     kept = replace(
         entry,
         turn=0 if entry.turn in gone.turns else entry.turn,
@@ -516,7 +507,9 @@ CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {
     "ledger": lambda entry, is_away, gone: (
         None if entry.turn in gone.turns else bookkeeping.without(entry, is_away)
     ),
-    "calls": _cleaned_call,
+    "calls": lambda entry, is_away, gone: replace(
+        entry, memories=tuple(id for id in entry.memories if not is_away(id))
+    ),
     "commands": _cleaned_command,
 }
 

@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from msgspec import json as msgspec_json
 
 from slowcat_memory.errors import StoreBusyError, StoreUnsafeError
-from slowcat_memory.store.disk.folder import IDS, PROCESSES, create, or_undo
+from slowcat_memory.store.disk.folder import IDS, PROCESSES, OpenFile, create, or_undo
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 POLL_S = 0.001
@@ -113,19 +113,7 @@ class Process(Struct, frozen=True, kw_only=True):
     generation: str = ""
 
 
-class _OpenFile:
-    """A file that is open until ``close``."""
-
-    _fd: int
-
-    def close(self) -> None:
-        """Close the file alone; idempotent."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-
-class Presence(_OpenFile):
+class Presence(OpenFile):
     """That this process has a store open for writing; until ``leave``."""
 
     def __init__(self, path: Path) -> None:
@@ -148,9 +136,9 @@ class Presence(_OpenFile):
             if not is_locked(ended):
                 ended.unlink()
         self.file = path / PROCESSES / f"{pid}-{secrets.token_hex(4)}"
-        self._fd = create(self.file)
+        self.fd = create(self.file)
         with or_undo(self.leave):
-            lock(self._fd, CONFIRM_S, f"another process holds {self.file}")
+            lock(self.fd, CONFIRM_S, f"another process holds {self.file}")
             self.confirm(-1, "")
 
     def needs(self, epoch: int, generation: str) -> bool:
@@ -163,7 +151,7 @@ class Presence(_OpenFile):
             epoch = max(epoch, self._record.epoch)
             self._record = structs.replace(self._record, epoch=epoch, generation=generation)
             written = msgspec_json.encode(self._record).ljust(RECORD)  # never cut: read at any time
-            if os.pwrite(self._fd, written, 0) < len(written):
+            if os.pwrite(self.fd, written, 0) < len(written):
                 raise OSError("the disk took only a part of the record of who has the store open")
 
     def leave(self) -> None:
@@ -211,7 +199,7 @@ def unconfirmed(path: Path, epoch: int, generation: str, wait_s: float) -> list[
 # ------------------------------------------------------------------- ids of events
 
 
-class LogIds(_OpenFile):
+class LogIds(OpenFile):
     """Gives ids to the events of every process of a store: each once, and rising."""
 
     def __init__(self, path: Path, first: int, *, is_first: bool) -> None:
@@ -220,10 +208,10 @@ class LogIds(_OpenFile):
         Where this process is the first that has the store open, it goes on from there exactly: what
         ended processes took and did not commit is nobody's.
         """
-        self._fd = os.open(path / IDS, FLAGS, 0o600)
+        self.fd = os.open(path / IDS, FLAGS, 0o600)
         with or_undo(self.close):
             if is_first:
-                os.pwrite(self._fd, first.to_bytes(ID_BYTES, "big"), 0)
+                os.pwrite(self.fd, first.to_bytes(ID_BYTES, "big"), 0)
             self.take(0, first)
 
     def take(self, count: int, least: int = 1) -> int:
@@ -232,10 +220,10 @@ class LogIds(_OpenFile):
         Raises:
             StoreBusyError: Another process is stopped while it takes one.
         """
-        lock(self._fd, TAKE_S, "another process is stopped while it takes an id")
+        lock(self.fd, TAKE_S, "another process is stopped while it takes an id")
         try:
-            first = max(int.from_bytes(os.pread(self._fd, ID_BYTES, 0), "big"), least)
-            os.pwrite(self._fd, (first + count).to_bytes(ID_BYTES, "big"), 0)
+            first = max(int.from_bytes(os.pread(self.fd, ID_BYTES, 0), "big"), least)
+            os.pwrite(self.fd, (first + count).to_bytes(ID_BYTES, "big"), 0)
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
         return first

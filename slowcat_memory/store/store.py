@@ -47,6 +47,7 @@ from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import folder, transaction
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.disk.tables import CLOCK
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica import Replica
 from slowcat_memory.store.sharing import alone, if_free
@@ -207,8 +208,7 @@ class Store:
     def write_trusted_time(self, time: TrustedTime) -> Ack:
         """Write what is known of the clock; it does not count as unsaved."""
         self._checked_writer()
-        change = partial(bookkeeping.write_trusted_time, time)
-        return self._queue.add(Write(change, weight=0, derived=False))
+        return self._queue.add(Write(lambda tx: tx.set_meta(CLOCK, time), weight=0, derived=False))
 
     def _write_derived(self, change: Change) -> Ack:
         """Queue a write that can wait until the disk has room."""

@@ -61,13 +61,9 @@ class TierMover:
         Raises:
             StoreError: The store is closed or full; blocks moved until then remain.
         """
-        with self._lock:
-            try:
-                return self._warm(scope, hot, options, stop) and self._cool(
-                    scope, options, now, stop
-                )
-            except OvertakenError:
-                return False
+        with self._lock, suppress(OvertakenError):
+            return self._warm(scope, hot, options, stop) and self._cool(scope, options, now, stop)
+        return False
 
     @contextmanager
     def _view(self) -> Iterator["TierView"]:
@@ -126,7 +122,7 @@ def pack_warm(shares: Sequence[Sequence[int]], tx: Transaction) -> None:
                 raise OvertakenError("an event was forgotten before it was packed")
             bodies[id] = codec.unseal(row, value)
             tx.drop("log", row)
-            tx.put(blocks.PLACES, row, blocks.encode_location(row, ids[0]))
+            tx.put(blocks.PLACES, row, codec.seal(row, key))
         tx.put(blocks.WARM, key, blocks.lz4_row(key, list(bodies.items())))
 
 

@@ -21,7 +21,7 @@ from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.reading import FileReading
-from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
+from slowcat_memory.transfer.transcript import PACE, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
 REASON = "import"
@@ -87,7 +87,16 @@ def import_reading(
             forgotten = [snapshot.is_forgotten(scope, first_id(scope, n.text)) for n in chat.notes]
         for note, gone in zip(chat.notes, forgotten, strict=True):
             if where.again or not gone:
-                _keep_note(memory, scope, note)
+                kept = memory.remember(
+                    note.text,
+                    scope,
+                    speaker=note.speaker,
+                    pinned=note.pinned,
+                    importance=note.importance,
+                    at=note.at and utc(note.at, memory.zone),
+                    local_only=note.local_only,
+                )
+                memory.edit(scope, kept.id, muted=note.muted or None)
                 done.notes += 1
         for session in chat.sessions:
             try:
@@ -101,19 +110,6 @@ def import_reading(
                 done.known_turns += len(session.utterances) - new
             turns += len(session.utterances)
             progress(turns, reading.turns)
-
-
-def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
-    kept = memory.remember(
-        note.text,
-        scope,
-        speaker=note.speaker,
-        pinned=note.pinned,
-        importance=note.importance,
-        at=note.at and utc(note.at, memory.zone),
-        local_only=note.local_only,
-    )
-    memory.edit(scope, kept.id, muted=note.muted or None)
 
 
 class Match(Struct, frozen=True, kw_only=True):

@@ -128,9 +128,8 @@ class FileReading:
             return
         session = chat.current
         if label := piece.session:
-            session = chat.every.setdefault(
-                label, transcript.TranscriptSession(id=label, scope=piece.scope)
-            )
+            new = transcript.TranscriptSession(id=label, scope=piece.scope)
+            session = chat.every.setdefault(label, new)
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
         utterance, name = piece.said, piece.said.speaker.casefold()

@@ -215,11 +215,11 @@ class Format(Struct, frozen=True, kw_only=True):
 
 
 def name_of(raw: object) -> str:
-    return " ".join(clean("" if raw is None else str(raw), NAME_CHARS)[0].split())
+    return label_of(raw, NAME_CHARS)
 
 
-def label_of(raw: object) -> str:
-    return " ".join(clean("" if raw is None else str(raw), LABEL_CHARS)[0].split())
+def label_of(raw: object, most: int = LABEL_CHARS) -> str:
+    return " ".join(clean("" if raw is None else str(raw), most)[0].split())
 
 
 def text_of(content: Any) -> str:

@@ -101,9 +101,8 @@ def looks_cut(file: Path) -> bool:
     Healthy stores sometimes fail this, so it only decides whether to read all pages.
     """
     with closing(page_reader.PageReader(file)) as reader:
-        return len(reader.metas) < 2 or any(
-            meta.last_page >= reader.size // reader.page_size for meta in reader.metas
-        )
+        pages = reader.size // reader.page_size
+        return len(reader.metas) < 2 or any(meta.last_page >= pages for meta in reader.metas)
 
 
 # ------------------------------------------------------------------- the rows

@@ -95,7 +95,9 @@ class _Salvage:
             self._pages.read_free_tree(meta)
             self._copy_trees(meta)
         self._put("tombstones", self._forgotten.items())
-        if self._forgetting_unsure():
+        # Tombstones may be missing, or the last transaction as a whole.
+        unsure = len(self._reader.metas) < 2 or not self._pages.free_known
+        if unsure or "tombstones" in self._broken:
             self._copy_tombstones()
         if self._broken or not self._pages.free_known:
             self._copy_unreached()
@@ -103,14 +105,6 @@ class _Salvage:
         self._copy_large_values()
         self._copy_earlier_turns()
         self._drop_forgotten()
-
-    def _forgetting_unsure(self) -> bool:
-        """Return whether tombstones may be missing, or the last transaction as a whole."""
-        return (
-            "tombstones" in self._broken
-            or len(self._reader.metas) < 2
-            or not self._pages.free_known
-        )
 
     # ------------------------------------------------------------------- the trees
 

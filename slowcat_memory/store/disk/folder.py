@@ -326,7 +326,19 @@ def damaged_folders(path: Path) -> list[Path]:
 # store asks for its path before each access, and gets the place where its own folder is now.
 
 
-class KnownFolder:
+class OpenFile:
+    """A file or folder that is open until ``close``."""
+
+    fd: int
+
+    def close(self) -> None:
+        """Close it alone; idempotent."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+class KnownFolder(OpenFile):
     """An open folder.
 
     Attributes:
@@ -370,12 +382,6 @@ class KnownFolder:
         except OSError:
             return 0, 0
         return status.st_ino, status.st_ctime_ns
-
-    def close(self) -> None:
-        """Close it; idempotent."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
 
 
 def _id(status: os.stat_result) -> tuple[int, int]:

@@ -125,8 +125,11 @@ class Rows:
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
         """Return a record, None when there is none or it is damaged."""
+        return self.decoded(partial(codec.decode, kind), table, key)
+
+    def decoded(self, decode: Callable[[bytes, bytes], T], table: str, key: bytes) -> T | None:
+        """Return what ``decode`` makes of a row, None when there is none or it is damaged."""
         value = self.get(table, key)
-        decode = partial(codec.decode, kind)
         return None if value is None else self.undamaged(decode, table, key, value)
 
     def records(
@@ -135,16 +138,17 @@ class Rows:
         """Yield the records of ``rows`` that may hold the bytes ``part``: only these are unpacked."""
         every = self.rows(table, prefix, start)
         rows = (row for row in every if part in row[1] or LZ4 in row[1][1:2])
-        return self._records(kind, table, rows)
+        return self.every_decoded(partial(codec.decode, kind), table, rows)
 
     def latest(self, kind: type[T], table: str, before: int = 0) -> Iterator[T]:
         """Yield the records of a numbered table, the last first; with ``before``, earlier ones."""
-        return self._records(kind, table, self.rows_before(table, b"", before))
+        rows = self.rows_before(table, b"", before)
+        return self.every_decoded(partial(codec.decode, kind), table, rows)
 
-    def _records(
-        self, kind: type[T], table: str, rows: Iterable[tuple[bytes, bytes]]
+    def every_decoded(
+        self, decode: Callable[[bytes, bytes], T], table: str, rows: Iterable[tuple[bytes, bytes]]
     ) -> Iterator[T]:
-        decode = partial(codec.decode, kind)
+        """Yield what ``decode`` makes of rows, without the damaged ones."""
         for key, value in rows:
             if (record := self.undamaged(decode, table, key, value)) is not None:
                 yield record

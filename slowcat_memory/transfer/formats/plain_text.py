@@ -144,11 +144,7 @@ def _heading(number: int, line: str) -> Break | None:
     date = _DATE.fullmatch(line)
     if not line.startswith("#") and date is None:
         return None
-    label = (
-        transcript.label_of(line.lstrip("# "))
-        if line.startswith("#")
-        else transcript.label_of(line)
-    )
+    label = transcript.label_of(line.lstrip("# ") if line.startswith("#") else line)
     return Break(line=number, label=label, started=_time(date[1] if date else label))
 
 

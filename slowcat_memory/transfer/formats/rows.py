@@ -25,7 +25,7 @@ from msgspec import Meta
 
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.records import Memory, Role, Turn
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer import transcript
 from slowcat_memory.transfer.transcript import AGENTS, Note, Piece, label_of, marks_of, name_of
@@ -121,12 +121,11 @@ def _utterance(row: _Row, number: int) -> transcript.Utterance:
         raise ValueError('no "text"')
     text, cut = _clean(words)
     speaker, tools = name_of(row.speaker), row.tools if isinstance(row.tools, list) else []
-    role: Role = "assistant" if str(row.role).casefold() in AGENTS else "user"
     already = row.cut if isinstance(row.cut, int) and row.cut > 0 else 0
     return transcript.Utterance(
         speaker=speaker,
         text=text,
-        role=transcript.role_of(speaker) if row.role is None else role,
+        role=transcript.role_of(speaker if row.role is None else str(row.role)),
         at=transcript.time_of(row.at),
         origin=label_of(row.id) or str(number),
         cut=cut + min(already, MOST_CUT),
