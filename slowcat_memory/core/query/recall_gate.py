@@ -375,19 +375,6 @@ class Wording:
         return fold(self.text.replace("’", "'"))
 
 
-class Wordings(dict[str, Wording]):
-    """Wordings by text, each made once. For one recall: it keeps the texts."""
-
-    def __init__(self, language: str) -> None:
-        """Start empty; ``language`` is as in ``language_of``."""
-        super().__init__()
-        self._language = language
-
-    def __missing__(self, text: str) -> Wording:
-        wording = self[text] = Wording(text, self._language)
-        return wording
-
-
 def revises(newer: Wording, older: Wording, query: Wording) -> bool:
     """Return whether a later statement changes an earlier one in what a query asks about.
 
