@@ -399,11 +399,6 @@ def keys(text: str, language: str) -> set[str]:
     return {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
 
 
-def shared(text: str, other: str, language: str) -> bool:
-    """Return whether two texts have a content word in common, in any form."""
-    return not keys(text, language).isdisjoint(keys(other, language))
-
-
 def _same_with_another_value(newer: Wording, older: Wording) -> bool:
     if not newer.values - older.values or not older.values - newer.values:
         return False
@@ -508,7 +503,8 @@ def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
         return 0.0
     counted = (met["counted"] or "")[:STEM].removesuffix("s")
     having = [text for text in texts if _has(WORD.findall(fold(text)), counted, language)]
-    near = any(shared(query, text, language) for text in having)
+    asked = keys(query, language)
+    near = any(not asked.isdisjoint(keys(text, language)) for text in having)
     return 0.0 if near else BESIDE if having else 1.0
 
 
