@@ -15,7 +15,6 @@ from msgspec.structs import asdict
 
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
 from benchmarks.written.shown import Line, Reader, Shown, Spot, likeness, overlap
-from slowcat_memory.core.extraction.slots import sentence
 from slowcat_memory.core.text.normalize import fingerprint
 
 FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}
@@ -269,9 +268,20 @@ def statements(
         parts = ("predicate", "object", "over")
         made.append((fact | {name: related[name] for name in parts if name in related}, key))
     for key, one in rest.items():
-        text = sentence(one["subject"], one["predicate"], one["object"])
+        text = _sentence(one["subject"], one["predicate"], one["object"])
         made.append(({"type": "person", "content": text, "confidence": "high"} | one, key))
     return made
+
+
+def _sentence(subject: str, predicate: str, object: str) -> str:
+    """Return a triple as a plain sentence without additional words."""
+    if predicate == "age":
+        return f"{subject} is {object} years old."
+    if predicate in ("name", "address", "birthday", "email", "phone"):
+        return f"{subject}'s {predicate} is {object}."
+    if predicate.startswith(("has_", "favourite_")):
+        return f"{subject}'s {predicate.removeprefix('has_').replace('_', ' ')} is {object}."
+    return f"{subject} {predicate.replace('_', ' ')} {object}."
 
 
 def _states(fact: dict[str, Any], relation: dict[str, Any]) -> bool:

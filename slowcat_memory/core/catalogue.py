@@ -38,7 +38,7 @@ class Catalogue:
 
     beginnings = ("",)
 
-    def __init__(self, tokenize: Callable[[str], list[str]]) -> None:
+    def __init__(self, tokenize: Callable[[str], Iterable[str]]) -> None:
         self._tokenize = tokenize
         self._rows = list[Memory | None]()  # by number, None for one that was dropped
         self._since = array("d")  # by number

@@ -129,7 +129,7 @@ def problem_of(job: Any) -> str:
     """Return the first reason why an object is not a job; "" if it is one."""
     name, options = getattr(job, "name", None), getattr(job, "Options", None)
     sound = {
-        "it has no name, or one with a slash": isinstance(name, str) and bool(name),
+        "it has no name, or one with a slash": isinstance(name, str) and RESERVED.isdisjoint(name),
         "its version is not an integer": isinstance(getattr(job, "version", None), int),
         f"its needs are none of {', '.join(NEEDS)}": getattr(job, "needs", None) in NEEDS,
         "its trigger is not a Trigger": isinstance(getattr(job, "trigger", None), Trigger),

@@ -86,11 +86,18 @@ class Support:
         beside = frozenset[str]().union(*near, () if label == HUMAN else self._others)
         numbers = (o.numbers for o in agreeing if plain & o.words or o.about in names)
         beside = beside.union(*numbers)
-        share = SHARES.get(label, 0.5) * len(plain)
+        share, together = SHARES.get(label, 0.5) * len(plain), TOGETHER * len(plain)
         return any(
             own & known.words
             and (not known.about or known.about in sentence.words)
-            and (len(own & known.words) >= share or _say_together(known, agreeing, plain))
+            and (
+                len(own & known.words) >= share
+                or any(
+                    len(plain & (known.words | other.words)) >= together
+                    for other in agreeing
+                    if other.about == known.about
+                )
+            )
             and sentence.numbers | names <= beside | known.words | known.numbers
             for known in agreeing
         )
@@ -112,17 +119,6 @@ class Support:
             if stems & (self._free | self._others):
                 return min(stems & self._others, default="")
         return ""
-
-
-def _say_together(
-    known: KnownSentence, others: Iterable[KnownSentence], plain: frozenset[str]
-) -> bool:
-    """Return whether two statements about the same have enough of a line's words."""
-    return any(
-        len(plain & (known.words | other.words)) >= TOGETHER * len(plain)
-        for other in others
-        if other.about == known.about
-    )
 
 
 _MONTHS = frozenset(word for month in MONTHS for word in said_of(month).words)

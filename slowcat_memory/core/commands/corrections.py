@@ -9,7 +9,7 @@ What is forgotten is decided by words, not by meaning: all texts that mention it
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
@@ -104,7 +104,11 @@ def find_corrected(
             scores[place] = (len(used.closed) + len(used.words), near)
             uses.add(used)
     if parts.is_value and len(uses) > 1:  # a value alone does not tell which of them is wrong
-        alike = [] if kinds else _alike(correction, parts.right, answer, texts, scores, tokenize)
+        # One of the right one's sort: a name that sounds like it, else a place ("it's in Salzburg").
+        alike = [place for place in scores if not kinds and _sounds(parts.right, texts[place])]
+        if not (kinds or alike) and _IN.search(correction):
+            named = {place: _IN.findall(texts[place]) for place in scores}
+            alike = [n for n in scores if any(answer.words >= {*tokenize(w)} for w in named[n])]
         return alike[0] if len(alike) == 1 else "unclear"
     if scores:
         return _first_of_best(scores)
@@ -112,29 +116,6 @@ def find_corrected(
         return "unclear" if parts.is_vague else "new"
     by_itself = answer.of(kinds) - right.closed if kinds else answer.words - question.words
     return "own" if by_itself else "unclear"
-
-
-def _alike(
-    correction: str,
-    right: str,
-    answer: _Values,
-    texts: Sequence[str],
-    places: Iterable[int],
-    tokenize: Tokenize,
-) -> list[int]:
-    """Return which texts have a value of the right one's sort.
-
-    That is a name that sounds like it, or a place if it is one ("it's in Salzburg").
-    """
-    if heard := [place for place in places if _sounds(right, texts[place])]:
-        return heard
-    if not _IN.search(correction):
-        return []
-    return [
-        place
-        for place in places
-        if any(answer.words.issuperset(tokenize(match[1])) for match in _IN.finditer(texts[place]))
-    ]
 
 
 def replaced_value(

@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy, within
+from slowcat_memory.core.extraction.grounding import Ground, held, holds, tidy, within
 from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, prompt_about
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.extraction.prompt_record import TURN_NAMES, Aliases
@@ -86,11 +86,10 @@ class Description(Struct, frozen=True):
 
 
 class CheckedReply(Struct, frozen=True):
-    """Descriptions by log id; turns without any, in the order asked; number of rejected texts."""
+    """Descriptions by log id; turns without any, in the order asked."""
 
     found: dict[int, Description]
     missing: tuple[int, ...]
-    dropped: int
 
 
 def build_prompt(
@@ -127,35 +126,24 @@ def check_reply(
     first = {entry.turn: entry for entry in reversed(answer.turns) if entry.turn in asked}
     entries = [entry for entry in answer.turns if first.get(entry.turn) is entry]
     elsewhere = _misplaced(entries, seen or tuple(asked.values()))
-    dropped = len(answer.turns) - len(entries)
     for entry in entries:
         if entry.turn in elsewhere:
-            dropped += 1
             continue
         turn = asked[entry.turn]
-        context, lost = _check_sentences(entry.context, ground, CONTEXT_WORDS)
-        questions, more = _check_questions(entry.questions, turn, ground, most)
-        noted = [_check_sentences(text, ground, NOTE_WORDS) for text in entry.notes]
-        notes = _distinct((text for text, _ in noted), turn, notes_kept)
-        dropped += lost + more + sum(lost for _, lost in noted)
+        context = _grounded(entry.context, ground, CONTEXT_WORDS)
+        short = (text for text in map(tidy, entry.questions) if len(text.split()) <= QUESTION_WORDS)
+        questions = _distinct((text for text in short if holds(text, ground)), turn, most)
+        noted = (_grounded(text, ground, NOTE_WORDS) for text in entry.notes)
+        notes = _distinct(noted, turn, notes_kept)
         if context or questions or notes:
             descriptions[entry.turn] = Description(context, questions, notes)
-    return CheckedReply(descriptions, tuple(id for id in asked if id not in descriptions), dropped)
+    return CheckedReply(descriptions, tuple(id for id in asked if id not in descriptions))
 
 
-def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
-    """Return the grounded sentences, up to ``most`` words, and the number of rejected ones."""
-    kept_sentences = held(text, ground)
-    kept = within(kept_sentences, most)
-    return (kept if any(map(str.isalnum, kept)) else ""), len(sentences(text)) - len(kept_sentences)
-
-
-def _check_questions(
-    texts: Sequence[str], turn: Turn, ground: Ground, most: int
-) -> tuple[tuple[str, ...], int]:
-    short = (text for text in map(tidy, texts) if len(text.split()) <= QUESTION_WORDS)
-    kept = _distinct((text for text in short if holds(text, ground)), turn, most)
-    return kept, len(texts) - len(kept)
+def _grounded(text: str, ground: Ground, most: int) -> str:
+    """Return the grounded sentences of a text, up to ``most`` words."""
+    kept = within(held(text, ground), most)
+    return kept if any(map(str.isalnum, kept)) else ""
 
 
 def _distinct(texts: Iterable[str], turn: Turn, most: int) -> tuple[str, ...]:

@@ -132,7 +132,8 @@ def strays(text: str, ground: Ground) -> list[str]:
     """Return the names, numbers and dates of a text, as written, that are not grounded."""
     dates = [written.text for written in written_dates(text) if not _dated(written, ground)]
     rest = PATTERN.sub(lambda match: " " * len(match[0]), text)
-    return dates + _uncounted(rest, ground) + _unknown(rest, ground)
+    names = [name for name in names_in(rest) if not _known(name, ground)]
+    return dates + _uncounted(rest, ground) + names
 
 
 def _uncounted(text: str, ground: Ground) -> list[str]:
@@ -162,10 +163,6 @@ def _is_said(number: Number, text: str, ground: Ground) -> bool:
             value - 12 in ground.numbers or value + 12 in ground.numbers for value in number.values
         )
     return False
-
-
-def _unknown(text: str, ground: Ground) -> list[str]:
-    return [name for name in names_in(text) if not _known(name, ground)]
 
 
 def names_in(text: str) -> Iterator[str]:

@@ -147,26 +147,20 @@ def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
     return ground(turns, zone, known=[*(line.text for line in known.lines), *names])
 
 
-def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
-    """Return the lines without which a text could not name what its turns do not."""
+def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, ...]:
+    """Return the log ids of the earlier turns without which a text could not name what it does."""
     every = (*known.lines, *known.unshown)
     if not every:
-        return []
+        return ()
     names = named_words(" ".join(f"{turn.speaker} {turn.text}" for turn in turns))
     missing = named_words(text) - names - _CALENDAR
-    lines = list[KnownLine]()
+    sources = dict[int, None]()
     for line in every:
         capitals = (word for word in line.text.split() if word[:1].isupper())
         if own := missing & named_words(line.name or " ".join(capitals)):
-            lines.append(line)
+            sources |= dict.fromkeys(line.sources)
             missing -= own
-    return lines
-
-
-def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, ...]:
-    """Return the log ids of the earlier turns that a text depends on; see `used`."""
-    ids = (id for line in used(text, turns, known) for id in line.sources)
-    return tuple(dict.fromkeys(ids))
+    return tuple(sources)
 
 
 def named_words(text: str) -> frozenset[str]:

@@ -92,17 +92,6 @@ def object_type(predicate: str) -> str:
     return "person" if _PERSON.fullmatch(predicate) else ""
 
 
-def sentence(subject: str, predicate: str, object: str) -> str:
-    """Return a triple as a plain sentence without additional words."""
-    if predicate == "age":
-        return f"{subject} is {object} years old."
-    if predicate in ("name", "address", "birthday", "email", "phone"):
-        return f"{subject}'s {predicate} is {object}."
-    if predicate.startswith(("has_", "favourite_")):
-        return f"{subject}'s {predicate.removeprefix('has_').replace('_', ' ')} is {object}."
-    return f"{subject} {predicate.replace('_', ' ')} {object}."
-
-
 Slot = tuple[str, ...]  # a name, and the object where a subject may have several
 
 # Timeless: a later statement corrects an earlier one and is no change; no ending ends them.

@@ -147,11 +147,11 @@ def type_of(fact: Memory) -> str:
 
 
 def add_sources(fact: Memory, by: Memory) -> Memory:
-    """Return a fact with the sources of an equal one added, and their count."""
+    """Return a fact with the sources of an equal one added."""
     sources = tuple(dict.fromkeys((*fact.sources, *by.sources)))
     stated = dict.fromkeys((*stating_turns(fact), *stating_turns(by)))
-    added = {"sources": str(len(sources)), STATED_BY: " ".join(map(str, stated))}
-    return replace(fact, sources=sources, facets=fact.facets | added)
+    facets = fact.facets | {STATED_BY: " ".join(map(str, stated))}
+    return replace(fact, sources=sources, facets=facets)
 
 
 def why_transient(type_: str, content: str) -> Transient | None:

@@ -215,14 +215,10 @@ def of_facts(
         later: What may have closed them; see ``closed_by``.
     """
     facts = [m for m in memories if m.kind in (THREAD, EVENT, PLAN) and keepable(m.text)]
-    threads = list[OpenThread]()
-    for memory in valid_of_kind(facts, "fact"):
-        if closed(memory, later):
-            continue
-        if (when := _when(memory, zone)) is not None:
-            line = SourcedLine.stated(memory, memory.text)
-            threads.append(_open_thread(memory.id, when[0], line, when[1], options))
-    return _ranked(threads, now)
+    still_open = (m for m in valid_of_kind(facts, "fact") if not closed(m, later))
+    threads = (_open_thread(memory, zone, options) for memory in still_open)
+    fresh = [thread for thread in threads if thread and thread.until > now]
+    return sorted(fresh, key=lambda thread: _rank(thread, now))
 
 
 def closed(fact: Memory, later: Sequence[Later]) -> tuple[Outcome, Later] | None:
@@ -236,43 +232,23 @@ def closed(fact: Memory, later: Sequence[Later]) -> tuple[Outcome, Later] | None
     return None if end and end[0] == "told" and fact.kind == THREAD else end
 
 
-def _when(memory: Memory, zone: tzinfo) -> tuple[What, datetime] | None:
-    """Return as what, and since when, a fact may be brought up; None for one that may not be."""
-    days = _days(memory, zone)
-    reminds = memory.statement.predicate == WANTS_REMINDER or _REMINDS.search(memory.text)
-    if memory.kind == THREAD and days is None:
-        return "reminder" if reminds else "thread", memory.valid_from
-    if days is None or days[0] <= memory.valid_from and days[1] <= memory.valid_from + DAYS:
-        return None
-    return ("reminder", days[0]) if reminds else ("event", days[1])
-
-
-def _open_thread(
-    source: str,
-    what: What,
-    line: SourcedLine,
-    at: datetime,
-    options: BringUpOptions,
-) -> OpenThread:
-    rests = what == "thread" or (what == "reminder" and at == line.at)
-    due = at + timedelta(hours=options.rest_h if rests else 0)
-    days = 1 if what == "reminder" and not rests else options.expire_days
-    until = due + timedelta(days=days)
-    return OpenThread(source=source, what=what, said=line, due=due, until=until)
-
-
-def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
-    """Return the beginning and end of a fact's days; None if it has no date, or only a year."""
+def _open_thread(memory: Memory, zone: tzinfo, options: BringUpOptions) -> OpenThread | None:
+    """Return what a fact is brought up as, and when; None for one that may not be."""
+    said = first = at = memory.valid_from
     days = days_of(memory)
-    if days is None:
+    if days:
+        first, last = (datetime.combine(day, time(), zone) for day in days)
+        at = last + timedelta(days=1)
+    if (first <= said and at <= said + DAYS) if days else memory.kind != THREAD:
         return None
-    first, last = (datetime.combine(day, time(), zone) for day in days)
-    return first, last + timedelta(days=1)
-
-
-def _ranked(threads: Iterable[OpenThread], now: datetime) -> list[OpenThread]:
-    fresh = {thread.source: thread for thread in threads if thread.until > now}
-    return sorted(fresh.values(), key=lambda m: _rank(m, now))
+    what: What = "event" if days else "thread"
+    if memory.statement.predicate == WANTS_REMINDER or _REMINDS.search(memory.text):
+        what, at = "reminder", first
+    rests = what != "event" and at == said
+    due = at + timedelta(hours=options.rest_h if rests else 0)
+    until = due + timedelta(days=1 if what == "reminder" and not rests else options.expire_days)
+    line = SourcedLine.stated(memory, memory.text)
+    return OpenThread(source=memory.id, what=what, said=line, due=due, until=until)
 
 
 def _rank(thread: OpenThread, now: datetime) -> tuple[bool, float, float, str]:

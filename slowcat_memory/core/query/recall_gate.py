@@ -375,19 +375,6 @@ class Wording:
         return fold(self.text.replace("’", "'"))
 
 
-class Wordings(dict[str, Wording]):
-    """Wordings by text, each made once. For one recall: it keeps the texts."""
-
-    def __init__(self, language: str) -> None:
-        """Start empty; ``language`` is as in ``language_of``."""
-        super().__init__()
-        self._language = language
-
-    def __missing__(self, text: str) -> Wording:
-        wording = self[text] = Wording(text, self._language)
-        return wording
-
-
 def revises(newer: Wording, older: Wording, query: Wording) -> bool:
     """Return whether a later statement changes an earlier one in what a query asks about.
 
@@ -410,11 +397,6 @@ def keys(text: str, language: str) -> set[str]:
     function = language_of(language).extracts.function
     words = [word.casefold() for word in content_words(text) if len(word) >= LEAST]
     return {_ENDINGS.sub("", word)[:KEY] for word in words if word not in function}
-
-
-def shared(text: str, other: str, language: str) -> bool:
-    """Return whether two texts have a content word in common, in any form."""
-    return not keys(text, language).isdisjoint(keys(other, language))
 
 
 def _same_with_another_value(newer: Wording, older: Wording) -> bool:
@@ -521,7 +503,8 @@ def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
         return 0.0
     counted = (met["counted"] or "")[:STEM].removesuffix("s")
     having = [text for text in texts if _has(WORD.findall(fold(text)), counted, language)]
-    near = any(shared(query, text, language) for text in having)
+    asked = keys(query, language)
+    near = any(not asked.isdisjoint(keys(text, language)) for text in having)
     return 0.0 if near else BESIDE if having else 1.0
 
 

@@ -416,17 +416,10 @@ def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -
         if len(kept) == limit:
             break
         words = frozenset(fingerprint(text).split())
-        if all(_jaccard(words, other) < threshold for other in seen):
+        if all(len(words & other) < threshold * len(words | other) for other in seen):
             kept.append(position)
             seen.append(words)
     return kept
-
-
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    if not a and not b:
-        return 1.0
-    common = len(a & b)
-    return common / (len(a) + len(b) - common)
 
 
 # ------------------------------------------------------------------- scores

@@ -6,7 +6,6 @@ sessions whose summaries share a subject, a name or a thing: it is called by it,
 about it, so that no LLM is asked.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -22,7 +21,7 @@ from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import DAY, META, TOPIC, WEEK, WINDOW, Coverage
-from slowcat_memory.core.text.normalize import Tokenizer, fold
+from slowcat_memory.core.text.normalize import Tokenizer, fold, hex_digest
 from slowcat_memory.core.text.numerals import DATED
 from slowcat_memory.core.time.expressions import PeriodKind, day_of, period_of
 from slowcat_memory.idle.job import JobContext, Trigger
@@ -217,4 +216,4 @@ def _is_known(ids: set[str], topics: Mapping[str, Sequence[Memory]]) -> bool:
 
 
 def _id(name: str) -> str:
-    return f"{TOPIC}/{hashlib.blake2b(fold(name).encode(), digest_size=6).hexdigest()}"
+    return f"{TOPIC}/{hex_digest(fold(name), 6)}"

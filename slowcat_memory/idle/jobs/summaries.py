@@ -81,7 +81,8 @@ class SummaryJob(Job):
         with context.snapshot() as snapshot:
             old = snapshot.memory(task.scope, f"{self.beginning}/{task.key}")
             subject, turns = self.read(snapshot, task, context)
-            persona = _persona(snapshot, task.scope)
+            blocks = snapshot.memories(task.scope, f"{BLOCK}/{PERSONA}")
+            persona = current((row for row in blocks if not is_withheld(row)), PERSONA)
             text = _only_part(subject, snapshot) if subject else None
         now, llm = context.now, context.llm is not None
         drop = ((task.scope, old.id),) if old else ()
@@ -93,7 +94,9 @@ class SummaryJob(Job):
         if text is None and llm:
             text = await _text_by_llm(self.wording, subject, turns, persona, context)
         elif text is None:
-            text = await _text_by_rule(subject, turns, context)
+            summarise = by_rule.of_summaries if subject.covers else by_rule.of_turns
+            lines, rule = context.pausing(turns), context.options.rule
+            text = await context.blocking(summarise, lines, context.zone, Tokenizer(), rule)
         if not text.text:  # nothing but orders was said
             return gone
         summary = summaries.summary(subject, text, context.made(), now)
@@ -191,12 +194,6 @@ def _only_part(subject: Coverage, snapshot: Snapshot) -> SummaryText | None:
     return text if text and text.model else None
 
 
-def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
-    """Return the latest persona of the agent that is not local-only."""
-    every = snapshot.memories(scope, f"{BLOCK}/{PERSONA}")
-    return current((row for row in every if not is_withheld(row)), PERSONA)
-
-
 async def _text_by_llm(
     wording: Purpose,
     subject: Coverage,
@@ -240,11 +237,3 @@ def _behind(
         every = map(snapshot.turn, subject.sources[-TURNS_BEHIND:])
         turns = [turn for turn in every if turn and turn.scope == subject.scope]
     return (known_before(turns, context) if turns else NOTHING_KNOWN), (*parts, *turns)
-
-
-async def _text_by_rule(
-    subject: Coverage, turns: Sequence[Turn], context: JobContext
-) -> SummaryText:
-    summarise = by_rule.of_summaries if subject.covers else by_rule.of_turns
-    lines, rule = context.pausing(turns), context.options.rule
-    return await context.blocking(summarise, lines, context.zone, Tokenizer(), rule)

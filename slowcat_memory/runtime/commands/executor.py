@@ -392,8 +392,6 @@ NEAR = 64  # log positions behind a turn where its other parts and copies are
 LATELY = 2000  # log positions searched for a user's own statements
 STATEMENT = range(4, 31)  # words of a turn worth reading out
 
-Tokenize = Callable[[str], list[str]]
-
 
 def question(exchange: Sequence[Turn]) -> Turn | None:
     """Return the user's last turn of an exchange; None when the agent spoke first."""

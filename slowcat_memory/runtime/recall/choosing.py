@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from datetime import datetime, tzinfo
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -14,7 +14,7 @@ from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, chunk_id, holds, turn_of
 from slowcat_memory.core.query.recall_gate import (
     Need,
-    Wordings,
+    Wording,
     lacks_value,
     named_thing,
     names_in,
@@ -116,9 +116,9 @@ class Recall(Struct, eq=False, dict=True):
         )
 
     @cached_property
-    def wordings(self) -> Wordings:
-        """The words of query and memories, as they are compared."""
-        return Wordings(self.options.language)
+    def wording(self) -> Callable[[str], Wording]:
+        """Returns the words of the query or a memory as they are compared, each read once."""
+        return cache(partial(Wording, language=self.options.language))
 
     @cached_property
     def unseen_thing(self) -> list[str]:
@@ -338,7 +338,7 @@ class Recall(Struct, eq=False, dict=True):
 
     def _with_changes(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put a later statement that changes a memory before it, for a turn that asks."""
-        asked, memories = self.wordings[self.query.text], [offer.memory for offer in chosen]
+        asked, memories = self.wording(self.query.text), [offer.memory for offer in chosen]
         if not chosen or not self.asks or asked.asks_past:
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
@@ -357,7 +357,7 @@ class Recall(Struct, eq=False, dict=True):
         Facts are added for a question, the nearest to it first, and only for a reader on this
         machine: like a context, a fact's names may come from other turns.
         """
-        namespace, reader, asked = self.namespace, self.reader, self.wordings[self.query.text]
+        namespace, reader, asked = self.namespace, self.reader, self.wording(self.query.text)
         newer = [offer.memory for offer in chosen if offer.memory.role == "user"]
         if len(chosen) < 2 or asked.asks_past:
             newer = []
@@ -379,18 +379,18 @@ class Recall(Struct, eq=False, dict=True):
 
     def _endings(self, memory: Memory) -> Sequence[Overtaken]:
         """Return what of a memory is over; what the agent repeated of the turn before it is, too."""
-        facts, now, read = self.namespace.facts, self.query.now, self.wordings
+        facts, now, read = self.namespace.facts, self.query.now, self.wording
         if memory.role != "assistant":
             return facts.endings(memory.id, now)
         said = facts.endings(chunk_id(turn_of(memory.id) - 1), now)
-        return [end for end in said if read[end.quote].keys & read[memory.text].keys]
+        return [end for end in said if read(end.quote).keys & read(memory.text).keys]
 
     def _changes_one(self, usable: Collection[Memory], memory: Memory) -> bool:
         """Return whether a weak candidate changes a stronger one, and must stand beside it."""
         return (
             memory.role == "user"
-            and not self.wordings[self.query.text].asks_past
-            and self.wordings[memory.text].changes
+            and not self.wording(self.query.text).asks_past
+            and self.wording(memory.text).changes
             and any(self._revises(memory, older) for older in usable)
         )
 
@@ -399,11 +399,11 @@ class Recall(Struct, eq=False, dict=True):
             return False
         # What the agent repeated is over too.
         by_same = older.role == "assistant" or newer.speaker == older.speaker
-        read = self.wordings
+        read = self.wording
         return (
             by_same
             and newer.valid_from > older.valid_from
-            and revises(read[newer.text], read[older.text], read[self.query.text])
+            and revises(read(newer.text), read(older.text), read(self.query.text))
         )
 
 

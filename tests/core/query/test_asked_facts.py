@@ -7,7 +7,6 @@ from slowcat_memory.core.query import recall_gate
 from slowcat_memory.core.query.recall_gate import (
     Need,
     Wording,
-    Wordings,
     asked_fact,
     judge,
     lacks_value,
@@ -30,12 +29,6 @@ def test_asked_fact_other_questions_and_statements_ask_for_none(query: str) -> N
 @each_listed("rules/asked_names")
 def test_what_is_asked_the_name_of(query: str, language: str, thing: str) -> None:
     assert (named_thing(query, language) or [""])[0] == thing
-
-
-def test_a_text_has_one_wording_in_a_recall():
-    wordings = Wordings("english")
-    one = wordings["The movers come on Monday"]
-    assert wordings["The movers come on Monday"] is one and one.keys is one.keys
 
 
 def revises(newer: str, older: str, query: str, language: str) -> bool:

@@ -16,11 +16,7 @@ JOB = any_of(_C["jobs"])
 _ILLNESS = any_of(_C["illnesses"])
 _CONDITION = any_of(_C["conditions"])
 _DIET = any_of(_C["diets"])
-_SHOP, _THING, _APPOINTMENT = (
-    any_of(_C["shops"]),
-    any_of(_C["possessions"]),
-    any_of(_C["appointments"]),
-)
+_THING, _APPOINTMENT = any_of(_C["possessions"]), any_of(_C["appointments"])
 _LANGUAGE = any_of(_C["languages"])
 _PLAY = any_of(_C["instruments"], _C["sports"])
 _ONES = "ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun"

@@ -94,7 +94,7 @@ class Facts(SessionExtractor):
         """Extract facts by the LLM; they replace those found by rules in these turns."""
         due, seen = request.due, request.seen
         with context.snapshot() as snapshot:
-            rows = context.view(Catalogue, snapshot, seen[0].scope, _stems)
+            rows = context.view(Catalogue, snapshot, seen[0].scope, words_of)
             of_turns = rows.having(*(("turn", chunk_id(id)) for id in due))
             ruled = [fact for fact in _read(snapshot, of_turns) if _is_by_rule(fact, due)]
             nearest = _nearest(snapshot, rows, due, {fact.id for fact in ruled}, context)
@@ -131,10 +131,6 @@ class Facts(SessionExtractor):
 def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
     turns, read = context.pausing(due.values()), facts_by_rule
     return [fact for turn in turns for fact in read(turn, context.zone)]
-
-
-def _stems(text: str) -> list[str]:
-    return list(words_of(text))
 
 
 def _read(snapshot: Snapshot, rows: Iterable[Memory]) -> Iterator[Memory]:
@@ -218,7 +214,7 @@ def _replaced(ruled: Sequence[Memory], new: Sequence[Memory], context: JobContex
     back = list[Memory]()
     if gone:
         with context.snapshot() as snapshot:
-            rows = context.view(Catalogue, snapshot, ruled[0].scope, _stems)
+            rows = context.view(Catalogue, snapshot, ruled[0].scope, words_of)
             back = revive(
                 _read(snapshot, rows.having(*(("by", id) for id in gone))), frozenset(gone)
             )

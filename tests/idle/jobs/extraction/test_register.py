@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.extraction.slots import sentence
 from slowcat_memory.core.graph.portrait import Graph, relations_of
 from slowcat_memory.core.memory import as_of, names_of
 from slowcat_memory.idle.jobs.extraction.facts import NAME, Facts
@@ -51,9 +50,10 @@ def entity(name: str, type: str = "person", **attributes: str) -> dict[str, Any]
 
 
 def related(subject: str, predicate: str, object: str, quote: str, **more: Any) -> dict[str, Any]:
+    content = f"{subject} {predicate.replace('_', ' ')} {object}."
     return {
         "type": "person", "subject": subject, "predicate": predicate, "object": object,
-        "content": sentence(subject, predicate, object), "quote": quote, "confidence": "high", **more,
+        "content": content, "quote": quote, "confidence": "high", **more,
     }  # fmt: skip
 
 
