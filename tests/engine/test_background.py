@@ -293,9 +293,7 @@ def test_background_activities_and_callbacks_outlive_the_engine_and_are_called_o
 def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live():
     numbers = itertools.count(1)
     queue = writer.WriteQueue(3, lambda _: next(numbers))
-    changes = [
-        queue.add_events([turn(f"{n}")], lambda _: bool, quiet=True)[0] for n in range(5)
-    ]
+    changes = [queue.add_events([turn(f"{n}")], lambda _: bool, quiet=True)[0] for n in range(5)]
     assert [ack.done() for ack in changes] == [True, True, False, False, False]
     assert queue.dropped == 2 and queue.unsaved == 3
     with pytest.raises(StoreFullError):
