@@ -391,7 +391,7 @@ class LiveIndex:
         texts = {memory.id: indexed_text(memory), **{key.id: key.text for key in keys}}
         read = ((id_, snapshot.vector(self.space.key, self.scope, id_)) for id_ in texts)
         vectors = {id_: vector for id_, vector in read if vector} if self.space.dim else {}
-        if self.space.dim and len(vectors) < len(texts):
+        if self.space.dim and any(map(self.searcher.has_vector, texts.keys() - vectors.keys())):
             self.change(lambda searcher: searcher.remove(memory.id))
 
         def index(searcher: Searcher) -> None:
