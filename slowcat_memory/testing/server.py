@@ -254,7 +254,8 @@ class ScriptedServer:
             self._changed.notify_all()
 
     async def _page(self, http: web.Request) -> web.Response:
-        return web.json_response(self.pages[http.path])
+        page = self.pages.get(http.path)
+        return web.json_response(page, status=200 if page else 404)
 
     async def _embeddings(self, http: web.Request) -> web.Response:
         body = await http.json()
